@@ -1,0 +1,118 @@
+import { IsOptional, IsString, Length } from 'class-validator';
+import { Endpoint, Topic } from './endpoint.js';
+
+export class EmptyRequest {}
+
+/** A model as the gateway needs it: what it can do, what it costs, nothing of where it runs. */
+export interface CatalogModel {
+  id: string;
+  ownedBy: string;
+  /** Unix seconds. */
+  created: number;
+  contextTokens: number;
+  maxOutputTokens: number;
+  defaultOutputTokens: number;
+  input: ('text' | 'image')[];
+  reasoning: boolean;
+  tokensPerImageMax: number;
+  /** Pico-USD a token, integer strings. A new version whenever any of them changes. */
+  price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
+}
+
+export interface ModelListReply {
+  /** Increases with every applied change. */
+  revision: number;
+  /** Enabled models, in the order of the file. */
+  models: CatalogModel[];
+}
+
+export const modelList = new Endpoint<EmptyRequest, ModelListReply>(
+  'catalog.v1.model.list',
+  EmptyRequest,
+  'Enabled models with capabilities and prices',
+);
+
+export interface UpstreamCapabilities {
+  /** Accepts `stream_options.include_usage`. Default true. */
+  streamOptions: boolean;
+  /** Accepts `response_format.json_schema`. Default true. */
+  jsonSchema: boolean;
+  /** Accepts `parallel_tool_calls`. Default false. */
+  parallelToolCalls: boolean;
+  /** Accepts `strict` on tools. Default false. */
+  strictTools: boolean;
+  /** Wants the `developer` role instead of `system`. Default false. */
+  developerRole: boolean;
+  /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
+  maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Implements `stop` itself. Default true; where false we match and cut. */
+  stop: boolean;
+  /** Wants earlier `reasoning_content` back on assistant turns (U-12). Default false. */
+  reasoningEcho: boolean;
+  /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
+  thinkTags: boolean;
+  /** Is asked for a stream even when the client was not (architecture.md, "Decisions"). Default false. */
+  streamPlainRequests: boolean;
+}
+
+export interface UpstreamTimeouts {
+  /** To the end of the TCP and TLS handshake. Default 5,000. */
+  connectMs: number;
+  /** From request to the first byte of the body. Default 120,000. */
+  firstByteMs: number;
+  /** Between two bytes of a stream. Default 60,000. */
+  idleMs: number;
+  /** The whole of a plain reply. Default 600,000. */
+  totalMs: number;
+}
+
+export interface Upstream {
+  id: string;
+  kind: 'openai-chat';
+  baseUrl: string;
+  /** Name of the environment variable of the inference-proxy that holds the secret; the catalog never sees the secret. */
+  apiKeyEnv: string | null;
+  allowPrivateNetwork: boolean;
+  capabilities: UpstreamCapabilities;
+  timeouts: UpstreamTimeouts;
+  /** Open sockets to it from one proxy replica. Default 256. */
+  connectionsMax: number;
+}
+
+export interface Route {
+  upstream: string;
+  /** The model's name there. */
+  model: string;
+  weight: number;
+  /** Lower is tried first. Default 0. */
+  priority: number;
+}
+
+export interface RouteListReply {
+  revision: number;
+  upstreams: Upstream[];
+  models: { id: string; routes: Route[] }[];
+}
+
+/** The inference-proxy's alone: it names upstream addresses. */
+export const routeList = new Endpoint<EmptyRequest, RouteListReply>(
+  'catalog.v1.route.list',
+  EmptyRequest,
+  'Upstreams and the routes of every enabled model',
+);
+
+export class CatalogApplyRequest {
+  /** The YAML text of a whole catalog. What it no longer names is disabled, never deleted. */
+  @IsString() @Length(1, 1_000_000) yaml!: string;
+  /** For error messages: `catalog.yaml`. */
+  @IsOptional() @IsString() @Length(1, 500) fileName?: string;
+}
+
+/** On invalid input a `ServiceError('invalid_request')` whose message has one line a fault: `catalog.yaml:12: models[0].price: …`. */
+export const catalogApply = new Endpoint<CatalogApplyRequest, { revision: number; changed: boolean; models: number; upstreams: number }>(
+  'catalog.v1.catalog.apply',
+  CatalogApplyRequest,
+  'Makes the catalog equal to a file',
+);
+
+export const catalogChanged = new Topic<{ revision: number }>('catalog.v1.event.changed', 'The catalog has a new revision');

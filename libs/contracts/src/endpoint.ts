@@ -1,0 +1,35 @@
+/**
+ * One request/reply subject: what goes in, what comes out. `request` is a class-validator DTO, so that every service
+ * validates at its door; unknown fields are ignored. `Reply` is a compile-time shape of plain JSON.
+ */
+export class Endpoint<Request extends object, Reply> {
+  /** Type only; never present at run time. */
+  declare readonly reply: Reply;
+
+  constructor(
+    readonly subject: string,
+    readonly request: new () => Request,
+    readonly description: string,
+  ) {}
+}
+
+/** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
+export class StreamEndpoint<Request extends object, Event> {
+  declare readonly event: Event;
+
+  constructor(
+    readonly subject: string,
+    readonly request: new () => Request,
+    readonly description: string,
+  ) {}
+}
+
+/** A published event: core NATS, at most once. The database is the truth; an event only makes caches forget sooner. */
+export class Topic<Event extends object> {
+  declare readonly event: Event;
+
+  constructor(
+    readonly subject: string,
+    readonly description: string,
+  ) {}
+}

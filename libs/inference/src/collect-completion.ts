@@ -1,0 +1,64 @@
+import type { CompletedToolCall, Completion } from './completion.js';
+import { GatewayError } from './errors.js';
+import type { FinishReason, StreamEvent } from './stream-event.js';
+import type { Usage } from './usage.js';
+
+/**
+ * Folds events into a whole reply. Throws the failure as a `GatewayError`; a stream that ends without its terminal
+ * event has failed too, and is an `upstream_error` (T-30).
+ */
+export async function collectCompletion(batches: AsyncIterable<readonly StreamEvent[]>): Promise<Completion> {
+  const collector = new CompletionCollector();
+  for await (const batch of batches) for (const event of batch) collector.add(event);
+  return collector.finish();
+}
+
+export class CompletionCollector {
+  private readonly text: string[] = [];
+  private readonly reasoning: string[] = [];
+  private readonly calls: (Omit<CompletedToolCall, 'argumentsText'> & { pieces: string[] })[] = [];
+  private usage: Usage | undefined;
+  private finishReason: FinishReason | undefined;
+
+  add(event: StreamEvent): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        this.text.push(event.text);
+        return;
+      case 'reasoning-delta':
+        this.reasoning.push(event.text);
+        return;
+      case 'tool-call-start':
+        this.calls[event.index] = { callId: event.callId, tool: event.tool, kind: event.kind, pieces: [] };
+        return;
+      case 'tool-call-delta':
+        this.calls[event.index]?.pieces.push(event.text);
+        return;
+      case 'tool-call-end':
+      case 'upstream-start':
+        return;
+      case 'usage-report':
+        this.usage = event.usage;
+        return;
+      case 'completion-finish':
+        this.finishReason = event.reason;
+        return;
+      case 'completion-failure':
+        throw new GatewayError(event.code, event.message, { retryAfterSeconds: event.retryAfterSeconds });
+    }
+  }
+
+  finish(): Completion {
+    if (this.finishReason === undefined || this.usage === undefined) {
+      throw new GatewayError('upstream_error', 'The model stopped before its reply was complete.');
+    }
+    return {
+      text: this.text.join(''),
+      reasoning: this.reasoning.join(''),
+      toolCalls: this.calls.map(({ pieces, ...call }) => ({ ...call, argumentsText: pieces.join('') })),
+      finishReason: this.finishReason,
+      usage: this.usage,
+    };
+  }
+}

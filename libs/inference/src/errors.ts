@@ -1,0 +1,69 @@
+/** What a client error body calls the kind of failure (spec 7.1, column `type`). */
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'insufficient_balance_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'rate_limit_error'
+  | 'api_error';
+
+/** Every code a client can receive, with its HTTP status and type: spec 7.1, complete and closed. */
+export const ERROR_CODES = {
+  invalid_json: { status: 400, type: 'invalid_request_error' },
+  invalid_request: { status: 400, type: 'invalid_request_error' },
+  unsupported_parameter: { status: 400, type: 'invalid_request_error' },
+  unsupported_content: { status: 400, type: 'invalid_request_error' },
+  image_url_not_supported: { status: 400, type: 'invalid_request_error' },
+  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
+  invalid_api_key: { status: 401, type: 'authentication_error' },
+  authentication_required: { status: 401, type: 'authentication_error' },
+  insufficient_balance: { status: 402, type: 'insufficient_balance_error' },
+  origin_not_allowed: { status: 403, type: 'permission_error' },
+  model_not_found: { status: 404, type: 'not_found_error' },
+  request_too_large: { status: 413, type: 'invalid_request_error' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
+  concurrency_limit: { status: 429, type: 'rate_limit_error' },
+  model_capacity: { status: 429, type: 'rate_limit_error' },
+  internal_error: { status: 500, type: 'api_error' },
+  upstream_error: { status: 502, type: 'api_error' },
+  model_unavailable: { status: 503, type: 'api_error' },
+  upstream_timeout: { status: 504, type: 'api_error' },
+} as const satisfies Record<string, { status: number; type: ErrorType }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERROR_CODES, value);
+}
+
+export interface GatewayErrorOptions {
+  /** The request field at fault, in the client's own notation: `messages[2].content[0].image_url`. */
+  param?: string;
+  /** What really happened. Logged, never sent to a client. */
+  cause?: unknown;
+  /** Whole seconds, 1 to 60, sent as `Retry-After` (checklist H-4). */
+  retryAfterSeconds?: number;
+  /** Only for HTTP conditions the code table does not name (405, 415, unknown path). */
+  status?: number;
+  type?: ErrorType;
+}
+
+/** The one error that reaches a client. `message` is written for people and sent as it is. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? ERROR_CODES[code].status;
+    this.type = options.type ?? ERROR_CODES[code].type;
+    this.param = options.param;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+
+export interface CallOptions {
+  /** Default: the connection's `requestTimeoutMs`. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+  /** W3C trace context, carried in message headers. */
+  traceparent?: string;
+}
+
+/**
+ * What a service uses to talk to the others. The only implementation is `connectMessaging`; tests may pass a fake.
+ *
+ * Errors: what the other side refused arrives as its `ServiceError`; what the transport could not do as `MessagingError`.
+ */
+export interface Messaging {
+  request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options?: CallOptions): Promise<Reply>;
+
+  /** Starts at once. Payloads above the server's limit travel in chunks. */
+  openStream<Request extends object, Event>(
+    endpoint: StreamEndpoint<Request, Event>,
+    payload: Request,
+    options?: CallOptions,
+  ): EventStream<Event>;
+
+  publish<Event extends object>(topic: Topic<Event>, event: Event): void;
+
+  /** Survives reconnects. Returns the function that ends it. */
+  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void;
+
+  /** Called after every reconnect: whatever was published meanwhile was missed, so caches must be refreshed. */
+  onReconnect(handler: () => void): void;
+
+  readonly connected: boolean;
+
+  /** Finishes what is under way (bounded), then closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * The reading end of a framed stream: batches of everything that was ready. Iterate it once. Leaving the loop early
+ * cancels. Iteration throws `MessagingError` on a lost frame, a dead writer or a lost connection: silence never ends well.
+ */
+export interface EventStream<Event> extends AsyncIterable<readonly Event[]> {
+  /**
+   * Asks the writer to stop. Iteration goes on until the writer's last frame, which comes within the cancel grace or is
+   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice.
+   */
+  cancel(): void;
+}
+
+export type MessagingErrorKind =
+  /** Nobody serves the subject, or there is no connection. Nothing was done. */
+  | 'unavailable'
+  /** No answer in time. It may have been done. */
+  | 'timeout'
+  /** The other end of a stream is gone, or frames were lost. */
+  | 'broken'
+  /** We are shutting down, or the caller aborted. */
+  | 'closed';
+
+export class MessagingError extends Error {
+  override readonly name = 'MessagingError';
+
+  constructor(
+    readonly kind: MessagingErrorKind,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+  }
+}
+
+/** What a handler of a controller gets as its second argument (`@Ctx()`). */
+export interface CallContext {
+  readonly subject: string;
+  readonly traceparent: string | undefined;
+  /** Aborts when the caller cancelled, died or gave up. On plain requests it never fires. */
+  readonly signal: AbortSignal;
+}

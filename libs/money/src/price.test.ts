@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { costOf, holdFor, parseUsdPerMillionTokens } from './price.js';
+
+const price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+
+test('a list price per million tokens is an integer of pico-USD a token', () => {
+  expect(parseUsdPerMillionTokens('0.15')).toBe(150_000n);
+  expect(parseUsdPerMillionTokens('0.000001')).toBe(1n);
+  expect(parseUsdPerMillionTokens('0')).toBe(0n);
+  expect(() => parseUsdPerMillionTokens('0.0000001')).toThrow(RangeError);
+});
+
+test('cached tokens are a part of the prompt and cost the cached price', () => {
+  expect(costOf({ promptTokens: 100, cachedTokens: 40, outputTokens: 10 }, price)).toBe(60n * 150_000n + 40n * 15_000n + 10n * 600_000n);
+});
+
+test.each([
+  { promptTokens: 1, cachedTokens: 2, outputTokens: 0 },
+  { promptTokens: -1, cachedTokens: 0, outputTokens: 0 },
+  { promptTokens: 1.5, cachedTokens: 0, outputTokens: 0 },
+  { promptTokens: 1, cachedTokens: 0, outputTokens: Number.NaN },
+])('an impossible usage is refused: %j', (usage) => {
+  expect(() => costOf(usage, price)).toThrow(RangeError);
+});
+
+test('a hold covers every usage within its caps', () => {
+  const tokens = fc.integer({ min: 0, max: 2 ** 31 - 1 });
+  const perToken = fc.bigInt({ min: 0n, max: 10n ** 12n });
+  fc.assert(
+    fc.property(
+      tokens,
+      tokens,
+      fc.float({ min: 0, max: 1, noNaN: true }),
+      perToken,
+      perToken,
+      perToken,
+      (bytes, outputTokensMax, share, input, cached, output) => {
+        const any = { inputPicoUsd: input, cachedInputPicoUsd: cached, outputPicoUsd: output };
+        const promptTokens = Math.floor(bytes * share);
+        const usage = { promptTokens, cachedTokens: Math.floor(promptTokens * share), outputTokens: Math.floor(outputTokensMax * share) };
+        const hold = holdFor({ promptTextBytes: bytes, images: 0, tokensPerImageMax: 0, outputTokensMax }, any);
+        expect(costOf(usage, any)).toBeLessThanOrEqual(hold);
+      },
+    ),
+  );
+});

@@ -1,0 +1,60 @@
+import { type PicoUsd, picoUsd } from './pico-usd.js';
+
+/**
+ * Pico-USD a token, integers. A list price of at most six decimals per million tokens is exact here:
+ * $0.15/M is 150,000 (billing.md 2.1), so a cost is a sum of products and never rounded.
+ */
+export interface Price {
+  inputPicoUsd: bigint;
+  cachedInputPicoUsd: bigint;
+  outputPicoUsd: bigint;
+}
+
+/** The largest hold there is, $1M (billing.md 2.1). */
+export const HOLD_MAX = picoUsd(10n ** 18n);
+
+const USD_PER_MILLION = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
+
+/** Parses a list price in USD per million tokens, such as `"0.15"`. Exact; throws `RangeError` on more than six decimals. */
+export function parseUsdPerMillionTokens(text: string): bigint {
+  const match = USD_PER_MILLION.exec(text);
+  if (!match) throw new RangeError(`not a price per million tokens such as "0.15" (at most six decimals): ${JSON.stringify(text)}`);
+  return BigInt(match[1] as string) * 1_000_000n + BigInt((match[2] ?? '').padEnd(6, '0'));
+}
+
+export interface BillableUsage {
+  promptTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+}
+
+/** Exact cost of a usage. Requires `0 ≤ cachedTokens ≤ promptTokens`; throws `RangeError` otherwise. */
+export function costOf(usage: BillableUsage, price: Price): PicoUsd {
+  const { promptTokens, cachedTokens, outputTokens } = usage;
+  if (!(isCount(promptTokens) && isCount(cachedTokens) && isCount(outputTokens) && cachedTokens <= promptTokens)) {
+    throw new RangeError(`impossible usage: ${JSON.stringify({ promptTokens, cachedTokens, outputTokens })}`);
+  }
+  return picoUsd(
+    BigInt(promptTokens - cachedTokens) * price.inputPicoUsd +
+      BigInt(cachedTokens) * price.cachedInputPicoUsd +
+      BigInt(outputTokens) * price.outputPicoUsd,
+  );
+}
+
+export interface HoldSize {
+  promptTextBytes: number;
+  images: number;
+  tokensPerImageMax: number;
+  outputTokensMax: number;
+}
+
+/** The most a request can cost: one token a byte of prompt text, images at their bound, the whole output (spec 3, architecture.md). */
+export function holdFor(size: HoldSize, price: Price): PicoUsd {
+  const input = price.inputPicoUsd > price.cachedInputPicoUsd ? price.inputPicoUsd : price.cachedInputPicoUsd;
+  const promptTokens = BigInt(size.promptTextBytes) + BigInt(size.images) * BigInt(size.tokensPerImageMax);
+  return picoUsd(promptTokens * input + BigInt(size.outputTokensMax) * price.outputPicoUsd);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

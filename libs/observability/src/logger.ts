@@ -1,0 +1,33 @@
+import type { LoggerService } from '@nestjs/common';
+import { type Logger, pino } from 'pino';
+
+export type { Logger } from 'pino';
+
+/**
+ * One JSON line an event on standard output. Callers pass named fields, never whole requests: prompts, keys and
+ * cookies have no field to go to (billing.md 7, "Logs").
+ */
+export function createLogger(service: string, level: string): Logger {
+  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } });
+}
+
+/** Lets the framework write through the service's own logger; its chatter at start goes to `debug`. */
+export class FrameworkLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, context?: string): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, stack?: string, context?: string): void {
+    this.logger.error({ context, stack }, String(message));
+  }
+
+  debug(message: unknown, context?: string): void {
+    this.logger.debug({ context }, String(message));
+  }
+}

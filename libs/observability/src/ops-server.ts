@@ -1,0 +1,83 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { collectDefaultMetrics, type Registry } from 'prom-client';
+
+/** A dependency the service cannot work without. Readiness only: liveness never depends on others. */
+export interface ReadinessCheck {
+  name: string;
+  check(): boolean | Promise<boolean>;
+}
+
+export interface OpsServer {
+  readonly port: number;
+  /** From now on `/readyz` answers 503, so that no new work is sent here. */
+  drain(): void;
+  close(): Promise<void>;
+}
+
+/** Serves `/livez`, `/readyz` (503 names what is missing) and `/metrics` on a port of their own. */
+export async function startOpsServer(options: {
+  host: string;
+  port: number;
+  checks: ReadinessCheck[];
+  registry: Registry;
+}): Promise<OpsServer> {
+  const { host, port, checks, registry } = options;
+  collectDefaultMetrics({ register: registry });
+  let draining = false;
+  const server = createServer((request, response) => {
+    const reply = (status: number, body: string, type = 'application/json'): void => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    const path = (request.url ?? '').split('?')[0];
+    if (path === '/livez') return reply(200, '{"status":"ok"}');
+    if (path === '/readyz') {
+      void readiness(checks, draining).then(({ ready, missing }) =>
+        reply(ready ? 200 : 503, JSON.stringify({ status: ready ? 'ok' : 'unavailable', missing })),
+      );
+      return;
+    }
+    if (path === '/metrics') {
+      registry.metrics().then(
+        (text) => reply(200, text, registry.contentType),
+        () => reply(500, '{"status":"error"}'),
+      );
+      return;
+    }
+    reply(404, '{"status":"not found"}');
+  });
+  await listen(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    drain: () => {
+      draining = true;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Runs every check; one that throws has failed. */
+export async function readiness(checks: ReadinessCheck[], draining = false): Promise<{ ready: boolean; missing: string[] }> {
+  const results = await Promise.all(checks.map(async ({ name, check }) => ((await attempt(check)) ? [] : [name])));
+  const missing = [...(draining ? ['shutting-down'] : []), ...results.flat()];
+  return { ready: missing.length === 0, missing };
+}
+
+async function attempt(check: ReadinessCheck['check']): Promise<boolean> {
+  try {
+    return await check();
+  } catch {
+    return false;
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}

@@ -1,0 +1,6 @@
+/** What `npm test` provides to tests: `TEST_POSTGRES_URL` (a server where databases may be made) and `TEST_NATS_SERVER` (a binary). */
+export function requiredVariable(name: 'TEST_POSTGRES_URL' | 'TEST_NATS_SERVER'): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set; run the tests through npm test`);
+  return value;
+}
