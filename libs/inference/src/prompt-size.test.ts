@@ -1,0 +1,30 @@
+import { measurePrompt } from './prompt-size.js';
+import type { Turn } from './turn.js';
+
+const size = (turns: Turn[]) => measurePrompt({ turns, tools: [], output: { kind: 'text' } });
+const image = { type: 'image', mediaType: 'image/png', base64: 'A'.repeat(10_000) } as const;
+
+test('text counts in UTF-8 bytes of the canonical prompt as JSON', () => {
+  const turns: Turn[] = [{ role: 'user', parts: [{ type: 'text', text: 'grüß' }] }];
+  const json = '{"turns":[{"role":"user","parts":[{"type":"text","text":"grüß"}]}],"tools":[],"output":{"kind":"text"}}';
+  expect(size(turns)).toEqual({ textBytes: Buffer.byteLength(json), images: 0 });
+});
+
+test('images are counted, in user turns and tool results, and their data is not', () => {
+  const turns: Turn[] = [
+    { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }] },
+    { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }, image, image] }] },
+  ];
+  const without: Turn[] = [
+    { role: 'user', parts: [{ type: 'text', text: 'what is it?' }] },
+    { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }] }] },
+  ];
+  expect(size(turns)).toEqual({ textBytes: size(without).textBytes, images: 3 });
+});
+
+test('tool definitions and calls are part of the prompt', () => {
+  const plain = measurePrompt({ turns: [], tools: [], output: { kind: 'text' } });
+  const tool = { key: { name: 'add' }, wireName: 'add', kind: 'function' as const, parameters: { type: 'object' } };
+  const withTool = measurePrompt({ turns: [], tools: [tool], output: { kind: 'text' } });
+  expect(withTool.textBytes - plain.textBytes).toBe(JSON.stringify(tool).length);
+});

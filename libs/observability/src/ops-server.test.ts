@@ -1,0 +1,40 @@
+import { Counter, Registry } from 'prom-client';
+import { type OpsServer, type ReadinessCheck, startOpsServer } from './ops-server.js';
+
+let server: OpsServer;
+afterEach(() => server.close());
+
+async function start(
+  checks: ReadinessCheck[],
+  registry = new Registry(),
+): Promise<(path: string) => Promise<{ status: number; body: string }>> {
+  server = await startOpsServer({ host: '127.0.0.1', port: 0, checks, registry });
+  return async (path) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`);
+    return { status: response.status, body: await response.text() };
+  };
+}
+
+test('readiness names what is missing; liveness does not care', async () => {
+  const get = await start([
+    { name: 'nats', check: () => true },
+    { name: 'postgres', check: () => Promise.reject(new Error('refused')) },
+  ]);
+  expect(await get('/readyz')).toEqual({ status: 503, body: '{"status":"unavailable","missing":["postgres"]}' });
+  expect(await get('/livez')).toEqual({ status: 200, body: '{"status":"ok"}' });
+});
+
+test('a draining service is alive but takes no new work', async () => {
+  const get = await start([]);
+  expect(await get('/readyz')).toEqual({ status: 200, body: '{"status":"ok","missing":[]}' });
+  server.drain();
+  expect(await get('/readyz')).toEqual({ status: 503, body: '{"status":"unavailable","missing":["shutting-down"]}' });
+  expect((await get('/livez')).status).toBe(200);
+});
+
+test('serves the metrics of its registry', async () => {
+  const registry = new Registry();
+  new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
+  const get = await start([], registry);
+  expect((await get('/metrics')).body).toContain('tolls_total 3');
+});
