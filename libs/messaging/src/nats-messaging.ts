@@ -1,0 +1,4 @@
+import type { Messaging } from './messaging.js';
+
+/** The one implementation of `Messaging`; made by `connectMessaging`. */
+export type NatsMessaging = Messaging;
