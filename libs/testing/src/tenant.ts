@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { accountCreate, type Balance, holdList, keyCreate, projectCreate, topupCreate } from '#contracts/billing.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { StackInfo } from './stack.js';
+
+/** The administrator's connection: what the CLI may do, a test may do. Close it when done. */
+export function connectAdministrator(stack: StackInfo): Promise<Messaging> {
+  const logger = pino({ level: 'silent' });
+  return connectMessaging({ url: stack.natsUrl, user: 'cli', password: stack.natsPasswords.cli, service: 'cli', logger });
+}
+
+/** A customer of the test's own: an account with money, a project with limits and a key. */
+export interface Tenant {
+  accountId: string;
+  projectId: string;
+  keyId: string;
+  apiKey: string;
+}
+
+export async function createTenant(
+  administrator: Messaging,
+  options: { usd?: string; requestsPerMinuteMax?: number; concurrencyMax?: number } = {},
+): Promise<Tenant> {
+  const { usd = '10.00', requestsPerMinuteMax = 100_000, concurrencyMax = 10_000 } = options;
+  const { accountId } = await administrator.request(accountCreate, { name: `test ${randomUUID()}` });
+  const { projectId } = await administrator.request(projectCreate, { accountId, name: 'test', requestsPerMinuteMax, concurrencyMax });
+  const { keyId, key } = await administrator.request(keyCreate, { projectId });
+  if (usd !== '0') await administrator.request(topupCreate, { accountId, usd, paymentId: randomUUID() });
+  return { accountId, projectId, keyId, apiKey: key };
+}
+
+/** The balance as a client reads it, over HTTP with its own key. */
+export async function readBalance(gatewayUrl: string, apiKey: string): Promise<Balance> {
+  const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
+  if (response.status !== 200) throw new Error(`balance answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Balance;
+}
+
+/** Resolves when the account has no open holds; what happens to a hold after its client has left is not tied to any reply. */
+export async function untilNoHolds(administrator: Messaging, accountId: string, deadlineMs = 10_000): Promise<void> {
+  const deadline = Date.now() + deadlineMs;
+  for (;;) {
+    const { holds } = await administrator.request(holdList, { accountId });
+    if (holds.length === 0) return;
+    if (Date.now() > deadline) throw new Error(`still held after ${deadlineMs} ms: ${JSON.stringify(holds)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,202 @@
+import { requestShow } from '#contracts/billing.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { costOf, type Price } from '#money/price.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, untilNoHolds } from '#testing/tenant.js';
+
+const { gatewayUrl } = stack();
+/** `sim-fast` of config/catalog.yaml. */
+const price: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+
+let administrator: Messaging;
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+});
+afterAll(() => administrator.close());
+
+interface ChatUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details?: { cached_tokens: number };
+}
+
+function post(apiKey: string, body: object, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', ...body }),
+    signal: signal ?? null,
+  });
+}
+
+function say(content: string): { messages: object[] } {
+  return { messages: [{ role: 'user', content }] };
+}
+
+function costOfReply(usage: ChatUsage): bigint {
+  return costOf(
+    {
+      promptTokens: usage.prompt_tokens,
+      cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+      outputTokens: usage.completion_tokens,
+    },
+    price,
+  );
+}
+
+/** Data of every event, parsed, in order; `[DONE]` stays a string. */
+function eventsOf(sse: string): unknown[] {
+  return sse
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: '))
+    .map((event) => (event === 'data: [DONE]' ? '[DONE]' : JSON.parse(event.slice('data: '.length))));
+}
+
+async function spent(apiKey: string, work: () => Promise<void>): Promise<bigint> {
+  const before = await readBalance(gatewayUrl, apiKey);
+  await work();
+  const after = await readBalance(gatewayUrl, apiKey);
+  expect(after.reserved_pico_usd).toBe('0');
+  return BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd);
+}
+
+test('a plain reply costs exactly its usage, and the balance shows it at once', async () => {
+  const { apiKey } = await createTenant(administrator);
+  let usage: ChatUsage | undefined;
+  const cost = await spent(apiKey, async () => {
+    const response = await post(apiKey, say('Hello [[sim tokens=40 cached=3]]'));
+    expect(response.status).toBe(200);
+    usage = ((await response.json()) as { usage: ChatUsage }).usage;
+  });
+  expect(usage).toEqual({
+    prompt_tokens: expect.any(Number),
+    completion_tokens: 40,
+    total_tokens: (usage?.prompt_tokens ?? 0) + 40,
+    prompt_tokens_details: { cached_tokens: 3 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  });
+  expect(cost).toBe(costOfReply(usage as ChatUsage));
+  expect(cost).toBeGreaterThan(0n);
+});
+
+test('a streamed reply costs exactly the usage of its last chunk, and the balance shows it when the stream ends', async () => {
+  const { apiKey } = await createTenant(administrator);
+  let usage: ChatUsage | undefined;
+  const cost = await spent(apiKey, async () => {
+    const response = await post(apiKey, { ...say('Hello [[sim tokens=64]]'), stream: true, stream_options: { include_usage: true } });
+    const events = eventsOf(await response.text());
+    expect(events.at(-1)).toBe('[DONE]');
+    usage = (events.at(-2) as { usage: ChatUsage }).usage;
+  });
+  expect(cost).toBe(costOfReply(usage as ChatUsage));
+  expect(usage?.completion_tokens).toBe(64);
+});
+
+test.each([
+  ['plain', { stream: false }],
+  ['streamed', { stream: true }],
+])('an upstream failure before any content costs nothing and keeps its status, %s', async (_name, mode) => {
+  const { apiKey } = await createTenant(administrator);
+  const cost = await spent(apiKey, async () => {
+    const response = await post(apiKey, { ...say('Hello [[sim status=500]]'), ...mode });
+    expect(response.status).toBe(502);
+    expect(((await response.json()) as { error: { code: string } }).error.code).toBe('upstream_error');
+  });
+  expect(cost).toBe(0n);
+});
+
+test('a stream that breaks is an error without [DONE], and the content that came is billed as an estimate', async () => {
+  const { apiKey } = await createTenant(administrator);
+  let requestId = '';
+  const cost = await spent(apiKey, async () => {
+    const response = await post(apiKey, { ...say('Hello [[sim tokens=60 rate=200 cut=20]]'), stream: true });
+    requestId = response.headers.get('x-request-id') ?? '';
+    const events = eventsOf(await response.text());
+    expect(events.at(-1)).toEqual({
+      error: { message: expect.any(String), type: 'api_error', param: null, code: 'upstream_error' },
+    });
+  });
+  const { settlement } = await administrator.request(requestShow, { requestId });
+  expect(settlement).toMatchObject({ reason: 'failed', usage: { source: 'estimated', outputTokens: 20 } });
+  expect(cost).toBe(BigInt(settlement?.costPicoUsd ?? -1));
+  expect(cost).toBeGreaterThan(20n * price.outputPicoUsd);
+});
+
+test('C-34, T-39: a client that leaves mid-stream pays for what was received, and no more', async () => {
+  const { apiKey, accountId } = await createTenant(administrator);
+  const before = await readBalance(gatewayUrl, apiKey);
+  const abort = new AbortController();
+  const response = await post(apiKey, { ...say('Hello [[sim tokens=2000 rate=100]]'), stream: true }, abort.signal);
+  const requestId = response.headers.get('x-request-id') ?? '';
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let received = '';
+  while (received.split('"content":"').length < 12) received += Buffer.from((await reader.read()).value ?? []).toString();
+  abort.abort();
+  await untilNoHolds(administrator, accountId);
+
+  const { settlement } = await administrator.request(requestShow, { requestId });
+  const after = await readBalance(gatewayUrl, apiKey);
+  expect(settlement).toMatchObject({ reason: 'client-left', usage: { source: 'estimated' } });
+  expect(settlement?.usage.outputTokens).toBeGreaterThanOrEqual(10);
+  expect(settlement?.usage.outputTokens).toBeLessThan(200);
+  expect(BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd)).toBe(BigInt(settlement?.costPicoUsd ?? -1));
+});
+
+test('a client that leaves before anything came pays nothing', async () => {
+  const { apiKey, accountId } = await createTenant(administrator);
+  const abort = new AbortController();
+  const pending = post(apiKey, { ...say('Hello [[sim hang]]'), stream: true }, abort.signal);
+  pending.catch(() => undefined);
+  const deadline = Date.now() + 5_000;
+  while ((await readBalance(gatewayUrl, apiKey)).reserved_pico_usd === '0' && Date.now() < deadline);
+  abort.abort();
+  await untilNoHolds(administrator, accountId);
+  expect((await readBalance(gatewayUrl, apiKey)).balance_usd).toBe('10.00');
+});
+
+test('200 requests at once on money for ten: ten run, the others get a helpful 402, nothing is overspent', async () => {
+  const request = { ...say('[[sim tokens=10 ttft=1500]]'), max_tokens: 1000 };
+  const probe = await createTenant(administrator, { usd: '0' });
+  const refusal = (await (await post(probe.apiKey, request)).json()) as { error: { code: string; message: string } };
+  expect(refusal.error.code).toBe('insufficient_balance');
+  const required = /\$(\d+\.\d+)/.exec(refusal.error.message)?.[1] ?? '';
+  const hold = BigInt(Math.round(Number(required) * 1e12));
+
+  const usd = `0.${(hold * 10n).toString().padStart(12, '0')}`;
+  const { apiKey } = await createTenant(administrator, { usd });
+  const replies = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const response = await post(apiKey, request);
+      return { status: response.status, body: (await response.json()) as { error?: { code: string; message: string } } };
+    }),
+  );
+  const refused = replies.filter((reply) => reply.status === 402);
+  expect(replies.filter((reply) => reply.status === 200)).toHaveLength(10);
+  expect(refused).toHaveLength(190);
+  for (const { body } of refused) expect(body.error?.code).toBe('insufficient_balance');
+  const balance = await readBalance(gatewayUrl, apiKey);
+  expect(balance.reserved_pico_usd).toBe('0');
+  expect(BigInt(balance.balance_pico_usd)).toBeGreaterThanOrEqual(0n);
+});
+
+test('requests per minute and concurrency are refused with their limit and a time to retry', async () => {
+  const slow = { ...say('[[sim tokens=5 ttft=1500]]') };
+  const narrow = await createTenant(administrator, { concurrencyMax: 1 });
+  const running = post(narrow.apiKey, slow);
+  const deadline = Date.now() + 5_000;
+  while ((await readBalance(gatewayUrl, narrow.apiKey)).reserved_pico_usd === '0' && Date.now() < deadline);
+  const second = await post(narrow.apiKey, slow);
+  expect(second.status).toBe(429);
+  expect(((await second.json()) as { error: { code: string } }).error.code).toBe('concurrency_limit');
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect((await running).status).toBe(200);
+
+  const rare = await createTenant(administrator, { requestsPerMinuteMax: 2 });
+  const statuses: number[] = [];
+  for (let index = 0; index < 3; index++) statuses.push((await post(rare.apiKey, say('[[sim tokens=1]]'))).status);
+  const third = await post(rare.apiKey, say('[[sim tokens=1]]'));
+  expect(statuses).toEqual([200, 200, 429]);
+  expect(((await third.json()) as { error: { code: string } }).error.code).toBe('rate_limit_exceeded');
+  expect(Number(third.headers.get('retry-after'))).toBeGreaterThanOrEqual(50);
+});

@@ -1,0 +1,69 @@
+import { connect as connectSocket } from 'node:net';
+import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant } from '#testing/tenant.js';
+
+const BODY_MAX = 8 * 1024 * 1024;
+const { gatewayUrl } = stack();
+
+let administrator: Messaging;
+let apiKey: string;
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+  ({ apiKey } = await createTenant(administrator, { usd: '1000.00' }));
+});
+afterAll(() => administrator.close());
+
+/** A valid chat request of exactly so many bytes; most of it is an image that a vision model gets. */
+function bodyOf(bytes: number): string {
+  const image = (data: string): string => `{"type":"image_url","image_url":{"url":"data:image/png;base64,${data}"}}`;
+  const head = '{"model":"sim-vision","messages":[{"role":"user","content":[{"type":"text","text":"what is it? [[sim tokens=8]]"},';
+  const tail = ']}]}';
+  const room = bytes - Buffer.byteLength(head + tail) - 2 * image('').length - 1;
+  const first = Math.floor(room / 8) * 4;
+  const body = `${head}${image('A'.repeat(first))},${image('A'.repeat(Math.floor((room - first) / 4) * 4))}${tail}`;
+  return body.padEnd(bytes);
+}
+
+function post(body: string): Promise<Response> {
+  return fetch(`${gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body,
+  });
+}
+
+test('a body of exactly 8 MiB passes through a NATS server with default settings', async () => {
+  const response = await post(bodyOf(BODY_MAX));
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
+});
+
+test('one byte more is refused with 413', async () => {
+  const response = await post(bodyOf(BODY_MAX + 1));
+  expect({ status: response.status, body: await response.json() }).toEqual({
+    status: 413,
+    body: { error: { message: expect.any(String), type: 'invalid_request_error', param: null, code: 'request_too_large' } },
+  });
+});
+
+test('a client that is still writing can read its 413', async () => {
+  const { hostname, port } = new URL(gatewayUrl);
+  const socket = connectSocket(Number(port), hostname);
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+  socket.write(head);
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+  for (let sent = 0; sent < BODY_MAX + 4 * 0x10000; sent += 0x10000) socket.write(chunk);
+  const reply = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString();
+      if (text.includes('request_too_large')) resolve(text);
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(text));
+  });
+  socket.destroy();
+  expect(reply).toMatch(/^HTTP\/1\.1 413 /);
+  expect(reply).toContain('request_too_large');
+});
