@@ -1,0 +1,31 @@
+import pg from 'pg';
+import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
+
+export type PgConnection = pg.Client;
+
+/**
+ * Opens one pipelined connection for a hot lane: statements are sent without waiting for the answers before them, so a
+ * transaction of several costs one round trip. Each statement is its own message exchange: inside BEGIN … COMMIT a failed
+ * one turns the COMMIT into a rollback.
+ *
+ * `settings` are run-time parameters of the server for this session, such as `{ jit: 'off' }`.
+ * The caller must listen for `error`, which reports a connection lost while idle.
+ */
+export async function connectPg(options: DatabaseOptions & { settings?: Record<string, string> }): Promise<PgConnection> {
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const connection = new pg.Client({
+    connectionString: options.url,
+    application_name: options.applicationName,
+    statement_timeout: statementTimeoutMs,
+    // The server may be unreachable rather than slow: then its own limit never fires.
+    query_timeout: statementTimeoutMs + 1_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    pipeline: true,
+    options: Object.entries(options.settings ?? {})
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+  });
+  await connection.connect();
+  return connection;
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env node
+/**
+ * Stands in for Prisma's native `schema-engine`, which Prisma would download at run time: many clusters have no way out.
+ * It speaks the same protocol (JSON-RPC on standard input and output, and `cli <command>`), and runs Prisma's own engine
+ * as WASM over adapter-pg. PostgreSQL only. `prisma.config.ts` names it in `PRISMA_SCHEMA_ENGINE_BINARY`.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const require = createRequire(import.meta.url);
+const ENGINE_FOLDER = dirname(require.resolve('@prisma/schema-engine-wasm'));
+/** The code Prisma's CLI expects of a database refusal, by SQLSTATE. Anything else: the server cannot be reached. */
+const CLI_ERROR_CODES = { '3D000': 'P1003', '42P04': 'P1009', '28P01': 'P1000', 28000: 'P1010' };
+const RPC_SERVER_ERROR = 4466;
+
+const args = process.argv.slice(2);
+if (args.includes('--version') || args.includes('-V')) printVersion();
+else if (args.includes('cli')) await runCommand(args[args.indexOf('cli') + 1]);
+else await serveRpc();
+
+function printVersion() {
+  const { version } = JSON.parse(readFileSync(join(ENGINE_FOLDER, 'package.json'), 'utf8'));
+  console.log(`schema-engine-wasm ${version}`);
+}
+
+/** `can-connect-to-database`, `create-database`, `drop-database`. */
+async function runCommand(command) {
+  const { url } = datasource();
+  const server = new URL(url);
+  server.pathname = '/postgres';
+  server.search = '';
+  const database = quote(decodeURIComponent(new URL(url).pathname.slice(1)));
+  try {
+    if (command === 'can-connect-to-database') await runSql(url, 'SELECT 1');
+    else if (command === 'create-database') await runSql(server.href, `CREATE DATABASE ${database}`);
+    else if (command === 'drop-database') await runSql(server.href, `DROP DATABASE ${database} WITH (FORCE)`);
+    else throw new Error(`unknown command: ${command}`);
+  } catch (error) {
+    const code = CLI_ERROR_CODES[error.code];
+    const message = code ? error.message : `Can't reach database server at \`${server.host}\` (${error.code ?? error.message})`;
+    process.stderr.write('\n'); // the CLI skips the first line
+    logError(message, code ?? 'P1001');
+    process.exitCode = 1;
+  }
+}
+
+/** Answers one request after the other until standard input ends. */
+async function serveRpc() {
+  const engineOf = await loadEngine();
+  const models = optionValues('--datamodels').map((file) => [file, readFileSync(file, 'utf8')]);
+  let engine;
+  const answer = async ({ id, method, params }) => {
+    try {
+      engine ??= await engineOf(models.length > 0 ? models : undefined);
+      const result = await engine[method === 'getDatabaseVersion' ? 'version' : method](params);
+      if (method === 'diff' && result.stdout) send({ id: -id, method: 'print', params: { content: result.stdout } });
+      send({ id, result: result ?? {} });
+    } catch (error) {
+      const message = String(error?.message ?? error);
+      const data = { is_panic: false, message, meta: error?.meta ?? null, error_code: error?.code ?? null };
+      send({ id, error: { code: RPC_SERVER_ERROR, message, data } });
+    }
+  };
+  let queue = Promise.resolve();
+  createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })
+    .on('line', (line) => {
+      const request = JSON.parse(line);
+      if (request.method) queue = queue.then(() => answer(request));
+    })
+    .on('close', () => queue.then(() => process.exit(0)));
+}
+
+async function loadEngine() {
+  const panic = { message: '' };
+  globalThis.PRISMA_WASM_PANIC_REGISTRY = {
+    set_message: (message) => {
+      panic.message = message;
+    },
+  };
+  process.on('uncaughtException', (error) => {
+    logError(panic.message || String(error?.stack ?? error));
+    process.exit(101);
+  });
+  const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg');
+  const module = readFileSync(join(ENGINE_FOLDER, 'schema_engine_bg.wasm'));
+  const { instance } = await WebAssembly.instantiate(module, { './schema_engine_bg.js': bindings });
+  bindings.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+  const { bindMigrationAwareSqlAdapterFactory } = await import('@prisma/driver-adapter-utils');
+  const adapter = bindMigrationAwareSqlAdapterFactory({
+    provider: 'postgres',
+    adapterName: '@prisma/adapter-pg',
+    connect: () => connect(datasource().url),
+    connectToShadowDb,
+  });
+  return (datamodels) => bindings.SchemaEngine.new({ datamodels }, () => {}, adapter);
+}
+
+async function connect(connectionString) {
+  const { PrismaPg } = await import('@prisma/adapter-pg');
+  const schema = new URL(connectionString).searchParams.get('schema') ?? 'public';
+  const connection = await new PrismaPg({ connectionString, max: 1 }, { schema }).connect();
+  await readOneByteChars(connection);
+  // adapter-pg cuts a script at every `;`, functions included; the server takes it whole.
+  connection.executeScript = async function executeScript(script) {
+    try {
+      await this.client.query(script);
+    } catch (error) {
+      this.onError(error);
+    }
+  };
+  return connection;
+}
+
+/** Teaches adapter-pg the one-byte `"char"` type of pg_catalog, which the engine reads and the adapter refuses. */
+async function readOneByteChars(connection) {
+  const CHAR_OID = 18;
+  const BPCHAR_OID = 1042;
+  const { ColumnTypeEnum } = await import('@prisma/driver-adapter-utils');
+  const queryable = Object.getPrototypeOf(Object.getPrototypeOf(connection));
+  if (queryable.readsOneByteChars) return;
+  queryable.readsOneByteChars = true;
+  const { performIO, queryRaw } = queryable;
+  queryable.queryRaw = async function queryRawWithChars(query) {
+    const charColumns = [];
+    const performIOWithChars = async (statement) => {
+      const result = await performIO.call(this, statement);
+      result.fields.forEach((field, column) => {
+        if (field.dataTypeID !== CHAR_OID) return;
+        field.dataTypeID = BPCHAR_OID;
+        charColumns.push(column);
+      });
+      return result;
+    };
+    const result = await queryRaw.call(Object.create(this, { performIO: { value: performIOWithChars } }), query);
+    for (const column of charColumns) result.columnTypes[column] = ColumnTypeEnum.Character;
+    return result;
+  };
+}
+
+/** A scratch database for `migrate dev` and `diff`, dropped with its connection. */
+async function connectToShadowDb() {
+  const { url, shadowDatabaseUrl } = datasource();
+  if (shadowDatabaseUrl) return connect(shadowDatabaseUrl);
+  const main = await connect(url);
+  const name = `prisma_migrate_shadow_db_${crypto.randomUUID()}`;
+  await main.executeScript(`CREATE DATABASE ${quote(name)}`);
+  const shadowUrl = new URL(url);
+  shadowUrl.pathname = `/${name}`;
+  const shadow = await connect(shadowUrl.href);
+  const dispose = shadow.dispose.bind(shadow);
+  shadow.dispose = async () => {
+    await dispose();
+    await main.executeScript(`DROP DATABASE IF EXISTS ${quote(name)} WITH (FORCE)`);
+    await main.dispose();
+  };
+  return shadow;
+}
+
+async function runSql(connectionString, sql) {
+  const { default: pg } = await import('pg');
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+function datasource() {
+  return JSON.parse(optionValues('--datasource')[0] ?? '{}');
+}
+
+function optionValues(name) {
+  return args.flatMap((argument, position) => (argument === name ? [args[position + 1]] : []));
+}
+
+function quote(identifier) {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+function send(message) {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+function logError(message, errorCode) {
+  const entry = {
+    timestamp: new Date().toISOString(),
+    level: 'ERROR',
+    target: 'schema_engine::logger',
+    fields: { message, error_code: errorCode },
+  };
+  process.stderr.write(`${JSON.stringify(entry)}\n`);
+}
