@@ -1,0 +1,114 @@
+import type { Directives } from './directives.js';
+import type { ReplyPlan } from './plan-reply.js';
+
+/** Fixed, so that the same request gives the same bytes. */
+const CREATED = 1_700_000_000;
+
+/** One `data:` line of a stream and how many tokens it carries. */
+export interface ReplyEvent {
+  json: string;
+  tokens: number;
+}
+
+/** The body of a plain reply. */
+export function renderCompletion(plan: ReplyPlan, directives: Directives): string {
+  const message = {
+    role: 'assistant',
+    content: plan.text === '' && (plan.calls.length > 0 || plan.reasoning !== '') ? null : plan.text,
+    ...(plan.reasoning === '' ? {} : { reasoning_content: plan.reasoning }),
+    ...(plan.calls.length === 0
+      ? {}
+      : { tool_calls: plan.calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) }),
+  };
+  return JSON.stringify({
+    id: plan.id,
+    object: 'chat.completion',
+    created: CREATED,
+    model: plan.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: plan.finish }],
+    ...(directives.nousage ? {} : { usage: plan.usage }),
+  });
+}
+
+/** The events of a streamed reply, without the closing `[DONE]`. */
+export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUsage: boolean): Generator<ReplyEvent> {
+  const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},"choices":[`;
+  const tail = directives.usage === 'every' ? `],"usage":${JSON.stringify(plan.usage)}}` : ']}';
+  const event = (delta: string, tokens: number): ReplyEvent => ({
+    json: `${head}{"index":0,"delta":${delta},"finish_reason":null}${tail}`,
+    tokens,
+  });
+  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  yield event('{"role":"assistant","content":""}', 0);
+  for (const { text, tokens } of pieces(plan.reasoning, chunk)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
+  for (const { text, tokens } of pieces(plan.text, chunk)) yield event(`{"content":${JSON.stringify(text)}}`, tokens);
+  for (const { json, tokens } of callPieces(plan, chunk, directives.interleave === true)) yield event(`{"tool_calls":[${json}]}`, tokens);
+  const usageOnFinish = directives.usage === 'every' || directives.usage === 'finish';
+  const finish = `${head}{"index":0,"delta":{},"finish_reason":${JSON.stringify(plan.finish)}}]`;
+  yield { json: usageOnFinish ? `${finish},"usage":${JSON.stringify(plan.usage)}}` : `${finish}}`, tokens: 0 };
+  if (includeUsage && !usageOnFinish && !directives.nousage) {
+    yield { json: `${head}],"usage":${JSON.stringify(plan.usage)}}`, tokens: 0 };
+  }
+}
+
+interface Piece {
+  text: string;
+  tokens: number;
+}
+
+/** A text in pieces of `chunk` tokens: four bytes each, never half a character. */
+function* pieces(text: string, chunk: number): Generator<Piece> {
+  const size = chunk * 4;
+  if (Buffer.byteLength(text) === text.length) {
+    for (let start = 0; start < text.length; start += size) {
+      const piece = text.slice(start, start + size);
+      yield { text: piece, tokens: Math.ceil(piece.length / 4) };
+    }
+    return;
+  }
+  let piece = '';
+  let bytes = 0;
+  for (const character of text) {
+    const width = Buffer.byteLength(character);
+    if (bytes + width > size) {
+      yield { text: piece, tokens: Math.ceil(bytes / 4) };
+      piece = '';
+      bytes = 0;
+    }
+    piece += character;
+    bytes += width;
+  }
+  if (piece !== '') yield { text: piece, tokens: Math.ceil(bytes / 4) };
+}
+
+interface CallPiece {
+  json: string;
+  tokens: number;
+}
+
+/** One call after the other, or all opened first and then a piece of each in turn. */
+function* callPieces(plan: ReplyPlan, chunk: number, interleave: boolean): Generator<CallPiece> {
+  const opening = ({ id, name }: { id: string; name: string }, index: number): CallPiece => ({
+    json: `{"index":${index},"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}}`,
+    tokens: 0,
+  });
+  const argument = ({ text, tokens }: Piece, index: number): CallPiece => ({
+    json: `{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}`,
+    tokens,
+  });
+  if (!interleave) {
+    for (const [index, call] of plan.calls.entries()) {
+      yield opening(call, index);
+      for (const piece of pieces(call.arguments, chunk)) yield argument(piece, index);
+    }
+    return;
+  }
+  for (const [index, call] of plan.calls.entries()) yield opening(call, index);
+  const queues = plan.calls.map((call) => [...pieces(call.arguments, chunk)]);
+  for (let turn = 0; queues.some((queue) => turn < queue.length); turn++) {
+    for (const [index, queue] of queues.entries()) {
+      const piece = queue[turn];
+      if (piece) yield argument(piece, index);
+    }
+  }
+}

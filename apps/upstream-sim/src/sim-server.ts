@@ -1,0 +1,143 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type ChatEndpoint, completeChat, readBody } from './complete-chat.js';
+import { parseDirectives } from './directives.js';
+import { SIM_MODELS } from './models.js';
+import { RequestLog } from './request-log.js';
+import { SimError } from './sim-error.js';
+
+const BODY_BYTES_MAX = 64 * 1024 ** 2;
+
+export interface SimServer {
+  readonly port: number;
+  readonly url: string;
+  /** Ends every open request at once. */
+  close(): Promise<void>;
+}
+
+export interface SimServerOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** The bearer key requests need; empty: none. */
+  apiKey?: string;
+  /** Directives every request starts from. */
+  defaults?: string;
+  /** Keep requests for `GET /sim/requests`. */
+  record?: boolean;
+}
+
+/** Starts the simulated upstream; the README is its documentation. */
+export async function startSimServer(options: SimServerOptions): Promise<SimServer> {
+  const sim = new Simulator(options);
+  const server = createServer((request, response) => void sim.handle(request, response));
+  // A client that only ends its side has left as well: nobody half-closes a request on purpose.
+  server.on('connection', (socket) => socket.on('end', () => socket.destroy()));
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = 120_000;
+  await listen(server, options);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://${options.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+class Simulator {
+  private readonly log: RequestLog;
+  private readonly apiKey: string;
+  private readonly endpoint: ChatEndpoint;
+
+  constructor({ apiKey = '', defaults = '', record = false }: SimServerOptions) {
+    this.log = new RequestLog(record);
+    this.apiKey = apiKey;
+    this.endpoint = { defaults: parseDirectives(defaults), failures: new Map() };
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://sim');
+    try {
+      if (request.method === 'POST' && url.pathname === '/v1/chat/completions') await this.chat(request, response);
+      else await this.answer(`${request.method} ${url.pathname}`, url, request, response);
+    } catch (error) {
+      if (response.destroyed || response.headersSent) response.destroy();
+      else if (error instanceof SimError) reply(response, error.status, { error: error.body });
+      else reply(response, 500, { error: { message: String(error), type: 'server_error', param: null, code: null } });
+    }
+  }
+
+  private async chat(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.log.start();
+    const left = new AbortController();
+    let broken = false;
+    response.once('close', () => {
+      this.log.end(response.writableFinished ? 'finished' : broken ? 'broken' : 'aborted');
+      left.abort();
+    });
+    this.authenticate(request);
+    const body = await readBody(request, BODY_BYTES_MAX);
+    this.log.record({ method: 'POST', path: request.url ?? '', headers: request.headers, body: parsed(body) });
+    const breakOff = (): void => {
+      broken = true;
+      response.destroy();
+    };
+    await completeChat(this.endpoint, body, { response, signal: left.signal, breakOff });
+  }
+
+  private async answer(route: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    switch (route) {
+      case 'GET /livez':
+      case 'GET /readyz':
+        return reply(response, 200, { status: 'ok' });
+      case 'GET /v1/models':
+        this.authenticate(request);
+        return reply(response, 200, { object: 'list', data: [...SIM_MODELS.keys()].map(modelObject) });
+      case 'GET /sim/stats':
+        return reply(response, 200, this.log.stats());
+      case 'GET /sim/requests':
+        return reply(response, 200, this.log.recorded(Number(url.searchParams.get('limit') ?? '100')));
+      case 'DELETE /sim/requests':
+        this.log.clear();
+        this.endpoint.failures.clear();
+        return void response.writeHead(204).end();
+      case 'PUT /sim/defaults':
+        this.endpoint.defaults = parseDirectives(await readBody(request, BODY_BYTES_MAX));
+        return reply(response, 200, this.endpoint.defaults);
+      default:
+        throw new SimError(404, { message: `Unknown request: ${route}.`, type: 'invalid_request_error', param: null, code: 'unknown_url' });
+    }
+  }
+
+  private authenticate(request: IncomingMessage): void {
+    if (this.apiKey !== '' && request.headers.authorization !== `Bearer ${this.apiKey}`) throw SimError.wrongKey();
+  }
+}
+
+function modelObject(id: string): object {
+  return { id, object: 'model', created: 1_700_000_000, owned_by: 'upstream-sim' };
+}
+
+function reply(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+/** A body as a test wants to compare it: the value when it is JSON, else the text. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}
+
+function listen(server: Server, { host, port }: SimServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
