@@ -1,0 +1,67 @@
+import { GatewayError } from '#inference/errors.js';
+import type { ImageMediaType } from '#inference/turn.js';
+import { invalidField } from './body-fields.js';
+
+/** Decoded bytes (spec 8; T-42). */
+export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
+
+export interface InlineImage {
+  mediaType: ImageMediaType;
+  /** Canonical base64: no white space, padded. */
+  base64: string;
+}
+
+/**
+ * Reads `data:image/png;base64,…` (C-11). Throws `image_url_not_supported` for a link of any other scheme, which is never
+ * fetched, `request_too_large` above 5 MB decoded, `unsupported_content` for another kind of file.
+ */
+export function parseImageDataUrl(url: string, param: string): InlineImage {
+  const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',');
+  const head = DATA_URL_HEAD.exec(comma === -1 ? '' : url.slice(0, comma));
+  const [, mediaType, encoding] = head ?? [];
+  if (mediaType === undefined || encoding === undefined) throw notInlineImage(url, param);
+  return parseBase64Image(mediaType, url.slice(comma + 1), param);
+}
+
+/** An image whose media type and data came apart, as in the messages format. Same errors as `parseImageDataUrl`. */
+export function parseBase64Image(mediaType: string, data: string, param: string): InlineImage {
+  const known = MEDIA_TYPES.get(mediaType.toLowerCase());
+  if (known === undefined) {
+    throw new GatewayError('unsupported_content', `\`${param}\` must be a PNG, JPEG, WebP or GIF image.`, { param });
+  }
+  return { mediaType: known, base64: canonicalBase64(data, param) };
+}
+
+const HEAD_LENGTH_MAX = 256;
+const DATA_URL_HEAD = /^\s*data:([^;,]*)(?:;[^;,]*)*(;\s*base64)\s*$/i;
+const LINK = /^\s*[a-z][a-z0-9+.-]*:/i;
+
+/** `image/jpg` is not a registered name, but clients send it (T-41). */
+const MEDIA_TYPES = new Map<string, ImageMediaType>([
+  ['image/png', 'image/png'],
+  ['image/jpeg', 'image/jpeg'],
+  ['image/jpg', 'image/jpeg'],
+  ['image/webp', 'image/webp'],
+  ['image/gif', 'image/gif'],
+]);
+
+function notInlineImage(url: string, param: string): GatewayError {
+  const start = url.slice(0, HEAD_LENGTH_MAX);
+  if (LINK.test(start) && !/^\s*data:/i.test(start)) {
+    return new GatewayError('image_url_not_supported', `\`${param}\` is a link. Links are not fetched: send a base64 data URL.`, { param });
+  }
+  return invalidField(param, 'must be a base64 data URL such as `data:image/png;base64,…`');
+}
+
+/** Every test here runs once over the text and never backtracks: the text may be megabytes long. */
+function canonicalBase64(data: string, param: string): string {
+  const compact = /\s/.test(data) ? data.replace(/\s+/g, '') : data;
+  const padding = compact.endsWith('==') ? 2 : compact.endsWith('=') ? 1 : 0;
+  const digits = compact.length - padding;
+  if (Math.floor((digits * 3) / 4) > IMAGE_BYTES_MAX) {
+    throw new GatewayError('request_too_large', `\`${param}\` is larger than 5 MB.`, { param });
+  }
+  const strayAt = compact.search(/[^A-Za-z0-9+/]/);
+  if (digits === 0 || digits % 4 === 1 || (strayAt !== -1 && strayAt < digits)) throw invalidField(param, 'is not valid base64');
+  return compact.slice(0, digits) + '='.repeat((4 - (digits % 4)) % 4);
+}

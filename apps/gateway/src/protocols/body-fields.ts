@@ -1,0 +1,91 @@
+import { GatewayError } from '#inference/errors.js';
+
+/**
+ * Readers of untrusted JSON, for the parts of a body that are too large or too varied for a DTO. `path` is where the
+ * owner stands in the client's own notation, `''` for the body itself; every refusal names the exact field. `null` is
+ * absent wherever a field is optional (C-1).
+ */
+export type JsonObject = Record<string, unknown>;
+
+export const JSON_LEVELS_MAX = 64;
+
+/** The body as an object of at most 64 levels: what recursion over it may rely on from here on. */
+export function readBody(body: unknown): JsonObject {
+  if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
+  if (isNestedDeeper(body, JSON_LEVELS_MAX)) {
+    throw new GatewayError('invalid_request', `The body is nested too deeply: at most ${JSON_LEVELS_MAX} levels are accepted.`);
+  }
+  return body;
+}
+
+/** A malformed or missing value: `invalid_request`. `rule` goes on from the name of the field: "must be a string". */
+export function invalidField(param: string, rule: string): GatewayError {
+  return new GatewayError('invalid_request', `\`${param}\` ${rule}.`, { param });
+}
+
+export function fieldPath(path: string, field: string): string {
+  return path === '' ? field : `${path}.${field}`;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function asObject(value: unknown, path: string): JsonObject {
+  if (!isObject(value)) throw invalidField(path, 'must be an object');
+  return value;
+}
+
+/** An optional array; absent and `null` read as empty, because `[]` means absent to every format (T-40). */
+export function readArray(owner: JsonObject, field: string, path: string): unknown[] {
+  const value = owner[field];
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw invalidField(fieldPath(path, field), 'must be an array');
+  return value;
+}
+
+export function readObject(owner: JsonObject, field: string, path: string): JsonObject {
+  const value = owner[field];
+  if (!isObject(value)) throw invalidField(fieldPath(path, field), isAbsent(value) ? 'is required' : 'must be an object');
+  return value;
+}
+
+export function readOptionalObject(owner: JsonObject, field: string, path: string): JsonObject | undefined {
+  return isAbsent(owner[field]) ? undefined : readObject(owner, field, path);
+}
+
+export function readString(owner: JsonObject, field: string, path: string): string {
+  const value = owner[field];
+  if (typeof value !== 'string') throw invalidField(fieldPath(path, field), isAbsent(value) ? 'is required' : 'must be a string');
+  return value;
+}
+
+/** A required string that says something: ids, names, types. */
+export function readName(owner: JsonObject, field: string, path: string): string {
+  const value = readString(owner, field, path);
+  if (value === '') throw invalidField(fieldPath(path, field), 'must not be empty');
+  return value;
+}
+
+export function readOptionalString(owner: JsonObject, field: string, path: string): string | undefined {
+  return isAbsent(owner[field]) ? undefined : readString(owner, field, path);
+}
+
+export function readOptionalBoolean(owner: JsonObject, field: string, path: string): boolean | undefined {
+  const value = owner[field];
+  if (isAbsent(value)) return undefined;
+  if (typeof value !== 'boolean') throw invalidField(fieldPath(path, field), 'must be a boolean');
+  return value;
+}
+
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}
+
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isNestedDeeper(item, levels - 1));
+  for (const key in value) if (isNestedDeeper((value as JsonObject)[key], levels - 1)) return true;
+  return false;
+}

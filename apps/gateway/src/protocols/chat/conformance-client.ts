@@ -1,0 +1,109 @@
+import type { SseFrame, StreamedReply } from '../conformance.js';
+
+interface Chunk {
+  id: string;
+  object: string;
+  created: number;
+  model: string;
+  choices: { index: number; delta: Delta; finish_reason: string | null }[];
+  usage?: unknown;
+}
+
+interface Delta {
+  role?: string;
+  content?: string | null;
+  reasoning_content?: string;
+  tool_calls?: CallPiece[];
+}
+
+interface CallPiece {
+  index: number;
+  id?: string;
+  type?: string;
+  function: { name?: string; arguments: string };
+}
+
+interface Message {
+  role: string;
+  content: string | null;
+  reasoning_content?: string;
+  tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
+}
+
+/**
+ * The smallest client of the format that trusts nothing: it joins the deltas of a stream that asked for usage and throws on
+ * whatever spec 2.4 or the checklist's 2.3 forbids.
+ */
+export function readStream(frames: readonly SseFrame[]): StreamedReply {
+  const last = parse(frames.at(-1));
+  if (last !== '[DONE]' && last !== undefined && 'error' in last) {
+    frames.slice(0, -1).forEach((frame) => void asChunk(parse(frame)));
+    return { error: last.error };
+  }
+  demand(last === '[DONE]', 'the stream ends with [DONE]');
+  const chunks = frames.slice(0, -1).map((frame) => asChunk(parse(frame)));
+  return { reply: joinChunks(chunks) };
+}
+
+function parse(frame: SseFrame | undefined): '[DONE]' | Record<string, unknown> | undefined {
+  demand(frame?.event === undefined, 'chunks have no name');
+  return frame === undefined || frame.data === '[DONE]' ? (frame?.data as '[DONE]' | undefined) : JSON.parse(frame.data);
+}
+
+function asChunk(parsed: ReturnType<typeof parse>): Chunk {
+  demand(parsed !== undefined && parsed !== '[DONE]' && !('error' in parsed), 'an error or [DONE] comes last (C-31)');
+  const chunk = parsed as unknown as Chunk;
+  demand(chunk.object === 'chat.completion.chunk' && Array.isArray(chunk.choices), 'every chunk has its object and choices (T-28)');
+  return chunk;
+}
+
+function joinChunks(chunks: Chunk[]): unknown {
+  const usageChunk = chunks.at(-1);
+  const [first] = chunks;
+  demand(first !== undefined && usageChunk?.usage !== undefined && usageChunk.choices.length === 0, 'usage comes last (T-27)');
+  const { id, created, model } = first as Chunk;
+  const message: Message = { role: 'none', content: null };
+  let finishReason: string | null = null;
+  for (const chunk of chunks) demand(chunk.id === id && chunk.created === created && chunk.model === model, 'one identity (C-30)');
+  for (const chunk of chunks.slice(0, -1)) {
+    const [choice] = chunk.choices;
+    demand(chunk.usage === undefined && choice?.index === 0 && chunk.choices.length === 1, 'one choice a chunk, without usage');
+    demand(finishReason === null, 'nothing but usage follows the finish');
+    const { delta, finish_reason } = choice as Chunk['choices'][number];
+    demand((delta.role !== undefined) === (chunk === first), 'the role comes first and once');
+    demand(finish_reason === null || Object.keys(delta).length === 0, 'the finish has an empty delta');
+    addDelta(message, delta);
+    finishReason = finish_reason;
+  }
+  demand(finishReason !== null, 'there is a finish');
+  const choices = [{ index: 0, message, finish_reason: finishReason }];
+  return { id, object: 'chat.completion', created, model, choices, usage: usageChunk?.usage };
+}
+
+function addDelta(message: Message, delta: Delta): void {
+  if (delta.role !== undefined) message.role = delta.role;
+  if (typeof delta.content === 'string') message.content = (message.content ?? '') + delta.content;
+  if (delta.reasoning_content !== undefined) message.reasoning_content = (message.reasoning_content ?? '') + delta.reasoning_content;
+  for (const piece of delta.tool_calls ?? []) addCallPiece(message, piece);
+}
+
+function addCallPiece(message: Message, piece: CallPiece): void {
+  message.tool_calls ??= [];
+  const call = message.tool_calls[piece.index];
+  if (call === undefined) {
+    const { index, id = '', type = '', function: called } = piece;
+    demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
+    demand(id !== '' && type === 'function' && called.name !== undefined && called.arguments === '', 'a first piece is whole (T-17)');
+    message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
+  } else {
+    demand(
+      Object.keys(piece).join() === 'index,function' && Object.keys(piece.function).join() === 'arguments',
+      'later pieces are bare (T-16)',
+    );
+    call.function.arguments += piece.function.arguments;
+  }
+}
+
+function demand(holds: boolean, rule: string): void {
+  if (!holds) throw new Error(`Broken rule: ${rule}.`);
+}

@@ -1,0 +1,135 @@
+import type { Hints, OutputFormat } from '#inference/request.js';
+import {
+  invalidField,
+  isAbsent,
+  type JsonObject,
+  readBody,
+  readName,
+  readObject,
+  readOptionalBoolean,
+  readOptionalObject,
+  readOptionalString,
+} from '../body-fields.js';
+import type { ParsedRequest } from '../protocol-adapter.js';
+import { validateFields } from '../validate-fields.js';
+import { WireNames } from '../wire-names.js';
+import { ChatFields } from './schema.js';
+import { parseToolChoice, parseTools } from './tools.js';
+import { parseTurns } from './turns.js';
+
+export interface ChatRequest extends ParsedRequest {
+  /** Whether a stream ends with a chunk of usage (C-7). */
+  includeUsage: boolean;
+}
+
+/** `POST /v1/chat/completions` to the canonical request (spec 4.3, C-1 to C-12). Throws a `GatewayError` naming its `param`. */
+export function parseRequest(body: unknown): ChatRequest {
+  const source = readBody(body);
+  const fields = validateFields(ChatFields, source);
+  refuseWhatCannotBeIgnored(source);
+  const stream = fields.stream ?? false;
+  if (fields.stream_options !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
+  const names = new WireNames();
+  const tools = parseTools(source, names);
+  return {
+    includeUsage: fields.stream_options?.include_usage ?? false,
+    request: {
+      model: fields.model,
+      turns: parseTurns(source, names),
+      tools,
+      toolChoice: parseToolChoice(source, tools),
+      maxOutputTokens: outputLimitOf(fields),
+      temperature: fields.temperature,
+      topP: fields.top_p,
+      stop: parseStop(source),
+      output: parseResponseFormat(source),
+      stream,
+      endUser: fields.user,
+      hints: parseHints(source, tools.length > 0),
+    },
+  };
+}
+
+/** Unknown fields are ignored (D4), except the few whose absence would change what the client gets (C-8). */
+function refuseWhatCannotBeIgnored(source: JsonObject): void {
+  if (source.logprobs === true && !isAbsent(source.top_logprobs)) throw invalidField('logprobs', 'is not supported');
+  for (const legacy of ['functions', 'function_call']) {
+    const value = source[legacy];
+    if (!isAbsent(value) && !isEmptyArray(value)) throw invalidField(legacy, 'is not supported: use `tools` and `tool_choice`');
+  }
+  if (!isAbsent(source.audio)) throw invalidField('audio', 'is not supported: replies are text');
+  if (Array.isArray(source.modalities) && source.modalities.includes('audio')) {
+    throw invalidField('modalities', 'must not include audio: replies are text');
+  }
+}
+
+function isEmptyArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function outputLimitOf(fields: ChatFields): number | undefined {
+  const { max_tokens: older, max_completion_tokens: newer } = fields;
+  if (older !== undefined && newer !== undefined && older !== newer) {
+    throw invalidField('max_completion_tokens', 'differs from `max_tokens`: send one of the two');
+  }
+  return newer ?? older;
+}
+
+const STOP_SEQUENCES_MAX = 4;
+
+function parseStop(source: JsonObject): string[] | undefined {
+  const { stop } = source;
+  if (isAbsent(stop)) return undefined;
+  if (typeof stop === 'string') return [checkedStop(stop, 'stop')];
+  if (!Array.isArray(stop)) throw invalidField('stop', 'must be a string or an array of strings');
+  if (stop.length > STOP_SEQUENCES_MAX) throw invalidField('stop', `must have at most ${STOP_SEQUENCES_MAX} sequences`);
+  return stop.length === 0 ? undefined : stop.map((sequence, index) => checkedStop(sequence, `stop[${index}]`));
+}
+
+function checkedStop(sequence: unknown, param: string): string {
+  if (typeof sequence !== 'string') throw invalidField(param, 'must be a string');
+  if (sequence === '') throw invalidField(param, 'must not be empty');
+  return sequence;
+}
+
+/** `json_schema` is taken though spec 4.3 lists only two types: real clients send it (D5). */
+function parseResponseFormat(source: JsonObject): OutputFormat {
+  const format = readOptionalObject(source, 'response_format', '');
+  if (format === undefined) return { kind: 'text' };
+  switch (readName(format, 'type', 'response_format')) {
+    case 'text':
+      return { kind: 'text' };
+    case 'json_object':
+      return { kind: 'json-object' };
+    case 'json_schema':
+      return parseJsonSchema(readObject(format, 'json_schema', 'response_format'), 'response_format.json_schema');
+    default:
+      throw invalidField('response_format.type', 'must be one of text, json_object, json_schema');
+  }
+}
+
+function parseJsonSchema(format: JsonObject, path: string): OutputFormat {
+  return {
+    kind: 'json-schema',
+    name: readName(format, 'name', path),
+    schema: readObject(format, 'schema', path),
+    strict: readOptionalBoolean(format, 'strict', path),
+    description: readOptionalString(format, 'description', path),
+  };
+}
+
+/** Wishes, never an error: what is not usable is as good as not sent (C-8). */
+function parseHints(source: JsonObject, hasTools: boolean): Hints {
+  const { seed, presence_penalty, frequency_penalty, reasoning_effort, parallel_tool_calls } = source;
+  const hints: Hints = {};
+  if (Number.isSafeInteger(seed)) hints.seed = seed as number;
+  if (isPenalty(presence_penalty)) hints.presencePenalty = presence_penalty;
+  if (isPenalty(frequency_penalty)) hints.frequencyPenalty = frequency_penalty;
+  if (typeof reasoning_effort === 'string' && /^[a-z]{1,16}$/.test(reasoning_effort)) hints.reasoningEffort = reasoning_effort;
+  if (typeof parallel_tool_calls === 'boolean' && hasTools) hints.parallelToolCalls = parallel_tool_calls;
+  return hints;
+}
+
+function isPenalty(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) <= 2;
+}

@@ -1,0 +1,67 @@
+import type { CompletedToolCall, Completion } from '#inference/completion.js';
+import type { FinishReason } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { ReplyContext } from '../protocol-adapter.js';
+
+/** The body of a plain reply (spec 2.3, C-20 to C-23). */
+export function renderCompletion(reply: ReplyContext, completion: Completion): string {
+  return JSON.stringify({
+    id: renderId(reply),
+    object: 'chat.completion',
+    created: reply.createdSeconds,
+    model: reply.model,
+    choices: [
+      {
+        index: 0,
+        message: renderMessage(completion),
+        finish_reason: renderFinishReason(completion.finishReason, completion.toolCalls.length > 0),
+      },
+    ],
+    usage: renderUsage(completion.usage),
+  });
+}
+
+export function renderId(reply: ReplyContext): string {
+  return `chatcmpl-${reply.id}`;
+}
+
+/** `reasoning_content` and `tool_calls` are left out when there are none; `content` never is (C-20). */
+function renderMessage(completion: Completion) {
+  const { text, reasoning, toolCalls, finishReason } = completion;
+  const saysNothing = text === '' && isContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
+  return {
+    role: 'assistant',
+    content: saysNothing ? null : text,
+    ...(reasoning !== '' && { reasoning_content: reasoning }),
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(renderToolCall) }),
+  };
+}
+
+/** Without text: null beside tool calls, and when the whole budget went to reasoning; otherwise an empty text (spec 2.3). */
+export function isContentNull(hasToolCalls: boolean, hasReasoning: boolean, finishReason: FinishReason): boolean {
+  return hasToolCalls || (hasReasoning && finishReason === 'length');
+}
+
+function renderToolCall(call: CompletedToolCall) {
+  return { id: call.callId, type: 'function', function: { name: call.tool.name, arguments: call.argumentsText } };
+}
+
+/**
+ * Tool calls decide, not the upstream's word: agents loop on `tool_calls` alone, and some upstreams say `stop` (C-21). Cut
+ * output stays `length`, because its last call may be half a call.
+ */
+export function renderFinishReason(reason: FinishReason, hasToolCalls: boolean): 'stop' | 'length' | 'tool_calls' {
+  if (reason === 'length') return 'length';
+  return hasToolCalls ? 'tool_calls' : 'stop';
+}
+
+/** Spec 2.8. */
+export function renderUsage(usage: Usage) {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.promptTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}

@@ -1,0 +1,107 @@
+import type { GatewayError } from '#inference/errors.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import { renderError } from './errors.js';
+import type { ChatRequest } from './request.js';
+import { isContentNull, renderFinishReason, renderId, renderUsage } from './response.js';
+
+/** A streamed reply as `data:` chunks (spec 2.4 and 6.3, C-30 to C-35). */
+export function renderStream(reply: ReplyContext, parsed: ChatRequest): StreamRenderer {
+  return new ChatStream(reply, parsed.includeUsage);
+}
+
+const CHOICE_END = '},"finish_reason":null}]}\n\n';
+
+/** All that is the same in every chunk is made once, so that a piece of text costs the quoting of that text and no more. */
+class ChatStream implements StreamRenderer {
+  private readonly chunkStart: string;
+  private readonly deltaStart: string;
+  private opened = false;
+  private hasText = false;
+  private hasReasoning = false;
+  private hasToolCalls = false;
+
+  constructor(
+    reply: ReplyContext,
+    private readonly includeUsage: boolean,
+  ) {
+    const { createdSeconds: created, model } = reply;
+    const shared = JSON.stringify({ id: renderId(reply), object: 'chat.completion.chunk', created, model });
+    this.chunkStart = `data: ${shared.slice(0, -1)},"choices":[`;
+    this.deltaStart = `${this.chunkStart}{"index":0,"delta":{`;
+  }
+
+  render(batch: readonly StreamEvent[]): string {
+    let chunks = '';
+    for (const event of batch) chunks += this.renderEvent(event);
+    return chunks;
+  }
+
+  finish(reason: FinishReason, usage: Usage): string {
+    let chunks = this.closeContent(reason);
+    const finishReason = renderFinishReason(reason, this.hasToolCalls);
+    chunks += `${this.deltaStart}},"finish_reason":"${finishReason}"}]}\n\n`;
+    if (this.includeUsage) chunks += `${this.chunkStart}],"usage":${JSON.stringify(renderUsage(usage))}}\n\n`;
+    return `${chunks}data: [DONE]\n\n`;
+  }
+
+  /** Nothing follows it, `[DONE]` least of all: that would make a broken reply a whole one (C-34). */
+  fail(error: GatewayError): string {
+    return `data: ${renderError(error)}\n\n`;
+  }
+
+  /** A comment: every client skips it, whether the first chunk has come or not (C-33). */
+  keepAlive(): string {
+    return ': keep-alive\n\n';
+  }
+
+  private renderEvent(event: StreamEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.renderText(event.text);
+      case 'reasoning-delta':
+        this.hasReasoning = true;
+        return `${this.open('null')}${this.deltaStart}"reasoning_content":${JSON.stringify(event.text)}${CHOICE_END}`;
+      case 'tool-call-start':
+        this.hasToolCalls = true;
+        return this.open('null') + this.renderCallStart(event.index, event.callId, event.tool.name);
+      case 'tool-call-delta':
+        // Later pieces carry no id, type or name, not even null ones: strict tools refuse a changed identity (T-16).
+        return `${this.deltaStart}"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]${CHOICE_END}`;
+      case 'tool-call-end':
+      case 'upstream-start':
+      case 'usage-report':
+      case 'completion-finish':
+      case 'completion-failure':
+        return '';
+    }
+  }
+
+  private renderText(text: string): string {
+    this.hasText = true;
+    return `${this.open('""')}${this.deltaStart}"content":${JSON.stringify(text)}${CHOICE_END}`;
+  }
+
+  private renderCallStart(index: number, callId: string, name: string): string {
+    const call = { index, id: callId, type: 'function', function: { name, arguments: '' } };
+    return `${this.deltaStart}"tool_calls":[${JSON.stringify(call)}]${CHOICE_END}`;
+  }
+
+  /**
+   * The chunk with the role, before the first of all others; clients throw without one. Its content is what the content
+   * would be if no text followed, so that a client that joins the deltas gets the message of the plain reply.
+   */
+  private open(content: 'null' | '""'): string {
+    if (this.opened) return '';
+    this.opened = true;
+    return `${this.deltaStart}"role":"assistant","content":${content}${CHOICE_END}`;
+  }
+
+  /** A reply without text whose content is an empty text, not null, has to say so. */
+  private closeContent(reason: FinishReason): string {
+    if (this.hasText || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
+    return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.open('""');
+  }
+}

@@ -1,0 +1,145 @@
+import { GatewayError } from '#inference/errors.js';
+import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolResult, Turn, UserTurn } from '#inference/turn.js';
+import { parseImageDataUrl } from '../base64-image.js';
+import {
+  asObject,
+  invalidField,
+  isAbsent,
+  isObject,
+  type JsonObject,
+  readArray,
+  readName,
+  readObject,
+  readOptionalString,
+  readString,
+} from '../body-fields.js';
+import type { WireNames } from '../wire-names.js';
+
+/** `messages` to turns, in order; a run of tool messages becomes one turn (spec 4.3 "Message shapes", C-2 to C-5, C-11). */
+export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
+  const { messages } = source;
+  if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
+  if (messages.length === 0) throw invalidField('messages', 'must not be empty');
+  const turns: Turn[] = [];
+  let run: ToolResult[] | undefined;
+  for (let index = 0; index < messages.length; index++) {
+    const path = `messages[${index}]`;
+    const message = asObject(messages[index], path);
+    if (message.role !== 'tool') {
+      run = undefined;
+      turns.push(parseTurn(message, path, names));
+    } else if (run === undefined) {
+      run = [parseToolResult(message, path)];
+      turns.push({ role: 'tool', results: run });
+    } else {
+      run.push(parseToolResult(message, path));
+    }
+  }
+  return turns;
+}
+
+function parseTurn(message: JsonObject, path: string, names: WireNames): Turn {
+  switch (readName(message, 'role', path)) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', parts: parseTexts(message, path), name: readOptionalString(message, 'name', path) };
+    case 'user':
+      return parseUserTurn(message, path);
+    case 'assistant':
+      return parseAssistantTurn(message, path, names);
+    default:
+      throw invalidField(`${path}.role`, 'must be one of system, developer, user, assistant, tool');
+  }
+}
+
+function parseUserTurn(message: JsonObject, path: string): UserTurn {
+  return { role: 'user', parts: parseContent(message, path, parseUserPart), name: readOptionalString(message, 'name', path) };
+}
+
+/**
+ * Extras of earlier replies (`refusal`, `annotations`, `audio`, …) are dropped (C-4); only reasoning is kept, for the
+ * upstreams that demand it back (U-12). A message that says nothing is an empty text (C-3).
+ */
+function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
+  const parts: AssistantTurn['parts'] = [];
+  const reasoning = message.reasoning_content ?? message.reasoning;
+  if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
+  const calls = readArray(message, 'tool_calls', path);
+  const texts = isAbsent(message.content) ? [] : parseContent(message, path, parseAssistantPart);
+  for (const text of texts) if (text.text !== '') parts.push(text);
+  if (calls.length === 0 && !parts.some((part) => part.type === 'text')) parts.push({ type: 'text', text: '' });
+  for (let index = 0; index < calls.length; index++) parts.push(parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names));
+  return { role: 'assistant', parts };
+}
+
+/** A call of an earlier turn. Its arguments are the model's: empty or broken JSON is passed on, never judged (C-5). */
+function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {
+  const call = asObject(value, path);
+  const callId = readName(call, 'id', path);
+  if (!isAbsent(call.type) && call.type !== 'function') throw invalidField(`${path}.type`, 'must be function');
+  const called = readObject(call, 'function', path);
+  const tool = { name: readName(called, 'name', `${path}.function`) };
+  const argumentsText = readOptionalString(called, 'arguments', `${path}.function`) || '{}';
+  return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
+}
+
+function parseToolResult(message: JsonObject, path: string): ToolResult {
+  return { callId: readName(message, 'tool_call_id', path), parts: parseTexts(message, path) };
+}
+
+function parseTexts(message: JsonObject, path: string): TextPart[] {
+  return parseContent(message, path, parseTextPart);
+}
+
+/** Text, or an array of parts; an empty array says as much as an empty text. */
+function parseContent<Part extends TextPart | ImagePart>(
+  message: JsonObject,
+  path: string,
+  parsePart: (part: JsonObject, path: string) => Part | TextPart,
+): (Part | TextPart)[] {
+  const { content } = message;
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) {
+    throw invalidField(`${path}.content`, isAbsent(content) ? 'is required' : 'must be a string or an array of parts');
+  }
+  if (content.length === 0) return [{ type: 'text', text: '' }];
+  return content.map((part, index) => {
+    const partPath = `${path}.content[${index}]`;
+    return parsePart(asObject(part, partPath), partPath);
+  });
+}
+
+function parseTextPart(part: JsonObject, path: string): TextPart {
+  if (readName(part, 'type', path) !== 'text') throw invalidField(`${path}.type`, 'must be text: only user messages have other parts');
+  return { type: 'text', text: readString(part, 'text', path) };
+}
+
+function parseAssistantPart(part: JsonObject, path: string): TextPart {
+  return part.type === 'refusal' ? { type: 'text', text: readString(part, 'refusal', path) } : parseTextPart(part, path);
+}
+
+function parseUserPart(part: JsonObject, path: string): TextPart | ImagePart {
+  switch (readName(part, 'type', path)) {
+    case 'text':
+      return { type: 'text', text: readString(part, 'text', path) };
+    case 'image_url':
+      return parseImagePart(part, path);
+    case 'input_audio':
+    case 'file':
+      throw new GatewayError('unsupported_content', `\`${path}.type\` must be text or image_url: audio and files are not accepted.`, {
+        param: `${path}.type`,
+      });
+    default:
+      throw invalidField(`${path}.type`, 'must be text or image_url');
+  }
+}
+
+/** `image_url` is an object or, from some clients, the bare URL (C-11). */
+function parseImagePart(part: JsonObject, path: string): ImagePart {
+  const image = part.image_url;
+  if (typeof image === 'string') return { type: 'image', ...parseImageDataUrl(image, `${path}.image_url`) };
+  if (!isObject(image)) throw invalidField(`${path}.image_url`, isAbsent(image) ? 'is required' : 'must be an object with a `url`');
+  const imagePath = `${path}.image_url`;
+  const inline = parseImageDataUrl(readString(image, 'url', imagePath), `${imagePath}.url`);
+  return { type: 'image', ...inline, detail: readOptionalString(image, 'detail', imagePath) };
+}

@@ -1,0 +1,292 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import fc from 'fast-check';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { inBatches, streamEvents } from '#testing/stream-events.js';
+import type { ParsedRequest, ProtocolAdapter, ReplyContext } from './protocol-adapter.js';
+
+/** One server-sent event; comments are not among them. */
+export interface SseFrame {
+  event?: string;
+  data: string;
+}
+
+/** What a client makes of a streamed reply: the body a plain reply would have had, or the error that ended it. */
+export type StreamedReply = { reply: unknown } | { error: unknown };
+
+export interface ConformanceSubject<Parsed extends ParsedRequest> {
+  adapter: ProtocolAdapter<Parsed>;
+  /**
+   * The adapter's folder of fixtures:
+   * `requests/<name>.json` `{ body, parsed }`, among them `minimal` and `streamed`, whose stream the golden replies show;
+   * `refusals.json` `[{ rule, change, code, param }]`, each a change to the body of `minimal`;
+   * `replies/<name>.json` and `.sse`, what the events of `protocols/__fixtures__/<name>.events.jsonl` become.
+   */
+  fixtures: string;
+  /** Every optional field of a body: each may be null (C-1). */
+  optionalFields: readonly string[];
+  /** The smallest client of the format: joins a stream and throws on anything that its grammar forbids. */
+  readStream(frames: readonly SseFrame[]): StreamedReply;
+  /** Custom tools and namespaces exist in one format only. */
+  customTools?: boolean;
+}
+
+const REPLY: ReplyContext = { id: '7hG2kQ9xWvB4', requestId: 'req_7hG2kQ9xWvB4', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+
+/** The one suite every client format passes. An adapter's own test runs it on its fixtures. */
+export function describeConformance<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>): void {
+  describe(`${subject.adapter.name}: conformance`, () => {
+    const { adapter } = subject;
+    const requests = readRequests(subject.fixtures);
+    const minimal = bodyOf(requests, 'minimal');
+    const streamed = adapter.parseRequest(bodyOf(requests, 'streamed'));
+    describeRequests(subject, requests, minimal);
+    describeErrors(adapter);
+    describeGoldenReplies(subject, streamed);
+    describeAnyStream(subject, streamed);
+  });
+}
+
+interface GoldenRequest {
+  name: string;
+  body: object;
+  parsed: unknown;
+}
+
+function describeRequests<Parsed extends ParsedRequest>(
+  { adapter, fixtures, optionalFields }: ConformanceSubject<Parsed>,
+  requests: GoldenRequest[],
+  minimal: object,
+): void {
+  test.each(requests)('request $name', ({ body, parsed }) => {
+    expect(adapter.parseRequest(deepFreeze(body))).toEqual(parsed);
+  });
+
+  test.each(readJson<Refusal[]>(join(fixtures, 'refusals.json')))('refuses: $rule', ({ change, code, param }) => {
+    expect(refusalOf(() => adapter.parseRequest({ ...minimal, ...change }))).toEqual({ code, param, status: ERROR_CODES[code].status });
+  });
+
+  test('C-1: null is absent in every optional field', () => {
+    const nulls = Object.fromEntries(optionalFields.map((field) => [field, null]));
+    expect(adapter.parseRequest({ ...nulls, ...minimal })).toEqual(adapter.parseRequest(minimal));
+    for (const field of optionalFields) {
+      expect(adapter.parseRequest({ ...minimal, [field]: null })).toEqual(adapter.parseRequest(minimal));
+    }
+  });
+
+  test('a body of more than 64 levels is refused, wherever it is deep', () => {
+    for (const field of ['metadata', 'messages', 'tools', 'unheard_of']) {
+      const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`);
+      expect(refusalOf(() => adapter.parseRequest({ ...minimal, [field]: deep }))).toEqual({ code: 'invalid_request', status: 400 });
+    }
+  });
+
+  test('`__proto__` and its like are fields like any unknown one', () => {
+    const poisoned = JSON.parse(`{"__proto__":{"stream":true},"constructor":{},"toString":1,${JSON.stringify(minimal).slice(1)}`);
+    expect(adapter.parseRequest(poisoned)).toEqual(adapter.parseRequest(minimal));
+    expect(({} as Record<string, unknown>).stream).toBeUndefined();
+  });
+
+  test('any JSON is parsed or refused with a GatewayError', () => {
+    fc.assert(fc.property(fc.jsonValue(), (body) => expectParsedOrRefused(adapter, body)));
+  });
+
+  test('any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field', () => {
+    const bodies = fc.constantFrom(...requests.map(({ body }) => body));
+    const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, 1e300, true, [], {}, [null], [{}]));
+    fc.assert(
+      fc.property(bodies, fc.nat(), value, (body, position, replacement) => {
+        expectParsedOrRefused(adapter, replaceNth(body, position, replacement), 'names a field');
+      }),
+      { numRuns: 500 },
+    );
+  });
+}
+
+interface Refusal {
+  rule: string;
+  change: object;
+  code: ErrorCode;
+  param?: string;
+}
+
+function expectParsedOrRefused(adapter: ProtocolAdapter, body: unknown, naming?: 'names a field'): void {
+  try {
+    const { request } = adapter.parseRequest(body);
+    expect(JSON.parse(JSON.stringify(request))).toEqual(request);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    expect([400, 413]).toContain(error.status);
+    if (naming !== undefined) expect(error.param).toEqual(expect.stringMatching(/./));
+  }
+}
+
+function describeErrors(adapter: ProtocolAdapter): void {
+  test.each(Object.keys(ERROR_CODES) as ErrorCode[])('error %s renders as one JSON object without its cause', (code) => {
+    const error = new GatewayError(code, 'What "happened".\nAnd why.', { param: 'model', cause: new Error('the secret cause') });
+    const rendered = adapter.renderError(error, REPLY.requestId);
+    expect(JSON.parse(rendered).error).toMatchObject({ message: error.message, type: expect.any(String) });
+    expect(rendered).not.toMatch(/secret cause|stack/);
+  });
+}
+
+function describeGoldenReplies<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>, streamed: Parsed): void {
+  const { adapter, fixtures } = subject;
+  test.each(readReplies())('reply $name', ({ name, batches }) => {
+    const golden = join(fixtures, 'replies', name);
+    expect(streamText(adapter, streamed, batches)).toBe(readFileSync(`${golden}.sse`, 'utf8'));
+    const ending = batches.flat().at(-1);
+    if (ending?.type !== 'completion-finish') return;
+    const plain = adapter.renderCompletion(REPLY, streamed, collect(batches.flat()));
+    expect(plain).toBe(JSON.stringify(readJson(`${golden}.json`)));
+  });
+}
+
+function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>, streamed: Parsed): void {
+  const { adapter, readStream } = subject;
+  const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
+
+  test('any legal stream, however batched, reads as the plain reply', () => {
+    fc.assert(
+      fc.property(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 }), ({ events, batches }, model) => {
+        const reply = { ...REPLY, model };
+        const plain = JSON.parse(adapter.renderCompletion(reply, streamed, collect(events)));
+        const text = streamText(adapter, streamed, batches, { reply });
+        expect(text).toBe(streamText(adapter, streamed, [events], { reply }));
+        expect(readStream(readFrames(text))).toEqual({ reply: plain });
+      }),
+    );
+  });
+
+  test('signs of life anywhere change nothing', () => {
+    fc.assert(
+      fc.property(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000), ({ events, batches }, keepAliveMs) => {
+        const plain = JSON.parse(adapter.renderCompletion(REPLY, streamed, collect(events)));
+        expect(readStream(readFrames(streamText(adapter, streamed, batches, { keepAliveMs })))).toEqual({ reply: plain });
+      }),
+    );
+  });
+
+  test('a failure, whenever it comes, reads as an error and is the last frame (T-29, C-34)', () => {
+    fc.assert(
+      fc.property(inBatches(streamEvents({ ...tools, ending: 'failure' })), ({ batches }) => {
+        expect(readStream(readFrames(streamText(adapter, streamed, batches)))).toEqual({ error: expect.anything() });
+      }),
+    );
+  });
+
+  test('a stream cut anywhere before its end is not a whole reply (T-30)', () => {
+    fc.assert(
+      fc.property(streamEvents(tools), fc.nat(), (events, position) => {
+        const frames = readFrames(streamText(adapter, streamed, [events]));
+        expect(() => readStream(frames.slice(0, position % frames.length))).toThrow();
+      }),
+    );
+  });
+}
+
+interface StreamTextOptions {
+  reply?: ReplyContext;
+  /** A sign of life after this much silence, before every batch and before the end. */
+  keepAliveMs?: number;
+}
+
+/** A whole stream as the pipeline renders it: content in batches, the terminal event as `finish` or `fail`. */
+function streamText<Parsed extends ParsedRequest>(
+  adapter: ProtocolAdapter<Parsed>,
+  parsed: Parsed,
+  batches: readonly StreamEvent[][],
+  { reply = REPLY, keepAliveMs }: StreamTextOptions = {},
+): string {
+  const renderer = adapter.renderStream(reply, parsed);
+  const signOfLife = () => (keepAliveMs === undefined ? '' : renderer.keepAlive(keepAliveMs));
+  const ending = batches.flat().at(-1);
+  const contents = batches.map((batch) => batch.filter((event) => event !== ending));
+  const text = contents.map((batch) => signOfLife() + renderer.render(batch)).join('') + signOfLife();
+  if (ending?.type === 'completion-failure') return text + renderer.fail(new GatewayError(ending.code, ending.message));
+  const { finishReason, usage } = collect(batches.flat());
+  return text + renderer.finish(finishReason, usage);
+}
+
+function collect(events: readonly StreamEvent[]) {
+  const collector = new CompletionCollector();
+  for (const event of events) collector.add(event);
+  return collector.finish();
+}
+
+/** Reads our own output strictly: whole frames of an optional `event:` and exactly one `data:` line, or a comment (H-7). */
+export function readFrames(text: string): SseFrame[] {
+  const blocks = text.split('\n\n');
+  if (blocks.pop() !== '') throw new Error('The text does not end with a whole frame.');
+  return blocks.filter((block) => !/^:[^\n]*$/.test(block)).map(readFrame);
+}
+
+function readFrame(block: string): SseFrame {
+  const match = /^(?:event: ([a-z_.]+)\n)?data: ([^\r\n]+)$/.exec(block);
+  const [, event, data] = match ?? [];
+  if (data === undefined) throw new Error(`Not a frame: ${block}`);
+  return event === undefined ? { data } : { event, data };
+}
+
+function refusalOf(parse: () => unknown): { code: string; status: number; param?: string } {
+  try {
+    return { code: `none: ${JSON.stringify(parse())}`, status: 200 };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    const { code, status, param, message } = error;
+    expect(message).toContain(param ?? '');
+    return { code, status, ...(param !== undefined && { param }) };
+  }
+}
+
+function readRequests(fixtures: string): GoldenRequest[] {
+  const folder = join(fixtures, 'requests');
+  return readdirSync(folder)
+    .sort()
+    .map((file) => ({ name: basename(file, '.json'), ...readJson<Omit<GoldenRequest, 'name'>>(join(folder, file)) }));
+}
+
+function bodyOf(requests: GoldenRequest[], name: string): object {
+  const request = requests.find((candidate) => candidate.name === name);
+  if (request === undefined) throw new Error(`There is no fixture requests/${name}.json.`);
+  return request.body;
+}
+
+/** The replies all formats render: one event a line, a blank line between batches. */
+function readReplies(): { name: string; batches: StreamEvent[][] }[] {
+  const folder = join(import.meta.dirname, '__fixtures__');
+  return readdirSync(folder)
+    .sort()
+    .map((file) => {
+      const blocks = readFileSync(join(folder, file), 'utf8').trim().split('\n\n');
+      return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
+    });
+}
+
+function readJson<Value>(path: string): Value {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
+  return value;
+}
+
+/** A copy of `body` with one of all the values in it, counted through, replaced. */
+function replaceNth(body: object, position: number, replacement: unknown): unknown {
+  const target = position % countValues(body);
+  let seen = 0;
+  const copy = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, inner]) => [key, seen++ === target ? replacement : copy(inner)] as const);
+    return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
+  };
+  return copy(body);
+}
+
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((count: number, inner) => count + 1 + countValues(inner), 0);
+}
