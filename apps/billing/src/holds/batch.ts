@@ -1,0 +1,98 @@
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, TokenUsage } from '#contracts/billing.js';
+import type { Charge, Funds } from '../ledger/funds.js';
+import type { RequestWindow } from '../limits/request-window.js';
+import type { Hold } from './hold.js';
+
+/** A request to end a hold. `lease-expired` is the reaper's: it bills the hold's meter, and only if the lease has run out. */
+export interface Settle {
+  holdId: string;
+  accountId: string;
+  reason: SettleReason;
+  usage?: TokenUsage;
+  upstream?: string;
+}
+
+/** What is decided together: settles before reserves. `sweeps` are accounts of which only the plan's end is looked at. */
+export interface Batch {
+  settles: readonly Settle[];
+  reserves: readonly ReserveRequest[];
+  sweeps?: readonly string[];
+}
+
+/** Outcomes stand in the order of the batch. */
+export interface BatchOutcomes {
+  settles: SettleOutcome[];
+  reserves: ReserveOutcome[];
+}
+
+export interface AccountState {
+  accountId: string;
+  active: boolean;
+  openHolds: number;
+  funds: Funds;
+}
+
+export interface ProjectState {
+  projectId: string;
+  accountId: string;
+  enabled: boolean;
+  requestsPerMinuteMax: number;
+  concurrencyMax: number;
+  openHolds: number;
+  requestWindow: RequestWindow;
+}
+
+/** Everything a batch is decided from, read after its accounts were locked. */
+export interface BatchState {
+  /** The database's clock in milliseconds, read after the lock. */
+  now: number;
+  accounts: ReadonlyMap<string, AccountState>;
+  projects: ReadonlyMap<string, ProjectState>;
+  /** Project by id of each key that is not revoked. */
+  keys: ReadonlyMap<string, string>;
+  /** The open ones among the batch's ids. */
+  holds: ReadonlyMap<string, Hold>;
+  /** Recorded cost of the settled ones among the batch's ids. */
+  settlements: ReadonlyMap<string, bigint>;
+}
+
+export interface Terms {
+  leaseMs: number;
+  /** How long after the end of its lease a hold may be reaped. */
+  reaperGraceMs: number;
+}
+
+export interface OpenedHold {
+  reserve: ReserveRequest;
+  planPart: bigint;
+  grantId: string | null;
+  leaseUntil: number;
+}
+
+export interface Settlement {
+  holdId: string;
+  reason: SettleReason;
+  upstream: string | null;
+  cost: bigint;
+  over: bigint;
+  charge: Charge;
+  usage: TokenUsage;
+  /** False: no usage came, nothing is billed. */
+  metered: boolean;
+}
+
+export interface Forfeit {
+  accountId: string;
+  grantId: string;
+  amount: bigint;
+}
+
+/** What a batch writes. Accounts and projects are the changed ones, whole. */
+export interface BatchRows {
+  accounts: AccountState[];
+  projects: ProjectState[];
+  opened: OpenedHold[];
+  settled: Settlement[];
+  tombstones: Settle[];
+  forfeits: Forfeit[];
+}

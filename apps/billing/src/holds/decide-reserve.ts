@@ -1,0 +1,53 @@
+import type { ReserveOutcome, ReserveRequest } from '#contracts/billing.js';
+import { HOLD_MAX } from '#money/price.js';
+import { availableOf, takeHold } from '../ledger/funds.js';
+import { admitRequest, countRequests, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
+import type { AccountState, ProjectState, Terms } from './batch.js';
+import type { BatchBook } from './batch-book.js';
+
+/** A place frees when any running request ends, which nobody can foresee. */
+const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Opens a hold, or says why not, in this order: key, requests per minute, concurrency, funds (architecture.md, "Order of
+ * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since.
+ */
+export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: Terms): ReserveOutcome {
+  const { holdId } = reserve;
+  const account = book.accounts.get(reserve.accountId);
+  const project = book.projects.get(reserve.projectId);
+  const holder = book.holders.get(holdId);
+  if (book.settlements.has(holdId) || (holder && holder !== reserve.accountId)) return { status: 'closed', holdId };
+  if (holder) return { status: 'held', holdId, leaseMs: terms.leaseMs };
+
+  if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
+  const window = slideWindow(project.requestWindow, book.now);
+  if (countRequests(window) >= project.requestsPerMinuteMax) {
+    const limit = project.requestsPerMinuteMax;
+    return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: retryAfterSeconds(window, limit, book.now) };
+  }
+  if (project.openHolds >= project.concurrencyMax) {
+    const limit = project.concurrencyMax;
+    return { status: 'refused', holdId, code: 'concurrency_limit', limit, retryAfterSeconds: CONCURRENCY_RETRY_AFTER_SECONDS };
+  }
+  const amount = BigInt(reserve.amountPicoUsd);
+  const available = availableOf(account.funds);
+  if (amount > available || amount > HOLD_MAX) {
+    const requiredPicoUsd = reserve.amountPicoUsd;
+    return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd, availablePicoUsd: String(available) };
+  }
+
+  // From here on it succeeds.
+  const parts = takeHold(account.funds, amount);
+  account.openHolds += 1;
+  project.openHolds += 1;
+  project.requestWindow = admitRequest(window, book.now);
+  book.changed.add(account).add(project);
+  book.holders.set(holdId, account.accountId);
+  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + terms.leaseMs });
+  return { status: 'held', holdId, leaseMs: terms.leaseMs };
+}
+
+function mayCall(book: BatchBook, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
+  return account.active && project.enabled && project.accountId === account.accountId && book.keys.get(reserve.keyId) === project.projectId;
+}

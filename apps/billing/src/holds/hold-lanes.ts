@@ -1,0 +1,74 @@
+import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { applyBatch } from './apply-batch.js';
+import type { Batch, Settle, Terms } from './batch.js';
+import { Lane, type LaneOptions } from './lane.js';
+
+/** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
+type Request = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
+type Outcome = SettleOutcome | ReserveOutcome | undefined;
+
+export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'work'> {
+  lanes: number;
+  terms: Terms;
+  onReserve?: (outcome: ReserveOutcome) => void;
+  onSettle?: (settle: Settle, outcome: SettleOutcome) => void;
+  /** Replaces the database's clock in tests. */
+  now?: () => number;
+}
+
+/** The door to `applyBatch`: every account has its lane, so that its requests meet in the same batches. */
+export class HoldLanes {
+  private readonly lanes: Lane<Request, Outcome>[];
+
+  constructor(private readonly options: HoldLanesOptions) {
+    const work = (connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> => this.apply(connection, requests);
+    this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work }));
+  }
+
+  /** Requests that wait for a batch. */
+  get queued(): number {
+    return this.lanes.reduce((sum, lane) => sum + lane.queued, 0);
+  }
+
+  async reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
+    const outcome = (await this.laneOf(reserve.accountId).push({ reserve })) as ReserveOutcome;
+    this.options.onReserve?.(outcome);
+    return outcome;
+  }
+
+  async settle(settle: Settle): Promise<SettleOutcome> {
+    const outcome = (await this.laneOf(settle.accountId).push({ settle })) as SettleOutcome;
+    this.options.onSettle?.(settle, outcome);
+    return outcome;
+  }
+
+  async sweep(accountId: string): Promise<void> {
+    await this.laneOf(accountId).push({ sweep: accountId });
+  }
+
+  /** Finishes what is queued. */
+  async close(): Promise<void> {
+    await Promise.all(this.lanes.map((lane) => lane.close()));
+  }
+
+  private async apply(connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> {
+    const batch = {
+      settles: requests.flatMap((request) => ('settle' in request ? [request.settle] : [])),
+      reserves: requests.flatMap((request) => ('reserve' in request ? [request.reserve] : [])),
+      sweeps: requests.flatMap((request) => ('sweep' in request ? [request.sweep] : [])),
+    } satisfies Batch;
+    const outcomes = await applyBatch(connection, batch, this.options.terms, this.options.now?.());
+    const settles = outcomes.settles.values();
+    const reserves = outcomes.reserves.values();
+    return requests.map((request) =>
+      'settle' in request ? settles.next().value : 'reserve' in request ? reserves.next().value : undefined,
+    );
+  }
+
+  private laneOf(accountId: string): Lane<Request, Outcome> {
+    const lane = this.lanes[Number.parseInt(accountId.slice(-6), 16) % this.lanes.length];
+    if (!lane) throw new RangeError('there are no lanes');
+    return lane;
+  }
+}

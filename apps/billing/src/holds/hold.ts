@@ -1,0 +1,46 @@
+import type { TokenUsage } from '#contracts/billing.js';
+import { costOf, type Price } from '#money/price.js';
+
+/**
+ * A hold is open (a row of `billing.hold`), then closed (a row of `billing.settlement`); never both, never open again.
+ * A tombstone is a hold that was closed before it was opened.
+ */
+export interface Hold {
+  holdId: string;
+  accountId: string;
+  projectId: string;
+  amount: bigint;
+  planPart: bigint;
+  grantId: string | null;
+  /** Pinned when the hold was made: a price change never touches a running request. */
+  price: Price;
+  /** The last meter reading: billed when the lease runs out. */
+  meter: TokenUsage;
+  /** Milliseconds. */
+  leaseUntil: number;
+}
+
+export const NO_USAGE: Readonly<TokenUsage> = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  source: 'estimated',
+};
+
+/** A usage that can be billed: cached tokens are a part of the prompt, reasoning a part of the output, whatever an upstream says. */
+export function billableUsage(usage: TokenUsage): TokenUsage {
+  return {
+    promptTokens: usage.promptTokens,
+    cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
+    outputTokens: usage.outputTokens,
+    reasoningTokens: Math.min(usage.reasoningTokens, usage.outputTokens),
+    source: usage.source,
+  };
+}
+
+/** The cost of a usage under a hold: never above the hold; what it came to beyond is `over` (spec 3, billing.md 2.3). */
+export function costWithin(hold: Hold, usage: TokenUsage): { cost: bigint; over: bigint } {
+  const actual = costOf(usage, hold.price);
+  return actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };
+}

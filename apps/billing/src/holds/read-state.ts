@@ -1,0 +1,169 @@
+import type { PgConnection } from '#database/pg-connection.js';
+import type { RequestWindow } from '../limits/request-window.js';
+import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
+import type { Hold } from './hold.js';
+import { allOf, execute, plainArray } from './pipeline.js';
+
+/** Ascending, so that two batches can never wait for each other. */
+const LOCK_ACCOUNTS = {
+  name: 'lock_accounts',
+  text: `SELECT id, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at
+    FROM billing.account WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
+};
+
+const READ_CLOCK = { name: 'read_clock', text: 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now' };
+
+/** Locked too: a renewal that comes in between must either be seen here or find the hold gone. */
+const LOCK_HOLDS = {
+  name: 'lock_holds',
+  text: `SELECT id, account_id, project_id, amount, plan_part, grant_id, input_price, cached_input_price, output_price,
+      meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_source,
+      extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
+    FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`,
+};
+
+const READ_SETTLEMENTS = {
+  name: 'read_settlements',
+  text: 'SELECT hold_id, cost FROM billing.settlement WHERE hold_id = ANY ($1::uuid[])',
+};
+
+/** Of the reserves, and of the holds to end. */
+const READ_PROJECTS = {
+  name: 'read_projects',
+  text: `SELECT id, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window
+    FROM billing.project
+    WHERE id = ANY ($1::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))`,
+};
+
+const READ_KEYS = {
+  name: 'read_keys',
+  text: 'SELECT id, project_id FROM billing.api_key WHERE id = ANY ($1::uuid[]) AND revoked_at IS NULL',
+};
+
+/**
+ * Begins a transaction, locks the batch's accounts and reads all it is decided from: one round trip. The statements stay
+ * apart because only those after the lock see what was committed while we waited for it.
+ */
+export async function readState(connection: PgConnection, batch: Batch, now?: number): Promise<BatchState> {
+  const { settles, reserves, sweeps = [] } = batch;
+  const accountIds = unique([...settles.map((settle) => settle.accountId), ...reserves.map((reserve) => reserve.accountId), ...sweeps]);
+  const settleIds = plainArray(settles.map((settle) => settle.holdId));
+  const holdIds = plainArray(unique([...settles, ...reserves].map((item) => item.holdId)));
+  const projectIds = plainArray(unique(reserves.map((reserve) => reserve.projectId)));
+  const keyIds = plainArray(unique(reserves.map((reserve) => reserve.keyId)));
+  const [, accounts, clock, holds, settlements, projects, keys] = await allOf([
+    connection.query('BEGIN'),
+    execute<AccountRow>(connection, LOCK_ACCOUNTS, [plainArray(accountIds)]),
+    execute<{ now: number }>(connection, READ_CLOCK, []),
+    execute<HoldRow>(connection, LOCK_HOLDS, [holdIds]),
+    execute<{ hold_id: string; cost: string }>(connection, READ_SETTLEMENTS, [holdIds]),
+    execute<ProjectRow>(connection, READ_PROJECTS, [projectIds, settleIds]),
+    execute<{ id: string; project_id: string }>(connection, READ_KEYS, [keyIds]),
+  ]);
+  return {
+    now: now ?? Math.floor(clock.rows[0]?.now ?? Number.NaN),
+    accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
+    projects: new Map(projects.rows.map((row) => [row.id, projectState(row)])),
+    keys: new Map(keys.rows.map((row) => [row.id, row.project_id])),
+    holds: new Map(holds.rows.map((row) => [row.id, hold(row)])),
+    settlements: new Map(settlements.rows.map((row) => [row.hold_id, BigInt(row.cost)])),
+  };
+}
+
+interface AccountRow {
+  id: string;
+  active: boolean;
+  open_holds: number;
+  topup: string;
+  topup_held: string;
+  plan: string;
+  plan_held: string;
+  expired: string;
+  grant_id: string | null;
+  grant_ends_at: number | null;
+}
+
+function accountState(row: AccountRow): AccountState {
+  return {
+    accountId: row.id,
+    active: row.active,
+    openHolds: row.open_holds,
+    funds: {
+      topup: BigInt(row.topup),
+      topupHeld: BigInt(row.topup_held),
+      plan: BigInt(row.plan),
+      planHeld: BigInt(row.plan_held),
+      expired: BigInt(row.expired),
+      grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
+    },
+  };
+}
+
+interface ProjectRow {
+  id: string;
+  account_id: string;
+  enabled: boolean;
+  requests_per_minute_max: number;
+  concurrency_max: number;
+  open_holds: number;
+  request_window: RequestWindow;
+}
+
+function projectState(row: ProjectRow): ProjectState {
+  return {
+    projectId: row.id,
+    accountId: row.account_id,
+    enabled: row.enabled,
+    requestsPerMinuteMax: row.requests_per_minute_max,
+    concurrencyMax: row.concurrency_max,
+    openHolds: row.open_holds,
+    requestWindow: row.request_window,
+  };
+}
+
+interface HoldRow {
+  id: string;
+  account_id: string;
+  project_id: string;
+  amount: string;
+  plan_part: string;
+  grant_id: string | null;
+  input_price: string;
+  cached_input_price: string;
+  output_price: string;
+  meter_prompt_tokens: number;
+  meter_cached_tokens: number;
+  meter_output_tokens: number;
+  meter_reasoning_tokens: number;
+  meter_source: 'reported' | 'estimated' | null;
+  lease_until: number;
+}
+
+function hold(row: HoldRow): Hold {
+  return {
+    holdId: row.id,
+    accountId: row.account_id,
+    projectId: row.project_id,
+    amount: BigInt(row.amount),
+    planPart: BigInt(row.plan_part),
+    grantId: row.grant_id,
+    price: {
+      inputPicoUsd: BigInt(row.input_price),
+      cachedInputPicoUsd: BigInt(row.cached_input_price),
+      outputPicoUsd: BigInt(row.output_price),
+    },
+    meter: {
+      promptTokens: row.meter_prompt_tokens,
+      cachedTokens: row.meter_cached_tokens,
+      outputTokens: row.meter_output_tokens,
+      reasoningTokens: row.meter_reasoning_tokens,
+      source: row.meter_source ?? 'estimated',
+    },
+    leaseUntil: row.lease_until,
+  };
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}
