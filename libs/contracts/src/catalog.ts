@@ -108,8 +108,20 @@ export class CatalogApplyRequest {
   @IsOptional() @IsString() @Length(1, 500) fileName?: string;
 }
 
-/** On invalid input a `ServiceError('invalid_request')` whose message has one line a fault: `catalog.yaml:12: models[0].price: …`. */
-export const catalogApply = new Endpoint<CatalogApplyRequest, { revision: number; changed: boolean; models: number; upstreams: number }>(
+export interface CatalogApplyReply {
+  revision: number;
+  /** False: the catalog already was as the file says, and the revision is the one it had. */
+  changed: boolean;
+  /** Enabled models and upstreams of the file. */
+  models: number;
+  upstreams: number;
+}
+
+/**
+ * On invalid input a `ServiceError('invalid_request')` whose message has one line a fault: `catalog.yaml:12: models[0].price: …`;
+ * `unavailable` when it could not be stored. Applying the same file again is always safe.
+ */
+export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>(
   'catalog.v1.catalog.apply',
   CatalogApplyRequest,
   'Makes the catalog equal to a file',

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { type CatalogApplyReply, catalogChanged } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
+import type { CatalogMetrics } from '../catalog.metrics.js';
+import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
+import type { Variables } from '../file/substitute.js';
+import type { Snapshot } from '../snapshot.js';
+import type { ApplyOutcome, CatalogStore } from './catalog-store.js';
+
+/** Brings catalog files into the tables and tells everybody. */
+export class Applier {
+  constructor(
+    private readonly store: CatalogStore,
+    private readonly snapshot: Snapshot,
+    private readonly messaging: Pick<Messaging, 'publish'>,
+    private readonly variables: Variables,
+    private readonly metrics: CatalogMetrics,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Makes the catalog equal to the text. Throws `CatalogFileError` when it is faulty; nothing is applied then. */
+  async apply(text: string, fileName: string): Promise<CatalogApplyReply> {
+    const wanted = this.#parse(text, fileName);
+    const outcome = await this.#counted(() => this.store.apply(wanted));
+    await this.#announce(outcome, fileName);
+    return {
+      revision: outcome.revision,
+      changed: outcome.changes !== null,
+      models: wanted.models.filter(({ enabled }) => enabled).length,
+      upstreams: wanted.upstreams.length,
+    };
+  }
+
+  /** Applies the file of a start, if it is another one than at the last start (see `CatalogStore.applyAtStart`). */
+  async applyAtStart(text: string, fileName: string): Promise<void> {
+    const wanted = this.#parse(text, fileName);
+    const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted)));
+    if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file is the one of the last start');
+    await this.#announce(outcome, fileName);
+  }
+
+  #parse(text: string, fileName: string): WantedCatalog {
+    try {
+      return parseCatalogFile(text, fileName, this.variables);
+    } catch (error) {
+      this.metrics.applies.inc({ outcome: 'refused' });
+      throw error;
+    }
+  }
+
+  async #counted<Outcome extends ApplyOutcome>(apply: () => Promise<Outcome>): Promise<Outcome> {
+    try {
+      const outcome = await apply();
+      this.metrics.applies.inc({ outcome: outcome.changes === null ? 'unchanged' : 'changed' });
+      return outcome;
+    } catch (error) {
+      this.metrics.applies.inc({ outcome: 'failed' });
+      throw error;
+    }
+  }
+
+  /** The reply of an apply comes after this replica itself answers with the new revision. */
+  async #announce({ revision, changes }: ApplyOutcome, fileName: string): Promise<void> {
+    await this.snapshot.refresh();
+    if (changes === null) return;
+    this.logger.info(
+      {
+        fileName,
+        revision,
+        upstreams: changes.upstreams.map(({ id }) => id),
+        models: changes.models.map(({ id }) => id),
+        disabled: [...changes.upstreams, ...changes.models].filter(({ enabled }) => !enabled).map(({ id }) => id),
+        prices: changes.prices.map(({ modelId, version }) => `${modelId} version ${version}`),
+        routes: changes.routes.length,
+      },
+      'catalog changed',
+    );
+    this.messaging.publish(catalogChanged, { revision });
+  }
+}
+
+/** The text and what the environment put into it. */
+function digestOf(text: string, wanted: WantedCatalog): string {
+  const source = [text, ...wanted.upstreams.map(({ baseUrl }) => baseUrl)];
+  return createHash('sha256').update(JSON.stringify(source)).digest('hex');
+}

@@ -1,0 +1,26 @@
+import type { Route, Upstream } from '#contracts/catalog.js';
+import type { WantedModel } from '../file/parse-catalog-file.js';
+import type { VersionedPrice } from '../prices/price-version.js';
+
+/** Common to everything the file names: its place there, and whether the file still names it. */
+interface Listed {
+  enabled: boolean;
+  position: number;
+}
+
+export type StoredUpstream = Upstream & Listed;
+export type StoredRoute = Route & Listed;
+
+export interface StoredModel extends Omit<WantedModel, 'created' | 'price' | 'routes'>, Listed {
+  created: number;
+  /** The latest version. */
+  price: VersionedPrice;
+  routes: StoredRoute[];
+}
+
+/** The catalog as the tables hold it, disabled rows included, in the order of the file. */
+export interface CatalogState {
+  revision: number;
+  upstreams: StoredUpstream[];
+  models: StoredModel[];
+}

@@ -1,0 +1,158 @@
+import { Registry } from 'prom-client';
+import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
+import { createLogger } from '#observability/logger.js';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { createCatalogMetrics } from '../catalog.metrics.js';
+import { parseCatalogFile } from '../file/parse-catalog-file.js';
+import { Snapshot } from '../snapshot.js';
+import { CatalogStore } from './catalog-store.js';
+
+let database: TestDatabase;
+let prisma: PrismaClient;
+let other: PrismaClient;
+let store: CatalogStore;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  prisma = createPrismaClient({ url: database.url, applicationName: 'test' });
+  other = createPrismaClient({ url: database.url, applicationName: 'test-other' });
+  store = new CatalogStore(prisma);
+});
+
+afterEach(async () => {
+  await Promise.all([prisma.$disconnect(), other.$disconnect()]);
+  await database.drop();
+});
+
+/** A catalog of models at one price each. */
+const catalog = (models: Record<string, string>, baseUrl = 'http://127.0.0.1:9100/v1') =>
+  parseCatalogFile(
+    JSON.stringify({
+      upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl, timeouts: { idleMs: 7_000 } }],
+      models: Object.entries(models).map(([id, usd]) => ({
+        id,
+        ownedBy: 'us',
+        created: 1_700_000_000,
+        contextTokens: 1_000,
+        maxOutputTokens: 100,
+        price: { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd },
+        routes: [{ upstream: 'local', model: id }],
+      })),
+    }),
+    'c.yaml',
+    () => undefined,
+  );
+
+const prices = () => prisma.modelPrice.findMany({ orderBy: [{ modelId: 'asc' }, { version: 'asc' }], omit: { createdAt: true } });
+const priceRow = (modelId: string, version: number, price: bigint) => ({
+  modelId,
+  version,
+  inputPrice: price,
+  cachedInputPrice: 0n,
+  outputPrice: price,
+});
+
+test('what is applied is read back whole', async () => {
+  expect((await store.apply(catalog({ a: '1', b: '2' }))).revision).toBe(1);
+  const wanted = catalog({ a: '1', b: '2' });
+  expect(await store.read()).toEqual({
+    revision: 1,
+    upstreams: wanted.upstreams.map((upstream, position) => ({ ...upstream, enabled: true, position })),
+    models: wanted.models.map((model, position) => ({
+      ...model,
+      position,
+      price: { version: 1, ...model.price },
+      routes: model.routes.map((route) => ({ ...route, enabled: true, position: 0 })),
+    })),
+  });
+});
+
+test('applying the same again changes nothing and keeps the revision', async () => {
+  await store.apply(catalog({ a: '1' }));
+  expect(await store.apply(catalog({ a: '1' }))).toEqual({ revision: 1, changes: null });
+  expect(await store.readRevision()).toBe(1);
+});
+
+test('a changed price is a new version beside the old one', async () => {
+  await store.apply(catalog({ a: '1', b: '2' }));
+  await store.apply(catalog({ a: '3', b: '2' }));
+  await store.apply(catalog({ a: '1', b: '2' }));
+  expect(await prices()).toEqual([
+    priceRow('a', 1, 1_000_000n),
+    priceRow('a', 2, 3_000_000n),
+    priceRow('a', 3, 1_000_000n),
+    priceRow('b', 1, 2_000_000n),
+  ]);
+  expect((await store.read()).models.map(({ id, price }) => [id, price.version])).toEqual([
+    ['a', 3],
+    ['b', 1],
+  ]);
+});
+
+test.each([
+  'UPDATE catalog.price SET input_price = 0',
+  'DELETE FROM catalog.price',
+  'TRUNCATE catalog.price',
+  'DELETE FROM catalog.route',
+  'DELETE FROM catalog.model',
+  'DELETE FROM catalog.upstream',
+])('the database refuses: %s', async (statement) => {
+  await store.apply(catalog({ a: '1' }));
+  await expect(prisma.$executeRawUnsafe(statement)).rejects.toThrow(/keeps every row/);
+});
+
+test('what is no longer named is disabled, and comes back with its history', async () => {
+  await store.apply(catalog({ a: '1', b: '2' }));
+  await store.apply(catalog({ b: '2' }));
+  expect((await store.read()).models.map(({ id, enabled }) => [id, enabled])).toEqual([
+    ['a', false],
+    ['b', true],
+  ]);
+  await store.apply(catalog({ a: '1', b: '2' }));
+  expect((await store.read()).models.map(({ id, enabled, price }) => [id, enabled, price.version])).toEqual([
+    ['a', true, 1],
+    ['b', true, 1],
+  ]);
+});
+
+test('two replicas that apply at once take turns: one change, then nothing left to do', async () => {
+  const outcomes = await Promise.all(
+    [store, new CatalogStore(other), store, new CatalogStore(other)].map((replica) => replica.apply(catalog({ a: '1', b: '2' }))),
+  );
+  expect(outcomes.map(({ revision }) => revision)).toEqual([1, 1, 1, 1]);
+  expect(outcomes.filter(({ changes }) => changes !== null)).toHaveLength(1);
+  expect(await prices()).toHaveLength(2);
+});
+
+test('two different catalogs at once end as one of them, whole', async () => {
+  await Promise.all([store.apply(catalog({ a: '1' })), new CatalogStore(other).apply(catalog({ b: '2' }))]);
+  const { revision, models } = await store.read();
+  expect(revision).toBe(2);
+  expect(models.filter(({ enabled }) => enabled)).toHaveLength(1);
+});
+
+test('a start applies its file once; a restart with the same file leaves a later apply alone', async () => {
+  const first = 'a'.repeat(64);
+  const second = 'b'.repeat(64);
+  expect(await store.applyAtStart(catalog({ a: '1' }), first)).toMatchObject({ revision: 1, known: false });
+  await store.apply(catalog({ a: '5' }));
+  expect(await store.applyAtStart(catalog({ a: '1' }), first)).toEqual({ revision: 2, changes: null, known: true });
+  expect(await store.applyAtStart(catalog({ a: '2' }), second)).toMatchObject({ revision: 3, known: false });
+  expect((await store.read()).models[0]?.price).toEqual({
+    version: 3,
+    inputPicoUsd: 2_000_000n,
+    cachedInputPicoUsd: 0n,
+    outputPicoUsd: 2_000_000n,
+  });
+});
+
+test('a snapshot outlives its database', async () => {
+  await store.apply(catalog({ a: '1' }));
+  const snapshot = new Snapshot(store, createLogger('catalog', 'silent'), createCatalogMetrics(new Registry()));
+  await snapshot.refresh();
+  const before = snapshot.modelList;
+  await database.drop();
+  await snapshot.refresh();
+  expect(snapshot.modelList).toBe(before);
+  expect(before.models.map(({ id }) => id)).toEqual(['a']);
+});

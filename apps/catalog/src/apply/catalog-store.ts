@@ -1,0 +1,113 @@
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
+import type { WantedCatalog } from '../file/parse-catalog-file.js';
+import type { CatalogState, StoredModel, StoredUpstream } from './catalog-state.js';
+import { type Changes, isEmpty, planChanges } from './plan-changes.js';
+import { type Database, writeChanges } from './write-changes.js';
+
+export interface ApplyOutcome {
+  revision: number;
+  /** Null when the catalog already was as wanted. */
+  changes: Changes | null;
+}
+
+const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
+
+/** The catalog's tables. Every method either does all of its work or none. */
+export class CatalogStore {
+  constructor(private readonly prisma: PrismaClient) {}
+
+  async readRevision(): Promise<number> {
+    return (await this.prisma.catalogState.findUniqueOrThrow({ where: { id: 1 } })).revision;
+  }
+
+  /** One consistent moment of all tables. */
+  read(): Promise<CatalogState> {
+    return this.prisma.$transaction(readState, { ...TRANSACTION_LIMITS, isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead });
+  }
+
+  /** Makes the stored catalog equal to a wanted one. Repeating it changes nothing; applies of several replicas take turns. */
+  apply(wanted: WantedCatalog): Promise<ApplyOutcome> {
+    return this.inTurn((tx, revision) => applyWanted(tx, revision, wanted));
+  }
+
+  /**
+   * Applies the file a service starts with, unless it is the one the last start brought: then the catalog stays as it is,
+   * because somebody may have applied another one since, and a restart must not change a price.
+   */
+  applyAtStart(wanted: WantedCatalog, digest: string): Promise<ApplyOutcome & { known: boolean }> {
+    return this.inTurn(async (tx, revision, startFileDigest) => {
+      if (startFileDigest === digest) return { revision, changes: null, known: true };
+      const outcome = await applyWanted(tx, revision, wanted);
+      await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
+      return { ...outcome, known: false };
+    });
+  }
+
+  /** Holds the lock of the one state row until the end of the transaction; what is read after it is what the last one left. */
+  private inTurn<Result>(work: (tx: Database, revision: number, startFileDigest: string | null) => Promise<Result>): Promise<Result> {
+    return this.prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT id FROM catalog.state WHERE id = 1 FOR UPDATE`;
+      const { revision, startFileDigest } = await tx.catalogState.findUniqueOrThrow({ where: { id: 1 } });
+      return work(tx, revision, startFileDigest);
+    }, TRANSACTION_LIMITS);
+  }
+}
+
+async function applyWanted(tx: Database, revision: number, wanted: WantedCatalog): Promise<ApplyOutcome> {
+  const changes = planChanges(await readState(tx), wanted, Math.floor(Date.now() / 1000));
+  if (isEmpty(changes)) return { revision, changes: null };
+  await writeChanges(tx, changes);
+  await tx.catalogState.update({ where: { id: 1 }, data: { revision: revision + 1, changedAt: new Date() } });
+  return { revision: revision + 1, changes };
+}
+
+async function readState(tx: Database): Promise<CatalogState> {
+  const state = await tx.catalogState.findUniqueOrThrow({ where: { id: 1 } });
+  const upstreams = await tx.upstream.findMany({ orderBy: [{ position: 'asc' }, { id: 'asc' }] });
+  const models = await tx.catalogModel.findMany({
+    orderBy: [{ position: 'asc' }, { id: 'asc' }],
+    include: {
+      prices: { orderBy: { version: 'desc' }, take: 1 },
+      routes: { orderBy: [{ position: 'asc' }, { upstreamId: 'asc' }, { upstreamModel: 'asc' }] },
+    },
+  });
+  return { revision: state.revision, upstreams: upstreams.map(storedUpstream), models: models.map(storedModel) };
+}
+
+type UpstreamRecord = Prisma.UpstreamGetPayload<object>;
+type ModelRecord = Prisma.CatalogModelGetPayload<{ include: { prices: true; routes: true } }>;
+
+function storedUpstream(row: UpstreamRecord): StoredUpstream {
+  return {
+    ...row,
+    kind: row.kind as StoredUpstream['kind'],
+    // Written by us and checked before; a field added since has its default.
+    capabilities: { ...new CapabilitiesEntry(), ...(row.capabilities as Partial<CapabilitiesEntry>) },
+    timeouts: { ...new TimeoutsEntry(), ...(row.timeouts as Partial<TimeoutsEntry>) },
+  };
+}
+
+function storedModel({ prices, routes, created, input, ...row }: ModelRecord): StoredModel {
+  const price = prices[0];
+  if (price === undefined) throw new Error(`model ${row.id} has no price`);
+  return {
+    ...row,
+    created: Number(created),
+    input: input as StoredModel['input'],
+    price: {
+      version: price.version,
+      inputPicoUsd: price.inputPrice,
+      cachedInputPicoUsd: price.cachedInputPrice,
+      outputPicoUsd: price.outputPrice,
+    },
+    routes: routes.map(({ upstreamId, upstreamModel, weight, priority, enabled, position }) => ({
+      upstream: upstreamId,
+      model: upstreamModel,
+      weight,
+      priority,
+      enabled,
+      position,
+    })),
+  };
+}

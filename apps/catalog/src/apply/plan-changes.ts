@@ -1,0 +1,67 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Route } from '#contracts/catalog.js';
+import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
+import { priceVersion, type VersionedPrice } from '../prices/price-version.js';
+import type { CatalogState, StoredModel, StoredRoute, StoredUpstream } from './catalog-state.js';
+
+export type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
+export type PriceRow = VersionedPrice & { modelId: string };
+export type RouteRow = StoredRoute & { modelId: string };
+
+/** The rows to write, each as it shall be: new ones and changed ones, never one that is already so. Prices are only ever added. */
+export interface Changes {
+  upstreams: StoredUpstream[];
+  models: ModelRow[];
+  prices: PriceRow[];
+  routes: RouteRow[];
+}
+
+/**
+ * What makes the stored catalog equal to a file. What the file no longer names is disabled; what it names again is enabled
+ * again, its price history going on where it ended. `now` in Unix seconds is the `created` of a model that states none.
+ */
+export function planChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, wanted: WantedCatalog, now: number): Changes {
+  const upstreams = wanted.upstreams.map((upstream, position) => ({ ...upstream, enabled: true, position }));
+  const changes: Changes = {
+    upstreams: changedRows(current.upstreams, upstreams, ({ id }) => id),
+    models: [],
+    prices: [],
+    routes: [],
+  };
+  const stored = new Map(current.models.map((model) => [model.id, model]));
+  const models = wanted.models.map((model, position) => modelRow(model, position, stored.get(model.id)?.created ?? now));
+  changes.models = changedRows(current.models.map(withoutPriceAndRoutes), models, ({ id }) => id);
+  for (const model of wanted.models) {
+    const before = stored.get(model.id);
+    const price = priceVersion(before?.price, model.price);
+    if (price.version !== before?.price.version) changes.prices.push({ modelId: model.id, ...price });
+    const routes = model.routes.map((route, position) => ({ ...route, enabled: true, position }));
+    changes.routes.push(...changedRows(before?.routes ?? [], routes, target).map((route) => ({ modelId: model.id, ...route })));
+  }
+  return changes;
+}
+
+export function isEmpty({ upstreams, models, prices, routes }: Changes): boolean {
+  return upstreams.length + models.length + prices.length + routes.length === 0;
+}
+
+/** Rows that are new or different, and rows no longer wanted as disabled ones. */
+function changedRows<Row extends { enabled: boolean }>(before: readonly Row[], after: readonly Row[], key: (row: Row) => string): Row[] {
+  const stored = new Map(before.map((row) => [key(row), row]));
+  const named = new Set(after.map(key));
+  const written = after.filter((row) => !isDeepStrictEqual(row, stored.get(key(row))));
+  const dropped = before.filter((row) => row.enabled && !named.has(key(row)));
+  return [...written, ...dropped.map((row) => ({ ...row, enabled: false }))];
+}
+
+function modelRow({ price, routes, ...model }: WantedModel, position: number, created: number): ModelRow {
+  return { ...model, created: model.created ?? created, position };
+}
+
+function withoutPriceAndRoutes({ price, routes, ...model }: StoredModel): ModelRow {
+  return model;
+}
+
+function target({ upstream, model }: Route): string {
+  return JSON.stringify([upstream, model]);
+}

@@ -1,0 +1,30 @@
+import type { Prisma } from '#database/prisma-client.js';
+import type { Changes } from './plan-changes.js';
+
+/** A transaction. */
+export type Database = Prisma.TransactionClient;
+
+/** Writes planned rows in the order their foreign keys ask for. Prices are inserted, never updated. */
+export async function writeChanges(tx: Database, { upstreams, models, prices, routes }: Changes): Promise<void> {
+  for (const { id, capabilities, timeouts, ...rest } of upstreams) {
+    const row = { ...rest, capabilities: { ...capabilities }, timeouts: { ...timeouts } };
+    await tx.upstream.upsert({ where: { id }, create: { id, ...row }, update: row });
+  }
+  for (const { id, created, ...rest } of models) {
+    const row = { ...rest, created: BigInt(created) };
+    await tx.catalogModel.upsert({ where: { id }, create: { id, ...row }, update: row });
+  }
+  await tx.modelPrice.createMany({
+    data: prices.map(({ modelId, version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) => ({
+      modelId,
+      version,
+      inputPrice: inputPicoUsd,
+      cachedInputPrice: cachedInputPicoUsd,
+      outputPrice: outputPicoUsd,
+    })),
+  });
+  for (const { modelId, upstream: upstreamId, model: upstreamModel, ...row } of routes) {
+    const key = { modelId, upstreamId, upstreamModel };
+    await tx.modelRoute.upsert({ where: { modelId_upstreamId_upstreamModel: key }, create: { ...key, ...row }, update: row });
+  }
+}

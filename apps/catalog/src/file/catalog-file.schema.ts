@@ -1,0 +1,92 @@
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { ValidateNested } from 'class-validator';
+import type { UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
+import {
+  BaseUrl,
+  Fields,
+  Identifier,
+  List,
+  OneOf,
+  Optional,
+  SetOf,
+  Text,
+  TrueOrFalse,
+  UsdPerMillionTokens,
+  VariableName,
+  WholeNumber,
+} from './rules.js';
+
+/*
+ * The catalog file, field by field. A field is required unless it has an initial value (its default) or is `@Optional`;
+ * a field that is not here is a fault, because a misspelt price must not be silent.
+ */
+
+const TOKENS_MAX = 2 ** 31 - 1;
+const DAY_MS = 86_400_000;
+
+export class CapabilitiesEntry implements UpstreamCapabilities {
+  @TrueOrFalse() streamOptions = true;
+  @TrueOrFalse() jsonSchema = true;
+  @TrueOrFalse() parallelToolCalls = false;
+  @TrueOrFalse() strictTools = false;
+  @TrueOrFalse() developerRole = false;
+  @OneOf(['max_tokens', 'max_completion_tokens']) maxTokensField: UpstreamCapabilities['maxTokensField'] = 'max_tokens';
+  @TrueOrFalse() stop = true;
+  @TrueOrFalse() reasoningEcho = false;
+  @TrueOrFalse() thinkTags = false;
+  @TrueOrFalse() streamPlainRequests = false;
+}
+
+export class TimeoutsEntry implements UpstreamTimeouts {
+  @WholeNumber(1, DAY_MS) connectMs = 5_000;
+  @WholeNumber(1, DAY_MS) firstByteMs = 120_000;
+  @WholeNumber(1, DAY_MS) idleMs = 60_000;
+  @WholeNumber(1, DAY_MS) totalMs = 600_000;
+}
+
+export class UpstreamEntry {
+  @Identifier(64) id!: string;
+  @OneOf(['openai-chat']) kind!: 'openai-chat';
+  @BaseUrl() baseUrl!: string;
+  @Optional() @VariableName() apiKeyEnv?: string;
+  @TrueOrFalse() allowPrivateNetwork = false;
+  @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
+  @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();
+  @WholeNumber(1, 65_535) connectionsMax = 256;
+}
+
+export class PriceEntry {
+  @UsdPerMillionTokens() inputUsdPerMTok!: string;
+  @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
+  @UsdPerMillionTokens() outputUsdPerMTok!: string;
+}
+
+export class RouteEntry {
+  @Identifier(64) upstream!: string;
+  @Text(256) model!: string;
+  @WholeNumber(1, 1_000_000) weight = 1;
+  @WholeNumber(0, 1_000) priority = 0;
+}
+
+export class ModelEntry {
+  @Identifier(256) id!: string;
+  @Text(200) ownedBy!: string;
+  /** Unix seconds. Left out: when the model was first applied. */
+  @Optional() @WholeNumber(0, 253_402_300_799) created?: number;
+  @TrueOrFalse() enabled = true;
+  @WholeNumber(1, TOKENS_MAX) contextTokens!: number;
+  @WholeNumber(1, TOKENS_MAX) maxOutputTokens!: number;
+  /** Left out: `maxOutputTokens`, at most 4,096. */
+  @Optional() @WholeNumber(1, TOKENS_MAX) defaultOutputTokens?: number;
+  @SetOf(['text', 'image'], 'text') input: ('text' | 'image')[] = ['text'];
+  @TrueOrFalse() reasoning = false;
+  @WholeNumber(1, TOKENS_MAX) tokensPerImageMax = 1_600;
+  @Fields() @ValidateNested() @Type(() => PriceEntry) price!: PriceEntry;
+  @List(1, 100) @ValidateNested({ each: true }) @Type(() => RouteEntry) routes!: RouteEntry[];
+}
+
+export class CatalogFileEntry {
+  @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => UpstreamEntry) upstreams!: UpstreamEntry[];
+  @List(0, 10_000) @ValidateNested({ each: true }) @Type(() => ModelEntry) models!: ModelEntry[];
+}

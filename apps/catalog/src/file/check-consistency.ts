@@ -1,0 +1,70 @@
+import type { CatalogFileEntry, ModelEntry } from './catalog-file.schema.js';
+import type { Path } from './locate.js';
+
+export interface FieldProblem {
+  path: Path;
+  problem: string;
+}
+
+/**
+ * What no field can tell by itself: ids used twice, routes to nowhere, limits that contradict each other. Runs on files whose
+ * fields may be at fault too, so that everything is reported at once; what is not of its type is left to the field's own rule.
+ */
+export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
+  const upstreams = listOf(file.upstreams);
+  const models = listOf(file.models);
+  const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
+  return [
+    ...repeated(upstreams, 'upstreams'),
+    ...repeated(models, 'models'),
+    ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], upstreamIds)]),
+  ];
+}
+
+function repeated(entries: readonly { id: unknown }[], field: string): FieldProblem[] {
+  const first = new Map<unknown, number>();
+  return entries.flatMap(({ id }, index) => {
+    const earlier = first.get(id);
+    if (earlier === undefined || typeof id !== 'string') {
+      first.set(id, index);
+      return [];
+    }
+    return [{ path: [field, index, 'id'], problem: `${JSON.stringify(id)} is already the id of ${field}[${earlier}]` }];
+  });
+}
+
+function limits(model: ModelEntry, path: Path): FieldProblem[] {
+  const { contextTokens, maxOutputTokens, defaultOutputTokens } = model;
+  const problems: FieldProblem[] = [];
+  if (maxOutputTokens > contextTokens) {
+    problems.push({ path: [...path, 'maxOutputTokens'], problem: `must not be above contextTokens (${contextTokens})` });
+  }
+  if (defaultOutputTokens !== undefined && defaultOutputTokens > maxOutputTokens) {
+    problems.push({ path: [...path, 'defaultOutputTokens'], problem: `must not be above maxOutputTokens (${maxOutputTokens})` });
+  }
+  return problems;
+}
+
+function routes(model: ModelEntry, path: Path, upstreamIds: ReadonlySet<string>): FieldProblem[] {
+  const first = new Map<string, number>();
+  return listOf(model.routes).flatMap((route, index) => {
+    const { upstream } = route;
+    const here = [...path, 'routes', index];
+    if (typeof upstream === 'string' && !upstreamIds.has(upstream)) {
+      return [{ path: [...here, 'upstream'], problem: `${JSON.stringify(upstream)} is not the id of an upstream` }];
+    }
+    const target = JSON.stringify([upstream, route.model]);
+    const earlier = first.get(target);
+    if (earlier === undefined) {
+      first.set(target, index);
+      return [];
+    }
+    return [{ path: here, problem: `repeats routes[${earlier}]; give that one more weight instead` }];
+  });
+}
+
+/** The entries that are groups of fields at all; nothing when it is no list. Holes keep the indices right. */
+function listOf<Entry extends object>(value: Entry[] | undefined): Entry[] {
+  if (!Array.isArray(value)) return [];
+  return value.map((entry) => (typeof entry === 'object' && entry !== null ? entry : ({} as Entry)));
+}

@@ -1,0 +1,346 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
+import { readFileSync } from 'node:fs';
+import { CatalogFileError } from './catalog-file-error.js';
+import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
+
+const noVariables = () => undefined;
+
+/** A catalog with every field left out that can be. */
+const SMALLEST = `
+upstreams:
+  - id: local
+    kind: openai-chat
+    baseUrl: http://127.0.0.1:9100/v1
+models:
+  - id: small
+    ownedBy: us
+    contextTokens: 131072
+    maxOutputTokens: 8192
+    price: { inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60" }
+    routes: [{ upstream: local, model: Org/Small }]
+`;
+
+test('what is left out has its default', () => {
+  expect(parseCatalogFile(SMALLEST, 'c.yaml', noVariables)).toEqual({
+    upstreams: [
+      {
+        id: 'local',
+        kind: 'openai-chat',
+        baseUrl: 'http://127.0.0.1:9100/v1',
+        apiKeyEnv: null,
+        allowPrivateNetwork: false,
+        capabilities: {
+          streamOptions: true,
+          jsonSchema: true,
+          parallelToolCalls: false,
+          strictTools: false,
+          developerRole: false,
+          maxTokensField: 'max_tokens',
+          stop: true,
+          reasoningEcho: false,
+          thinkTags: false,
+          streamPlainRequests: false,
+        },
+        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
+        connectionsMax: 256,
+      },
+    ],
+    models: [
+      {
+        id: 'small',
+        ownedBy: 'us',
+        created: null,
+        enabled: true,
+        contextTokens: 131_072,
+        maxOutputTokens: 8_192,
+        defaultOutputTokens: 4_096,
+        input: ['text'],
+        reasoning: false,
+        tokensPerImageMax: 1_600,
+        price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
+        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0 }],
+      },
+    ],
+  } satisfies WantedCatalog);
+});
+
+test('what is stated is taken as it is', () => {
+  const { upstreams, models } = parseCatalogFile(
+    `
+upstreams:
+  - id: hosted
+    kind: openai-chat
+    baseUrl: https://api.example.com/v1
+    apiKeyEnv: HOSTED_KEY
+    connectionsMax: 32
+    capabilities: { stop: false, maxTokensField: max_completion_tokens }
+    timeouts: { idleMs: 5000 }
+models:
+  - id: org/big:free
+    ownedBy: Org
+    created: 1767225600
+    enabled: false
+    contextTokens: 4096
+    maxOutputTokens: 1024
+    defaultOutputTokens: 512
+    input: [text, image]
+    reasoning: true
+    tokensPerImageMax: 85
+    price: { inputUsdPerMTok: "0", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "0.000001" }
+    routes: [{ upstream: hosted, model: big, weight: 3, priority: 2 }]
+`,
+    'c.yaml',
+    noVariables,
+  );
+  expect(upstreams[0]).toMatchObject({
+    apiKeyEnv: 'HOSTED_KEY',
+    connectionsMax: 32,
+    capabilities: { stop: false, maxTokensField: 'max_completion_tokens', streamOptions: true },
+    timeouts: { idleMs: 5_000, connectMs: 5_000 },
+  });
+  expect(models[0]).toEqual({
+    id: 'org/big:free',
+    ownedBy: 'Org',
+    created: 1_767_225_600,
+    enabled: false,
+    contextTokens: 4_096,
+    maxOutputTokens: 1_024,
+    defaultOutputTokens: 512,
+    input: ['text', 'image'],
+    reasoning: true,
+    tokensPerImageMax: 85,
+    price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1n },
+    routes: [{ upstream: 'hosted', model: 'big', weight: 3, priority: 2 }],
+  });
+});
+
+test('a model that can say less than 4,096 tokens says all of them by default', () => {
+  const text = SMALLEST.replace('maxOutputTokens: 8192', 'maxOutputTokens: 256');
+  expect(parseCatalogFile(text, 'c.yaml', noVariables).models[0]?.defaultOutputTokens).toBe(256);
+});
+
+describe('faults', () => {
+  const edited = (...edits: [string, string][]) => edits.reduce((text, [from, to]) => text.replace(from, to), SMALLEST);
+  const faultsOf = (text: string): string => {
+    try {
+      parseCatalogFile(text, 'c.yaml', noVariables);
+    } catch (error) {
+      if (error instanceof CatalogFileError) return error.message;
+      throw error;
+    }
+    return 'accepted';
+  };
+
+  test.each<[what: string, text: string, message: string]>([
+    [
+      'a misspelt price',
+      edited(['outputUsdPerMTok', 'outputUsdPerMtok']),
+      'c.yaml:11: models[0].price.outputUsdPerMtok: is not a field of the catalog\n' +
+        'c.yaml:11: models[0].price.outputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
+    ],
+    [
+      'a price that was a float',
+      edited(['"0.60"', '0.60']),
+      'c.yaml:11: models[0].price.outputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
+    ],
+    [
+      'a price with too many decimals',
+      edited(['"0.60"', '"0.0000001"']),
+      'c.yaml:11: models[0].price.outputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
+    ],
+    [
+      'an unknown field of a model',
+      edited(['ownedBy: us', 'owner: us\n    ownedBy: us']),
+      'c.yaml:8: models[0].owner: is not a field of the catalog',
+    ],
+    ['an unknown field at the top', `${SMALLEST}routes: []\n`, 'c.yaml:13: routes: is not a field of the catalog'],
+    [
+      'a missing field, on the line of its entry',
+      edited(['    ownedBy: us\n', '']),
+      'c.yaml:7: models[0].ownedBy: must be text of 1 to 200 characters',
+    ],
+    [
+      'an empty value is no default',
+      edited(['contextTokens', 'enabled:\n    contextTokens']),
+      'c.yaml:9: models[0].enabled: must be true or false',
+    ],
+    [
+      'text where a number belongs',
+      edited(['131072', '"131072"']),
+      'c.yaml:9: models[0].contextTokens: must be a whole number from 1 to 2147483647',
+    ],
+    ['a fraction', edited(['8192', '8192.5']), 'c.yaml:10: models[0].maxOutputTokens: must be a whole number from 1 to 2147483647'],
+    [
+      'output beyond the context',
+      edited(['8192', '131073']),
+      'c.yaml:10: models[0].maxOutputTokens: must not be above contextTokens (131072)',
+    ],
+    [
+      'a default beyond the maximum',
+      edited(['maxOutputTokens: 8192', 'maxOutputTokens: 8192\n    defaultOutputTokens: 8193']),
+      'c.yaml:11: models[0].defaultOutputTokens: must not be above maxOutputTokens (8192)',
+    ],
+    [
+      'inputs without text',
+      edited(['ownedBy: us', 'ownedBy: us\n    input: [image]']),
+      'c.yaml:9: models[0].input: must be a list of text and image without repeats, with text in it',
+    ],
+    [
+      'an unknown upstream',
+      edited(['upstream: local', 'upstream: lcoal']),
+      'c.yaml:12: models[0].routes[0].upstream: "lcoal" is not the id of an upstream',
+    ],
+    [
+      'no route',
+      edited(['[{ upstream: local, model: Org/Small }]', '[]']),
+      'c.yaml:12: models[0].routes: must be a list of 1 to 100 entries',
+    ],
+    [
+      'a route twice',
+      edited(['Org/Small }', 'Org/Small }, { upstream: local, model: Org/Small, weight: 2 }']),
+      'c.yaml:12: models[0].routes[1]: repeats routes[0]; give that one more weight instead',
+    ],
+    [
+      'a weight of nothing',
+      edited(['Org/Small }', 'Org/Small, weight: 0 }']),
+      'c.yaml:12: models[0].routes[0].weight: must be a whole number from 1 to 1000000',
+    ],
+    [
+      'an id twice',
+      `${SMALLEST}  - id: small\n    ownedBy: us\n    contextTokens: 1\n    maxOutputTokens: 1\n    price: { inputUsdPerMTok: "1", cachedInputUsdPerMTok: "1", outputUsdPerMTok: "1" }\n    routes: [{ upstream: local, model: x }]\n`,
+      'c.yaml:13: models[1].id: "small" is already the id of models[0]',
+    ],
+    [
+      'an id that would not survive a URL',
+      edited(['id: small', 'id: small model']),
+      'c.yaml:7: models[0].id: must be an id of 1 to 256 letters, digits and ._:/@- that begins with a letter or digit',
+    ],
+    ['an unknown kind', edited(['openai-chat', 'openai']), 'c.yaml:4: upstreams[0].kind: must be openai-chat'],
+    [
+      'a secret in place of its name, not repeated',
+      edited(['kind:', 'apiKeyEnv: sk-secret\n    kind:']),
+      'c.yaml:4: upstreams[0].apiKeyEnv: must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
+    ],
+    ...['ftp://h/v1', 'http://user:secret@h/v1', 'http://h/v1?key=secret', 'http://h/v1#x', '127.0.0.1:9100', 'http://h /v1'].map(
+      (url): [string, string, string] => [
+        `the base URL ${url}, not repeated`,
+        edited(['http://127.0.0.1:9100/v1', JSON.stringify(url)]),
+        'c.yaml:5: upstreams[0].baseUrl: must be an http:// or https:// URL without credentials, query or fragment',
+      ],
+    ),
+    [
+      'an unknown capability',
+      edited(['kind:', 'capabilities: { stops: true }\n    kind:']),
+      'c.yaml:4: upstreams[0].capabilities.stops: is not a field of the catalog',
+    ],
+    [
+      'a list where fields belong',
+      edited(['kind:', 'timeouts: []\n    kind:']),
+      'c.yaml:4: upstreams[0].timeouts: must be a group of fields',
+    ],
+    [
+      'text where an entry belongs',
+      edited(['[{ upstream: local, model: Org/Small }]', '[local]']),
+      'c.yaml:12: models[0].routes[0]: must be a group of fields',
+    ],
+    [
+      'fields where a list belongs',
+      edited(['[{ upstream: local, model: Org/Small }]', '{ upstream: local }']),
+      'c.yaml:12: models[0].routes: must be a list of 1 to 100 entries',
+    ],
+    ['only models', 'models: []\n', 'c.yaml:1: upstreams: must be a list of 0 to 1000 entries'],
+    ['nothing at all', '# later\n', 'c.yaml:1: must have the fields upstreams and models'],
+    ['a list', '- 1\n', 'c.yaml:1: must have the fields upstreams and models'],
+    ['a key twice', edited(['ownedBy: us', 'ownedBy: us\n    ownedBy: them']), 'c.yaml:9: not valid YAML: Map keys must be unique'],
+    [
+      'broken YAML',
+      'upstreams: [\n',
+      'c.yaml:2: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+    ['two documents', `${SMALLEST}---\na: 1\n`, 'c.yaml:13: must be one document, without a second --- part'],
+    ['an unknown tag', edited(['id: small', 'id: !secret small']), 'c.yaml:7: not valid YAML: Unresolved tag: !secret'],
+    [
+      'a reference to the environment elsewhere',
+      edited(['Org/Small', '"${UPSTREAM_MODEL}"']),
+      'c.yaml:12: models[0].routes[0].model: cannot refer to the environment; only baseUrl can',
+    ],
+    [
+      'a reference to any other variable',
+      edited(['http://127.0.0.1:9100/v1', 'http://${DATABASE_URL}/v1']),
+      'c.yaml:5: upstreams[0].baseUrl: may only use variables whose names begin with UPSTREAM_, as in ${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}',
+    ],
+    [
+      'a variable that is not set',
+      edited(['http://127.0.0.1:9100/v1', '${UPSTREAM_GPU_URL}']),
+      'c.yaml:5: upstreams[0].baseUrl: needs the environment variable UPSTREAM_GPU_URL, which is not set and has no default here',
+    ],
+    [
+      'several faults, all at once and in order',
+      edited(['openai-chat', 'x'], ['131072', '0'], ['upstream: local', 'upstream: gone'], ['"0.15"', '-1']),
+      'c.yaml:4: upstreams[0].kind: must be openai-chat\n' +
+        'c.yaml:9: models[0].contextTokens: must be a whole number from 1 to 2147483647\n' +
+        'c.yaml:10: models[0].maxOutputTokens: must not be above contextTokens (0)\n' +
+        'c.yaml:11: models[0].price.inputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"\n' +
+        'c.yaml:12: models[0].routes[0].upstream: "gone" is not the id of an upstream',
+    ],
+  ])('%s', (_, text, message) => {
+    expect(faultsOf(text)).toBe(message);
+  });
+
+  test('anchors that unfold without end are refused', () => {
+    const levels = Array.from({ length: 12 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}*l${level}]`);
+    expect(faultsOf(`l0: &l0 x\n${levels.join('\n')}\n`)).toMatch(/^c\.yaml:1: not valid YAML: .*[Aa]lias/);
+  });
+
+  test('a fault in what an anchor repeats is found where it is written', () => {
+    const second = `  - id: second
+    ownedBy: us
+    contextTokens: 1
+    maxOutputTokens: 1
+    price: { inputUsdPerMTok: "1", cachedInputUsdPerMTok: "1", outputUsdPerMTok: "1" }
+    routes: *routes
+`;
+    const text = edited(['[{ upstream: local, model: Org/Small }]', '&routes [{ upstream: local, model: Org/Small, wait: 1 }]']) + second;
+    expect(faultsOf(text)).toBe(
+      'c.yaml:12: models[0].routes[0].wait: is not a field of the catalog\n' +
+        'c.yaml:12: models[1].routes[0].wait: is not a field of the catalog',
+    );
+  });
+});
+
+describe('substitution in baseUrl', () => {
+  const baseUrl = (text: string, variables: Record<string, string>) =>
+    parseCatalogFile(SMALLEST.replace('http://127.0.0.1:9100/v1', text), 'c.yaml', (name) => variables[name]).upstreams[0]?.baseUrl;
+
+  test.each([
+    ['${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}', {}, 'http://127.0.0.1:9100/v1'],
+    ['${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}', { UPSTREAM_LOCAL_URL: 'http://sim:9100/v1' }, 'http://sim:9100/v1'],
+    ['${UPSTREAM_LOCAL_URL:-http://127.0.0.1:9100/v1}', { UPSTREAM_LOCAL_URL: '' }, 'http://127.0.0.1:9100/v1'],
+    ['http://${UPSTREAM_HOST}:${UPSTREAM_PORT:-80}/v1', { UPSTREAM_HOST: 'gpu' }, 'http://gpu:80/v1'],
+  ])('%s with %j is %s', (text, variables, expected) => {
+    expect(baseUrl(text, variables)).toBe(expected);
+  });
+
+  test('what a variable brings obeys the rule of the field', () => {
+    expect(() => baseUrl('${UPSTREAM_LOCAL_URL}', { UPSTREAM_LOCAL_URL: 'http://user:secret@h/v1' })).toThrow(
+      'c.yaml:5: upstreams[0].baseUrl: must be an http:// or https:// URL without credentials, query or fragment',
+    );
+  });
+});
+
+test('the catalog of the repository is valid and offers the simulated models', () => {
+  const text = readFileSync(new URL('../../../../config/catalog.yaml', import.meta.url), 'utf8');
+  const { upstreams, models } = parseCatalogFile(text, 'config/catalog.yaml', noVariables);
+  expect(upstreams.map(({ id, baseUrl, allowPrivateNetwork }) => ({ id, baseUrl, allowPrivateNetwork }))).toEqual([
+    { id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', allowPrivateNetwork: true },
+  ]);
+  expect(
+    models.map(({ id, contextTokens, maxOutputTokens, input, reasoning }) => ({ id, contextTokens, maxOutputTokens, input, reasoning })),
+  ).toEqual([
+    { id: 'sim-fast', contextTokens: 131_072, maxOutputTokens: 8_192, input: ['text'], reasoning: false },
+    { id: 'sim-reason', contextTokens: 131_072, maxOutputTokens: 32_768, input: ['text'], reasoning: true },
+    { id: 'sim-vision', contextTokens: 131_072, maxOutputTokens: 8_192, input: ['text', 'image'], reasoning: false },
+    { id: 'sim-tiny', contextTokens: 2_048, maxOutputTokens: 256, input: ['text'], reasoning: false },
+  ]);
+  expect(models[0]?.price).toEqual({ inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n });
+});

@@ -1,0 +1,138 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
+import { plainToInstance } from 'class-transformer';
+import { type ValidationError, validateSync } from 'class-validator';
+import { type Document, LineCounter, parseDocument } from 'yaml';
+import type { Route, Upstream } from '#contracts/catalog.js';
+import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import { CatalogFileEntry, type ModelEntry, type UpstreamEntry } from './catalog-file.schema.js';
+import { CatalogFileError, type Fault } from './catalog-file-error.js';
+import { checkConsistency, type FieldProblem } from './check-consistency.js';
+import { lineAt, lineOf, type Path, renderPath } from './locate.js';
+import { FIELDS_EXPECTED } from './rules.js';
+import { substitute, type Variables } from './substitute.js';
+
+/** What a file asks for, with every default filled in but the one that depends on the past: `created`. */
+export interface WantedCatalog {
+  upstreams: Upstream[];
+  models: WantedModel[];
+}
+
+export interface WantedModel {
+  id: string;
+  ownedBy: string;
+  /** Unix seconds; null keeps what is recorded, or takes the time of the first apply. */
+  created: number | null;
+  enabled: boolean;
+  contextTokens: number;
+  maxOutputTokens: number;
+  defaultOutputTokens: number;
+  input: ('text' | 'image')[];
+  reasoning: boolean;
+  tokensPerImageMax: number;
+  price: Price;
+  routes: Route[];
+}
+
+const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
+
+/**
+ * Parses the YAML text of a whole catalog. Throws `CatalogFileError` that lists every fault with file, line and field.
+ * A file that is not YAML is only reported for its syntax: what its fields would be is anybody's guess.
+ */
+export function parseCatalogFile(text: string, fileName: string, variables: Variables): WantedCatalog {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' });
+  const syntax = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
+    line: lineAt(pos[0], lines),
+    path: '',
+    problem: code === 'MULTIPLE_DOCS' ? 'must be one document, without a second --- part' : `not valid YAML: ${firstLine(message)}`,
+  }));
+  if (syntax.length > 0) throw new CatalogFileError(fileName, syntax);
+
+  const plain = plainOf(document, fileName);
+  const problems = [...strayReferences(plain), ...substituteBaseUrls(plain, variables)];
+  const entry = plainToInstance(CatalogFileEntry, plain);
+  problems.push(...flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true })));
+  problems.push(...checkConsistency(entry));
+  if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, document, lines));
+  return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf) };
+}
+
+function plainOf(document: Document.Parsed, fileName: string): object {
+  let plain: unknown;
+  try {
+    plain = document.toJS();
+  } catch (error) {
+    // Anchors can be nested so that a short text means gigabytes; the parser refuses to unfold them.
+    throw new CatalogFileError(fileName, [{ line: 1, path: '', problem: `not valid YAML: ${firstLine(String(error))}` }]);
+  }
+  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
+    throw new CatalogFileError(fileName, [{ line: 1, path: '', problem: 'must have the fields upstreams and models' }]);
+  }
+  return plain;
+}
+
+/** Puts the environment's values into `upstreams[].baseUrl`, the one field that may refer to it. */
+function substituteBaseUrls(plain: { upstreams?: unknown }, variables: Variables): FieldProblem[] {
+  if (!Array.isArray(plain.upstreams)) return [];
+  return plain.upstreams.flatMap((upstream: { baseUrl?: unknown } | null, index) => {
+    if (typeof upstream?.baseUrl !== 'string') return [];
+    const result = substitute(upstream.baseUrl, variables);
+    if ('problem' in result) {
+      upstream.baseUrl = 'http://unresolved'; // reported here; the URL rule shall not report it again
+      return [{ path: ['upstreams', index, 'baseUrl'], problem: result.problem }];
+    }
+    upstream.baseUrl = result.text;
+    return [];
+  });
+}
+
+/** `${…}` anywhere else would be taken literally, which is never what was meant. */
+function strayReferences(value: unknown, path: Path = []): FieldProblem[] {
+  if (typeof value === 'string') {
+    if (!value.includes('${') || (path.length === 3 && path[0] === 'upstreams' && path[2] === 'baseUrl')) return [];
+    return [{ path, problem: 'cannot refer to the environment; only baseUrl can' }];
+  }
+  if (Array.isArray(value)) return value.flatMap((item, index) => strayReferences(item, [...path, index]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => strayReferences(item, [...path, key]));
+}
+
+function flatten(errors: readonly ValidationError[], parent: Path = [], inList = false): FieldProblem[] {
+  return errors.flatMap(({ property, constraints, children, value }) => {
+    const path = [...parent, inList ? Number(property) : property];
+    const own = constraints ? [{ path, problem: problemOf(constraints) }] : [];
+    return [...own, ...flatten(children ?? [], path, Array.isArray(value))];
+  });
+}
+
+function problemOf(constraints: Record<string, string>): string {
+  if (constraints.whitelistValidation !== undefined) return 'is not a field of the catalog';
+  return constraints.rule ?? FIELDS_EXPECTED;
+}
+
+function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, lines: LineCounter): Fault[] {
+  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
+}
+
+function upstreamOf({ apiKeyEnv, capabilities, timeouts, ...upstream }: UpstreamEntry): Upstream {
+  return { ...upstream, apiKeyEnv: apiKeyEnv ?? null, capabilities: { ...capabilities }, timeouts: { ...timeouts } };
+}
+
+function modelOf({ created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
+  return {
+    ...model,
+    created: created ?? null,
+    defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
+    price: {
+      inputPicoUsd: parseUsdPerMillionTokens(price.inputUsdPerMTok),
+      cachedInputPicoUsd: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
+      outputPicoUsd: parseUsdPerMillionTokens(price.outputUsdPerMTok),
+    },
+    routes: routes.map((route) => ({ ...route })),
+  };
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1)[0] ?? message;
+}

@@ -1,0 +1,66 @@
+import type { CatalogState, StoredModel } from '../apply/catalog-state.js';
+import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
+import { renderRouteList } from '../routes/render-route-list.js';
+import { renderModelList } from './render-model-list.js';
+
+const route = { upstream: 'local', model: 'a', weight: 2, priority: 1 };
+const model: StoredModel = {
+  id: 'a',
+  enabled: true,
+  position: 0,
+  ownedBy: 'us',
+  created: 1_700_000_000,
+  contextTokens: 1_000,
+  maxOutputTokens: 100,
+  defaultOutputTokens: 50,
+  input: ['text', 'image'],
+  reasoning: true,
+  tokensPerImageMax: 1_600,
+  price: { version: 3, inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
+  routes: [
+    { ...route, enabled: true, position: 0 },
+    { ...route, model: 'old', enabled: false, position: 0 },
+  ],
+};
+const upstream = {
+  id: 'local',
+  kind: 'openai-chat' as const,
+  baseUrl: 'http://127.0.0.1:9100/v1',
+  apiKeyEnv: null,
+  allowPrivateNetwork: true,
+  capabilities: { ...new CapabilitiesEntry() },
+  timeouts: { ...new TimeoutsEntry() },
+  connectionsMax: 256,
+};
+const state: CatalogState = {
+  revision: 9,
+  upstreams: [
+    { ...upstream, enabled: true, position: 0 },
+    { ...upstream, id: 'gone', enabled: false, position: 1 },
+  ],
+  models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
+};
+
+test('the gateway sees enabled models, their price version, and nothing of where they run', () => {
+  expect(renderModelList(state)).toEqual({
+    revision: 9,
+    models: [
+      {
+        id: 'a',
+        ownedBy: 'us',
+        created: 1_700_000_000,
+        contextTokens: 1_000,
+        maxOutputTokens: 100,
+        defaultOutputTokens: 50,
+        input: ['text', 'image'],
+        reasoning: true,
+        tokensPerImageMax: 1_600,
+        price: { version: 3, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+      },
+    ],
+  });
+});
+
+test('the inference-proxy sees enabled upstreams and enabled routes', () => {
+  expect(renderRouteList(state)).toEqual({ revision: 9, upstreams: [upstream], models: [{ id: 'a', routes: [route] }] });
+});

@@ -1,0 +1,20 @@
+import type { ModelListReply } from '#contracts/catalog.js';
+import type { CatalogState } from '../apply/catalog-state.js';
+
+/** What the gateway may know: enabled models with what they can do and cost. */
+export function renderModelList({ revision, models }: CatalogState): ModelListReply {
+  return {
+    revision,
+    models: models
+      .filter(({ enabled }) => enabled)
+      .map(({ enabled, position, routes, price, ...model }) => ({
+        ...model,
+        price: {
+          version: price.version,
+          inputPicoUsd: price.inputPicoUsd.toString(),
+          cachedInputPicoUsd: price.cachedInputPicoUsd.toString(),
+          outputPicoUsd: price.outputPicoUsd.toString(),
+        },
+      })),
+  };
+}

@@ -1,0 +1,74 @@
+import { NestFactory } from '@nestjs/core';
+import { Registry } from 'prom-client';
+import { readSecret } from '#config/load-config.js';
+import { catalogChanged } from '#contracts/catalog.js';
+import { postgresReadiness } from '#database/postgres-readiness.js';
+import { createPrismaClient } from '#database/prisma-client.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
+import { FrameworkLogger, type Logger } from '#observability/logger.js';
+import { startOpsServer } from '#observability/ops-server.js';
+import { Applier } from './apply/applier.js';
+import { CatalogStore } from './apply/catalog-store.js';
+import type { CatalogConfig } from './catalog.config.js';
+import { createCatalogMetrics } from './catalog.metrics.js';
+import { catalogModule } from './catalog.module.js';
+import { Snapshot } from './snapshot.js';
+import { applyStartFile, readStartFile } from './start-file.js';
+
+/**
+ * Starts the service: every object of it on one screen. Serves as soon as NATS is there, and is ready once its file is
+ * applied and read back. Returns how to stop it.
+ */
+export async function startCatalog(config: CatalogConfig, logger: Logger): Promise<() => Promise<void>> {
+  const file = await readStartFile(config.catalogFile, readSecret);
+  const registry = new Registry();
+  const metrics = createCatalogMetrics(registry);
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
+  const store = new CatalogStore(prisma);
+  const snapshot = new Snapshot(store, logger, metrics);
+  let connected = (): boolean => false;
+  let fileApplied = false;
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry,
+    checks: [
+      { name: 'nats', check: () => connected() },
+      postgresReadiness(prisma),
+      { name: 'catalog', check: () => fileApplied && snapshot.exists },
+    ],
+  });
+
+  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
+  const messaging = await connectMessaging({ url, user, password, service: 'catalog', logger });
+  connected = () => messaging.connected;
+  const unsubscribe = messaging.subscribe(catalogChanged, () => void snapshot.refresh());
+  messaging.onReconnect(() => void snapshot.refresh());
+  const applier = new Applier(store, snapshot, messaging, readSecret, metrics, logger);
+  const description = 'Models, prices, capabilities and routes';
+  const app = await NestFactory.createMicroservice(catalogModule({ snapshot, applier }), {
+    strategy: new NatsTransport({ messaging, name: 'catalog', version: '1.0.0', description, logger }),
+    logger: new FrameworkLogger(logger),
+  });
+  await app.listen();
+
+  const stopping = new AbortController();
+  void snapshot.refresh();
+  snapshot.startInterval(config.catalogRefreshMs);
+  const applying = applyStartFile(file, applier, logger, stopping.signal).then((applied) => {
+    fileApplied = applied;
+  });
+
+  return async () => {
+    ops.drain();
+    stopping.abort();
+    await app.close();
+    unsubscribe();
+    await applying;
+    await snapshot.stop();
+    await messaging.close();
+    await prisma.$disconnect();
+    await ops.close();
+  };
+}

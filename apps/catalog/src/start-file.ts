@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConfigError } from '#config/load-config.js';
+import type { Logger } from '#observability/logger.js';
+import type { Applier } from './apply/applier.js';
+import { CatalogFileError } from './file/catalog-file-error.js';
+import { parseCatalogFile } from './file/parse-catalog-file.js';
+import type { Variables } from './file/substitute.js';
+
+/** The file of `CATALOG_FILE`. */
+export interface StartFile {
+  name: string;
+  text: string;
+}
+
+const RETRY_MS = 1_000;
+
+/**
+ * Reads and checks the file before anything else is started: a service must not run with a catalog other than the one it was
+ * given. Throws `ConfigError` with one line a fault.
+ */
+export async function readStartFile(name: string, variables: Variables): Promise<StartFile> {
+  const text = await readFile(name, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError(`CATALOG_FILE: cannot read ${name} (${error.code})`);
+  });
+  try {
+    parseCatalogFile(text, name, variables);
+  } catch (error) {
+    if (error instanceof CatalogFileError) throw new ConfigError(error.message);
+    throw error;
+  }
+  return { name, text };
+}
+
+/** Applies the file as soon as the database can be reached, however long that takes. Resolves to whether it was applied before `signal`. */
+export async function applyStartFile(file: StartFile, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
+  for (let attempt = 1; !signal.aborted; attempt += 1) {
+    try {
+      await applier.applyAtStart(file.text, file.name);
+      return true;
+    } catch (error) {
+      if (attempt === 1) logger.warn({ err: error }, 'catalog file cannot be applied yet; trying again until the database answers');
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  return false;
+}
