@@ -1,18 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError, type Status } from 'nats';
 import type { Logger } from '#observability/logger.js';
-import type { NatsMessaging } from './nats-messaging.js';
+import { MessagingError } from './messaging.js';
+import { NatsMessaging } from './nats-messaging.js';
+import { TIMEOUT_DEFAULT_MS } from './wire.js';
 
 export interface ConnectOptions {
+  /** `nats://host:port`, or several separated by commas. */
   url: string;
   user: string;
   password: string;
-  /** Names the connection, the queue group and the inbox: `_INBOX.<service>`. */
+  /** Names the connection, the queue group and the inbox: `_INBOX.<service>.>` must be permitted to this user. */
   service: string;
   logger: Logger;
   /** Default 5,000. */
   requestTimeoutMs?: number;
+  /** Give up on the first connection after so long, and on refused credentials at once. Absent: wait for ever. For commands, not services. */
+  connectTimeoutMs?: number;
+  /** The largest request or reply accepted. Default 16 MiB. */
+  payloadBytesMax?: number;
+  /** How long `close` waits for what is under way. Default 5,000. */
+  closeGraceMs?: number;
 }
 
-/** Waits for the server as long as it takes, and says once a failure why it still waits. */
-export function connectMessaging(_options: ConnectOptions): Promise<NatsMessaging> {
-  throw new Error('not implemented yet');
+const PAYLOAD_BYTES_MAX = 16 * 1024 * 1024;
+const CLOSE_GRACE_MS = 5_000;
+const RETRY_MS = 250;
+const RETRY_JITTER_MS = 200;
+const DIAL_TIMEOUT_MS = 5_000;
+/** Two unanswered pings end a connection that has died silently. */
+const PING_INTERVAL_MS = 10_000;
+
+/**
+ * Connects, and stays connected: waits for the first connection as long as it takes, reconnects without limit, and logs one
+ * line for each kind of failure. Throws `MessagingError('unavailable')` only with `connectTimeoutMs`.
+ */
+export async function connectMessaging(options: ConnectOptions): Promise<NatsMessaging> {
+  const { logger, service } = options;
+  const log = new ConnectionLog(logger, options.user);
+  const connection = await firstConnection(options, log);
+  const messaging = new NatsMessaging(connection, {
+    service,
+    logger,
+    requestTimeoutMs: options.requestTimeoutMs ?? TIMEOUT_DEFAULT_MS,
+    payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
+    closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,
+  });
+  void follow(connection, messaging, log);
+  log.connected(connection);
+  return messaging;
+}
+
+async function firstConnection(options: ConnectOptions, log: ConnectionLog): Promise<NatsConnection> {
+  const giveUpAt = options.connectTimeoutMs === undefined ? undefined : Date.now() + options.connectTimeoutMs;
+  for (;;) {
+    try {
+      return await connect(connectionOptions(options));
+    } catch (error) {
+      const code = error instanceof NatsError ? error.code : 'UNKNOWN';
+      if (giveUpAt !== undefined && (isAuthenticationFailure(code) || Date.now() >= giveUpAt)) {
+        throw new MessagingError('unavailable', log.describe(code), { cause: error });
+      }
+      log.failure(code);
+      await delay(RETRY_MS + Math.random() * RETRY_JITTER_MS);
+    }
+  }
+}
+
+function connectionOptions({ url, user, password, service }: ConnectOptions): ConnectionOptions {
+  return {
+    servers: url.split(',').map((server) => server.trim()),
+    user,
+    pass: password,
+    name: service,
+    inboxPrefix: `_INBOX.${service}`,
+    timeout: DIAL_TIMEOUT_MS,
+    pingInterval: PING_INTERVAL_MS,
+    maxPingOut: 2,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: RETRY_MS,
+    reconnectJitter: RETRY_JITTER_MS,
+    // A server whose users are being changed refuses us for a while; that is no reason to give up.
+    ignoreAuthErrorAbort: true,
+    // The client's resolver asks name servers directly and knows neither /etc/hosts nor search domains.
+    resolve: false,
+    noAsyncTraces: true,
+  };
+}
+
+/** Tells `messaging` what happens to its connection, for as long as it lives. */
+async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
+  for await (const status of connection.status() as AsyncIterable<
+    Status & { permissionContext?: { operation: string; subject: string } }
+  >) {
+    switch (status.type) {
+      case Events.Disconnect:
+        messaging.connectionLost();
+        log.lost();
+        break;
+      case Events.Reconnect:
+        log.connected(connection);
+        messaging.connectionRestored();
+        break;
+      case Events.Error:
+        log.failure(String(status.data), status.permissionContext);
+        if (status.permissionContext?.operation === 'publish') messaging.publishRefused(status.permissionContext.subject);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+function isAuthenticationFailure(code: string): boolean {
+  return code === ErrorCode.AuthorizationViolation || code === ErrorCode.AuthenticationExpired || code === ErrorCode.AuthenticationTimeout;
+}
+
+/** Says each thing once, until the connection stands again. Never a URL: it may contain a password. */
+class ConnectionLog {
+  private readonly said = new Set<string>();
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly user: string,
+  ) {}
+
+  connected(connection: NatsConnection): void {
+    this.said.clear();
+    this.logger.info({ server: connection.getServer() }, 'connected to NATS');
+  }
+
+  lost(): void {
+    if (this.once('lost')) this.logger.warn('connection to NATS lost; reconnecting');
+  }
+
+  failure(code: string, refused?: { operation: string; subject: string }): void {
+    if (refused !== undefined) {
+      // Inboxes are different each time; one line says it.
+      const subject = refused.subject.replace(/^(_INBOX\.[^.]+)\..*/, '$1.>');
+      if (this.once(`${refused.operation} ${subject}`)) {
+        this.logger.error({ user: this.user, operation: refused.operation, subject }, 'NATS does not permit this to our user');
+      }
+      return;
+    }
+    if (this.once(code)) this.logger.error({ code }, this.describe(code));
+  }
+
+  describe(code: string): string {
+    if (isAuthenticationFailure(code)) return `NATS refuses user "${this.user}": wrong user or password`;
+    if (code === ErrorCode.ConnectionRefused) return 'nothing answers at the NATS address';
+    return `no connection to NATS: ${code}`;
+  }
+
+  private once(what: string): boolean {
+    if (this.said.has(what)) return false;
+    this.said.add(what);
+    return true;
+  }
 }

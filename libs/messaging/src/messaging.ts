@@ -1,8 +1,9 @@
 import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 
 export interface CallOptions {
-  /** Default: the connection's `requestTimeoutMs`. */
+  /** Default: the connection's `requestTimeoutMs`. Of a stream: how long it may take to start; without it, no limit but liveness. */
   timeoutMs?: number;
+  /** Ends a request with a `MessagingError` of kind `closed`; cancels a stream. */
   signal?: AbortSignal;
   /** W3C trace context, carried in message headers. */
   traceparent?: string;
@@ -54,7 +55,7 @@ export type MessagingErrorKind =
   | 'unavailable'
   /** No answer in time. It may have been done. */
   | 'timeout'
-  /** The other end of a stream is gone, or frames were lost. */
+  /** The connection or the other end of a stream is gone, or something was lost on the way. It may have been done. */
   | 'broken'
   /** We are shutting down, or the caller aborted. */
   | 'closed';

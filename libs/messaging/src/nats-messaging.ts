@@ -1,4 +1,168 @@
-import type { Messaging } from './messaging.js';
+import type { NatsConnection } from 'nats';
+import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { Logger } from '#observability/logger.js';
+import { call } from './call.js';
+import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
+import { Link } from './link.js';
+import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
+import type { IncomingMessage } from './receiver.js';
+import { StreamReader } from './stream-reader.js';
+import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
+
+export interface MessagingSettings {
+  service: string;
+  logger: Logger;
+  requestTimeoutMs: number;
+  payloadBytesMax: number;
+  closeGraceMs: number;
+}
 
 /** The one implementation of `Messaging`; made by `connectMessaging`. */
-export type NatsMessaging = Messaging;
+export class NatsMessaging implements Messaging {
+  /** For the transport, which answers on the same connection. */
+  readonly link: Link;
+  private readonly reconnectHandlers: (() => void)[] = [];
+  private closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly connection: NatsConnection,
+    private readonly settings: MessagingSettings,
+  ) {
+    this.link = new Link(connection, settings.service, settings.logger, settings.payloadBytesMax);
+  }
+
+  get connected(): boolean {
+    return this.link.connected;
+  }
+
+  request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options: CallOptions = {}): Promise<Reply> {
+    const refusal = this.refusal(options.signal);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
+    const { body, headers } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    return call(this.link, endpoint.subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
+  }
+
+  openStream<Request extends object, Event>(
+    endpoint: StreamEndpoint<Request, Event>,
+    payload: Request,
+    options: CallOptions = {},
+  ): EventStream<Event> {
+    const reader = new StreamReader<Event>(this.link, endpoint.subject, options.signal);
+    const refusal = this.refusal(options.signal);
+    if (refusal !== undefined) {
+      reader.fail(refusal);
+      return reader;
+    }
+    const { body, headers } = this.pack(payload, options.timeoutMs, options.traceparent);
+    reader.open(body, headers);
+    return reader;
+  }
+
+  publish<Event extends object>(topic: Topic<Event>, event: Event): void {
+    if (this.link.connected) this.link.outbox.send(topic.subject, encodeJson(event));
+  }
+
+  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
+    const subscription = this.connection.subscribe(topic.subject, {
+      callback: (error, message) => {
+        try {
+          if (error !== null) throw error;
+          handler(decodeJson(message.data) as Event);
+        } catch (cause) {
+          this.settings.logger.error({ err: cause, subject: topic.subject }, 'event not handled');
+        }
+      },
+    });
+    return () => subscription.unsubscribe();
+  }
+
+  onReconnect(handler: () => void): void {
+    this.reconnectHandlers.push(handler);
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.shutDown();
+    return this.closing;
+  }
+
+  // ---- for connectMessaging: what happened to the connection ----
+
+  connectionLost(): void {
+    this.link.connected = false;
+    this.link.inbox.failAll(new MessagingError('broken', 'The connection to NATS was lost.'));
+  }
+
+  connectionRestored(): void {
+    this.link.connected = true;
+    for (const handler of this.reconnectHandlers) {
+      try {
+        handler();
+      } catch (error) {
+        this.settings.logger.error({ err: error }, 'reconnect handler failed');
+      }
+    }
+  }
+
+  /** The server refused to take what we publish there. */
+  publishRefused(subject: string): void {
+    this.link.inbox.failAll(new MessagingError('unavailable', `Publishing to ${subject} is not permitted.`), subject);
+  }
+
+  // ---- inside ----
+
+  private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
+    if (this.closing !== undefined) return new MessagingError('closed', 'This service is shutting down.');
+    if (signal?.aborted) return new MessagingError('closed', 'The caller has aborted.');
+    if (!this.link.connected) return new MessagingError('unavailable', 'There is no connection to NATS.');
+    return undefined;
+  }
+
+  private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined) {
+    const body = encodeJson(payload);
+    const headers = requestHeaders(timeoutMs, traceparent);
+    return body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED
+      ? { body, headers }
+      : { body: Buffer.alloc(0), headers: offerPayload(this.link, body, headers) };
+  }
+
+  private readonly readReply = <Reply>(reply: IncomingMessage): Reply | Promise<Reply> => {
+    if (reply.headers === undefined) return parseReply(reply.data) as Reply;
+    const error = readError(reply);
+    if (error !== undefined) throw error;
+    const bytes = announcedBytes(reply);
+    if (bytes === 0) return parseReply(reply.data) as Reply;
+    if (bytes > this.link.payloadBytesMax) throw new MessagingError('broken', `The reply is too large: ${bytes} bytes.`);
+    return withPayload(this.link, reply, (payload) => parseReply(payload) as Reply);
+  };
+
+  private async shutDown(): Promise<void> {
+    await within(this.settings.closeGraceMs, this.link.inbox.emptied());
+    this.link.inbox.failAll(new MessagingError('closed', 'This service is shutting down.'));
+    this.link.outbox.flush();
+    if (this.link.connected) await within(FLUSH_MS, this.connection.flush());
+    await this.connection.close();
+  }
+}
+
+/** `max_payload` counts headers too. */
+const HEADER_BYTES_RESERVED = 512;
+const FLUSH_MS = 1_000;
+
+function parseReply(data: Uint8Array): unknown {
+  try {
+    return decodeJson(data);
+  } catch (error) {
+    throw new MessagingError('broken', 'The reply is not JSON.', { cause: error });
+  }
+}
+
+/** Waits for `work`, but no longer than that; its failure is no concern. */
+export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work.catch(() => undefined), limit]);
+  clearTimeout(timer);
+}

@@ -1,6 +1,18 @@
-import { type CustomTransportStrategy, Server } from '@nestjs/microservices';
+import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
+import type { ServiceMsg } from 'nats';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
-import type { NatsMessaging } from './nats-messaging.js';
+import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
+import type { Link } from './link.js';
+import type { CallContext } from './messaging.js';
+import { type NatsMessaging, within } from './nats-messaging.js';
+import type { IncomingMessage } from './receiver.js';
+import type { ServedExtras } from './serves.js';
+import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
+import { StreamWriter } from './stream-writer.js';
+import { validatePayload } from './validate-payload.js';
+import { decodeJson, encodeJson, errorHeaders, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
 export interface NatsTransportOptions {
   messaging: NatsMessaging;
@@ -10,23 +22,182 @@ export interface NatsTransportOptions {
   version: string;
   description: string;
   logger: Logger;
+  /** How long running work may take after `close`; streams are then cancelled. Default 30,000. */
+  shutdownGraceMs?: number;
 }
 
-/** Serves the controllers of a Nest application over NATS. */
+/** Requests and streams being worked on at once; more are refused with `unavailable`. */
+const RUNNING_MAX = 20_000;
+const SHUTDOWN_GRACE_MS = 30_000;
+/** A cancelled stream ends itself within its own grace of a second. */
+const CANCELLED_MS = 1_500;
+
+/** A handler of a controller, with all that surrounds it. */
+interface Route {
+  extras: ServedExtras;
+  subject: string;
+  handler: MessageHandler;
+  statistics: EndpointStatistics;
+}
+
+/**
+ * Serves the controllers of a Nest application over NATS: plain JSON in, plain JSON or a framed stream out, errors typed in
+ * headers. Give it to `connectMicroservice({ strategy })`; bind methods with `@Serves`.
+ */
 export class NatsTransport extends Server implements CustomTransportStrategy {
-  constructor(readonly options: NatsTransportOptions) {
+  private readonly link: Link;
+  private readonly log: Logger;
+  private registration: ServiceRegistration | undefined;
+  private running = 0;
+  private readonly writers = new Set<StreamWriter<unknown>>();
+  private whenIdle: (() => void) | undefined;
+
+  constructor(private readonly options: NatsTransportOptions) {
     super();
+    this.link = options.messaging.link;
+    this.log = options.logger;
   }
 
-  listen(_callback: (error?: unknown) => void): void {
-    throw new Error('not implemented yet');
+  listen(callback: (error?: unknown) => void): void {
+    const { name, version, description } = this.options;
+    const endpoints = [...this.messageHandlers].map(([subject, handler]) => this.endpoint(subject, handler));
+    this.registration = new ServiceRegistration(this.link.connection, { name, version, description }, endpoints, this.log);
+    this.registration.open().then(() => callback(), callback);
   }
 
-  close(): void {}
+  /** Takes no more work, lets what runs finish within the grace, then cancels streams. The connection stays open. */
+  async close(): Promise<void> {
+    await this.registration?.close();
+    await within(this.options.shutdownGraceMs ?? SHUTDOWN_GRACE_MS, this.idle());
+    if (this.running > 0) this.log.warn({ running: this.running }, 'shutdown grace is over; cancelling what still runs');
+    for (const writer of this.writers) writer.cancel();
+    await within(CANCELLED_MS, this.idle());
+    this.link.outbox.flush();
+  }
 
-  on(): void {}
+  on(): void {
+    throw new Error('NatsTransport has no events; see Messaging.onReconnect');
+  }
 
   unwrap<T>(): T {
-    return this.options.messaging as T;
+    return this.link.connection as T;
+  }
+
+  // ---- one endpoint ----
+
+  private endpoint(subject: string, handler: MessageHandler): ServedEndpoint {
+    const extras = handler.extras as ServedExtras | undefined;
+    if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
+    const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
+    const receive = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
+    return { subject, description: extras.description, kind: extras.kind, statistics: route.statistics, receive };
+  }
+
+  private answer(route: Route): (message: ServiceMsg) => void {
+    return (message) => {
+      const done = this.begin(route);
+      this.work(route, message, new PlainContext(route.subject, message))
+        .then((reply) => this.reply(message, encodeJson(reply)))
+        .then(done, (error) => {
+          this.replyError(message, error);
+          this.logUnknown(route, error);
+          done(error);
+        });
+    };
+  }
+
+  private stream(route: Route): (message: ServiceMsg) => void {
+    return (message) => {
+      if (!message.reply) return;
+      const done = this.begin(route);
+      const writer: StreamWriter<unknown> = new StreamWriter(this.link, message.reply, (failure) => {
+        this.writers.delete(writer);
+        if (failure !== undefined) this.logUnknown(route, failure);
+        done(failure);
+      });
+      this.writers.add(writer);
+      const context: CallContext = { subject: route.subject, traceparent: readTrace(message), signal: writer.signal };
+      writer.run(this.work(route, message, context) as Promise<AsyncIterable<readonly unknown[]>>);
+    };
+  }
+
+  /** Reads, checks and handles one request. */
+  private async work(route: Route, message: IncomingMessage, context: CallContext): Promise<unknown> {
+    if (this.running > RUNNING_MAX) throw new ServiceError('unavailable', 'The service has too much to do.');
+    const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
+    const { extras, handler } = route;
+    const result: unknown = await handler(extras.validate ? validatePayload(extras.request, payload) : payload, context as never);
+    return isObservable(result) ? await lastValueFrom(result) : result;
+  }
+
+  private async readPayload(route: Route, message: IncomingMessage): Promise<unknown> {
+    const startedAt = performance.now();
+    const timeoutMs = readTimeout(message) ?? (route.extras.kind === 'stream' ? Number.POSITIVE_INFINITY : TIMEOUT_DEFAULT_MS);
+    const bytes = announcedBytes(message);
+    const { payloadBytesMax } = this.link;
+    if (bytes > payloadBytesMax) throw new ServiceError('request_too_large', `The request exceeds ${payloadBytesMax} bytes.`);
+    const payload = bytes === 0 ? parsePayload(message.data) : await withPayload(this.link, message, parsePayload);
+    if (performance.now() - startedAt >= timeoutMs) throw new ServiceError('unavailable', 'The deadline passed before the work began.');
+    return payload;
+  }
+
+  // ---- replies ----
+
+  private reply(message: ServiceMsg, body: Buffer): void {
+    if (!message.reply) return;
+    if (body.length > this.link.payloadBytesMax) throw new Error(`a reply of ${body.length} bytes is too large`);
+    if (body.length <= this.link.messageBytesMax) this.link.outbox.send(message.reply, body);
+    else this.link.outbox.send(message.reply, Buffer.alloc(0), undefined, offerPayload(this.link, body));
+  }
+
+  private replyError(message: ServiceMsg, error: unknown): void {
+    if (!message.reply) return;
+    const wire = toWireError(error);
+    this.link.outbox.send(message.reply, encodeJson(wire), undefined, errorHeaders(wire));
+  }
+
+  private logUnknown(route: Route, error: unknown): void {
+    if (!(error instanceof ServiceError)) this.log.error({ err: error, subject: route.subject }, 'request failed');
+  }
+
+  // ---- what runs ----
+
+  private begin({ statistics }: Route): (failure?: unknown) => void {
+    this.running++;
+    const startedAt = statistics.start();
+    return (failure) => {
+      statistics.end(startedAt, failure);
+      if (--this.running === 0) this.whenIdle?.();
+    };
+  }
+
+  private async idle(): Promise<void> {
+    if (this.running > 0) await new Promise<void>((resolve) => (this.whenIdle = resolve));
+  }
+}
+
+function parsePayload(data: Uint8Array): unknown {
+  try {
+    return decodeJson(data);
+  } catch {
+    throw new ServiceError('invalid_json', 'The request is not JSON.');
+  }
+}
+
+/** Most handlers of plain requests never ask for the signal, so it is made when they do. */
+class PlainContext implements CallContext {
+  readonly traceparent: string | undefined;
+  private controller: AbortController | undefined;
+
+  constructor(
+    readonly subject: string,
+    message: IncomingMessage,
+  ) {
+    this.traceparent = readTrace(message);
+  }
+
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    return this.controller.signal;
   }
 }

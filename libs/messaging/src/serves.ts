@@ -1,13 +1,65 @@
-import { MessagePattern } from '@nestjs/microservices';
-import type { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import 'reflect-metadata';
+import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
+import { type Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
 
 export interface ServesOptions {
-  /** False: the handler checks the payload itself (hot path). Default true. */
+  /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
   validate?: boolean;
 }
 
-/** Binds a controller's method `(payload, context: CallContext)` to an endpoint. */
-// biome-ignore lint/suspicious/noExplicitAny: any endpoint
-export function Serves(endpoint: Endpoint<any, any> | StreamEndpoint<any, any>, _options: ServesOptions = {}): MethodDecorator {
-  return MessagePattern(endpoint.subject);
+/** What `NatsTransport` needs to know of a handler beyond its subject. */
+export interface ServedExtras {
+  kind: 'reply' | 'stream';
+  request: new () => object;
+  description: string;
+  validate: boolean;
+}
+
+/**
+ * Binds a controller's method to an endpoint. The method gets `(payload, context: CallContext)`, without parameter
+ * decorators, and returns the reply, or for a `StreamEndpoint` an `AsyncIterable` of event batches. What it throws reaches
+ * the caller if it is a `ServiceError`; anything else is logged and becomes `internal_error`.
+ */
+export function Serves(
+  // biome-ignore lint/suspicious/noExplicitAny: endpoints are invariant in their request
+  endpoint: Endpoint<any, unknown> | StreamEndpoint<any, unknown>,
+  { validate = true }: ServesOptions = {},
+): MethodDecorator {
+  const extras: ServedExtras = {
+    kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
+    request: endpoint.request,
+    description: endpoint.description,
+    validate,
+  };
+  return (target, key, descriptor) => {
+    const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;
+    if (method.value === undefined) throw new TypeError(`@Serves on ${String(key)}, which is not a method`);
+    method.value = keepErrors(method.value);
+    Payload()(target, key, 0);
+    Ctx()(target, key, 1);
+    MessagePattern(endpoint.subject, { ...extras })(target, key, method as TypedPropertyDescriptor<unknown>);
+  };
+}
+
+type Method = (...args: unknown[]) => unknown;
+
+/**
+ * Nest turns whatever a handler throws into a text, unless it is an `RpcException`, whose content it hands through. So
+ * every error travels in one.
+ */
+function keepErrors(method: Method): Method {
+  const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+    try {
+      const result = method.apply(this, args);
+      return result instanceof Promise ? result.catch(rethrow) : result;
+    } catch (error) {
+      return rethrow(error);
+    }
+  };
+  for (const key of Reflect.getMetadataKeys(method)) Reflect.defineMetadata(key, Reflect.getMetadata(key, method), wrapped);
+  return Object.defineProperty(wrapped, 'name', { value: method.name });
+}
+
+function rethrow(error: unknown): never {
+  throw error instanceof RpcException ? error : new RpcException(error instanceof Error ? error : new Error(String(error)));
 }

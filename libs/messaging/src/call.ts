@@ -1,0 +1,76 @@
+import type { MsgHdrs } from 'nats';
+import type { Link } from './link.js';
+import { MessagingError } from './messaging.js';
+import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
+
+export interface CallTerms {
+  timeoutMs: number;
+  headers?: MsgHdrs;
+  signal?: AbortSignal;
+}
+
+/**
+ * Publishes a request and waits for the one reply. Unlike the client's own `request()` it makes no `Error` unless
+ * something fails, and no subscription. `read` turns the reply into the result, or throws what the reply says.
+ *
+ * Fails at once with `unavailable` when nobody listens, or publishing there is not permitted.
+ */
+export function call<Result>(
+  link: Link,
+  subject: string,
+  body: Uint8Array,
+  terms: CallTerms,
+  read: (reply: IncomingMessage) => Result | Promise<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => new Call(link, subject, body, terms, read, resolve, reject));
+}
+
+class Call<Result> implements Receiver {
+  private readonly inbox: string;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly link: Link,
+    readonly peer: string,
+    body: Uint8Array,
+    private readonly terms: CallTerms,
+    private readonly read: (reply: IncomingMessage) => Result | Promise<Result>,
+    private readonly resolve: (result: Result | Promise<Result>) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    this.inbox = link.inbox.add('call', this);
+    this.timer = setTimeout(onTimeout, Math.max(1, terms.timeoutMs), this);
+    terms.signal?.addEventListener('abort', this.onAbort);
+    link.outbox.send(peer, body, this.inbox, terms.headers);
+  }
+
+  receive(reply: IncomingMessage): void {
+    this.settle();
+    if (reply.headers !== undefined && isNoResponders(reply)) {
+      this.reject(new MessagingError('unavailable', `Nobody serves ${this.peer}.`));
+      return;
+    }
+    try {
+      this.resolve(this.read(reply));
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+
+  fail(error: MessagingError): void {
+    this.settle();
+    this.reject(error);
+  }
+
+  private readonly onAbort = (): void => this.fail(new MessagingError('closed', `The call of ${this.peer} was aborted.`));
+
+  private settle(): void {
+    clearTimeout(this.timer);
+    this.terms.signal?.removeEventListener('abort', this.onAbort);
+    this.link.inbox.remove(this.inbox);
+  }
+}
+
+function onTimeout(pending: Receiver): void {
+  pending.fail(new MessagingError('timeout', `No answer from ${pending.peer} in time.`));
+}

@@ -1,0 +1,101 @@
+import type { NatsConnection, Service, ServiceMsg } from 'nats';
+import type { Logger } from '#observability/logger.js';
+import { within } from './nats-messaging.js';
+
+/** One endpoint as NATS service discovery shows it. */
+export interface ServedEndpoint {
+  subject: string;
+  description: string;
+  kind: 'reply' | 'stream';
+  statistics: EndpointStatistics;
+  receive(message: ServiceMsg): void;
+}
+
+/** Counted by us: the client counts only as long as its callback runs, and ours returns before the work is done. */
+export class EndpointStatistics {
+  running = 0;
+  completed = 0;
+  failed = 0;
+  lastError = '';
+  private busyMs = 0;
+
+  start(): number {
+    this.running++;
+    return performance.now();
+  }
+
+  end(startedAt: number, failure: unknown): void {
+    this.running--;
+    this.completed++;
+    this.busyMs += performance.now() - startedAt;
+    if (failure === undefined) return;
+    this.failed++;
+    this.lastError = failure instanceof Error ? failure.message : 'unknown';
+  }
+
+  /** In the convention's own fields and unit. */
+  get nanoseconds(): number {
+    return Math.round(this.busyMs * 1e6);
+  }
+}
+
+const RETRY_MS = 1_000;
+const STOP_MS = 2_000;
+
+/** The entry of a service in NATS service discovery, and its subscriptions. Comes back when the client gives it up. */
+export class ServiceRegistration {
+  private service: Service | undefined;
+  private retry: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly connection: NatsConnection,
+    private readonly about: { name: string; version: string; description: string },
+    private readonly endpoints: ServedEndpoint[],
+    private readonly logger: Logger,
+  ) {}
+
+  /** Resolves when the server knows every subscription. */
+  async open(): Promise<void> {
+    const { name } = this.about;
+    const service = await this.connection.services.add({ ...this.about, queue: name, statsHandler: this.tellStatistics });
+    this.service = service;
+    for (const endpoint of this.endpoints) {
+      service.addEndpoint(endpoint.subject.replaceAll('.', '-'), {
+        subject: endpoint.subject,
+        metadata: { description: endpoint.description, kind: endpoint.kind },
+        handler: (error, message) => error === null && endpoint.receive(message),
+      });
+    }
+    // The client ends the whole service when the server refuses one of its subscriptions, even for a moment.
+    void service.stopped.then((error) => this.reopenLater(error));
+    await this.connection.flush();
+  }
+
+  /** Takes no more requests. Those already on their way are still delivered. */
+  async close(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.retry);
+    if (this.service !== undefined) await within(STOP_MS, this.service.stop());
+  }
+
+  private reopenLater(error: Error | null): void {
+    if (this.closed || this.connection.isClosed()) return;
+    this.logger.error({ err: error }, 'NATS ended our subscriptions; subscribing again');
+    this.retry = setTimeout(() => this.open().catch((cause) => this.reopenLater(cause)), RETRY_MS);
+  }
+
+  private readonly tellStatistics = (endpoint: { subject?: string }): Promise<unknown> => {
+    const statistics = this.endpoints.find(({ subject }) => subject === endpoint.subject)?.statistics;
+    if (statistics === undefined) return Promise.resolve(null);
+    const { running, completed, failed, lastError, nanoseconds } = statistics;
+    // The client keeps what it is about to report on the endpoint itself; its types do not say so.
+    Object.assign((endpoint as { stats?: object }).stats ?? {}, {
+      num_errors: failed,
+      last_error: lastError,
+      processing_time: nanoseconds,
+      average_processing_time: completed === 0 ? 0 : Math.round(nanoseconds / completed),
+    });
+    return Promise.resolve({ running, completed, failed });
+  };
+}

@@ -1,0 +1,257 @@
+import type { MsgHdrs } from 'nats';
+import { type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import type { Link } from './link.js';
+import { type EventStream, MessagingError } from './messaging.js';
+import { type Beating, TICK_MS } from './pulse.js';
+import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
+import { decodeJson, fromWireError } from './wire.js';
+
+/** How long the writer may take to end after a cancel. */
+const CANCEL_GRACE_MS = 1_000;
+/** Credit is given at least this often while frames arrive, so that the writer knows we live. */
+const CREDIT_TICKS = 1_000 / TICK_MS;
+/** Silence after which we ask the server whether the writer still listens. */
+const PROBE_TICKS = 1_500 / TICK_MS;
+/** Silence after which the writer counts as dead, whatever the server says. */
+const SILENCE_TICKS_MAX = 5_000 / TICK_MS;
+
+interface Waiter<Event> {
+  resolve(result: IteratorResult<readonly Event[]>): void;
+  reject(error: Error): void;
+}
+
+/** The reading end of one framed stream. See `EventStream` for what its user sees, `frames.ts` for the wire. */
+export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]>, Receiver, Beating {
+  private readonly inbox: string;
+  /** Where the writer listens; known from its first frame on. */
+  private writer: string | undefined;
+  private ready: (readonly Event[])[] = [];
+  private waiter: Waiter<Event> | undefined;
+  private parts: Uint8Array[] = [];
+  private partBytes = 0;
+
+  private sequence = 0;
+  private receivedBytes = 0;
+  private credited = { sequence: 0, bytes: 0 };
+
+  private silentTicks = 0;
+  private uncreditedTicks = 0;
+  private cancelTimer: NodeJS.Timeout | undefined;
+  private cancelled = false;
+  private ended = false;
+  private failure: Error | undefined;
+
+  constructor(
+    private readonly link: Link,
+    readonly peer: string,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    this.inbox = link.inbox.add('reader', this);
+    link.pulse.add(this);
+    signal?.addEventListener('abort', this.onAbort);
+  }
+
+  open(body: Uint8Array, headers: MsgHdrs | undefined): void {
+    this.link.outbox.send(this.peer, body, this.inbox, headers);
+  }
+
+  // ---- for whoever iterates ----
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<readonly Event[]>> {
+    if (this.ready.length > 0) {
+      const ready = this.ready;
+      this.ready = [];
+      this.giveCredit();
+      return Promise.resolve({ done: false, value: ready.length === 1 && ready[0] !== undefined ? ready[0] : ready.flat() });
+    }
+    if (this.failure !== undefined) {
+      const { failure } = this;
+      this.failure = undefined;
+      return Promise.reject(failure);
+    }
+    if (this.ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve, reject) => {
+      this.waiter = { resolve, reject };
+    });
+  }
+
+  return(): Promise<IteratorResult<readonly Event[]>> {
+    this.ready = [];
+    if (!this.ended) {
+      this.tellWriter(STOP);
+      this.end(undefined);
+    }
+    this.failure = undefined;
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  cancel(): void {
+    if (this.cancelled || this.ended) return;
+    this.cancelled = true;
+    this.tellWriter(STOP);
+    this.cancelTimer = setTimeout(
+      () => this.end(new MessagingError('timeout', `${this.peer} did not end within ${CANCEL_GRACE_MS} ms of the cancel.`)),
+      CANCEL_GRACE_MS,
+    );
+  }
+
+  // ---- for the connection ----
+
+  receive(message: IncomingMessage): void {
+    if (message.headers !== undefined && isNoResponders(message)) {
+      this.end(
+        this.writer === undefined
+          ? new MessagingError('unavailable', `Nobody serves ${this.peer}.`)
+          : new MessagingError('broken', `The writer of ${this.peer} is gone.`),
+      );
+      return;
+    }
+    const frame = parseFrame(message.data);
+    if (frame === undefined) {
+      this.breakOff(`${this.peer} sent something that is not a frame.`);
+      return;
+    }
+    this.silentTicks = 0;
+    if (message.reply) this.meetWriter(message.reply);
+    const expected = frame.kind === 'heartbeat' ? this.sequence : this.sequence + 1;
+    if (frame.sequence !== expected) {
+      this.breakOff(`Frame ${expected} of ${this.peer} was lost; frame ${frame.sequence} came instead.`);
+      return;
+    }
+    this.sequence = frame.sequence;
+    this.receivedBytes += frame.body.length;
+    try {
+      this.take(frame);
+    } catch (error) {
+      this.breakOff(`A frame of ${this.peer} could not be read.`, error);
+    }
+  }
+
+  fail(error: MessagingError): void {
+    if (!this.ended) this.end(error);
+  }
+
+  tick(): void {
+    this.silentTicks++;
+    this.uncreditedTicks++;
+    if (this.silentTicks >= SILENCE_TICKS_MAX) this.breakOff(`The writer of ${this.peer} is silent.`);
+    else if (this.silentTicks >= PROBE_TICKS && this.writer !== undefined) {
+      this.link.outbox.send(this.writer, renderCredit(this.credited.sequence), this.inbox);
+    }
+  }
+
+  // ---- inside ----
+
+  private take(frame: Frame): void {
+    switch (frame.kind) {
+      case 'events':
+        this.hand(this.readEvents(frame.body));
+        return;
+      case 'last':
+        this.hand(this.readEvents(frame.body));
+        this.end(undefined);
+        return;
+      case 'failure':
+        this.end(fromWireError(decodeJson(this.join(frame.body))));
+        return;
+      case 'part':
+        this.keepPart(frame.body);
+        return;
+      case 'heartbeat':
+        if (this.ready.length === 0) this.creditAll();
+        this.sendCredit();
+        return;
+    }
+  }
+
+  private readEvents(body: Uint8Array): readonly Event[] {
+    const events = decodeJson(this.join(body));
+    if (!Array.isArray(events)) throw new TypeError('not a list of events');
+    return events;
+  }
+
+  private hand(events: readonly Event[]): void {
+    if (events.length === 0) return;
+    if (this.waiter === undefined) {
+      this.ready.push(events);
+      return;
+    }
+    const { waiter } = this;
+    this.waiter = undefined;
+    this.giveCredit();
+    waiter.resolve({ done: false, value: events });
+  }
+
+  private keepPart(body: Uint8Array): void {
+    this.parts.push(body);
+    this.partBytes += body.length;
+    if (this.partBytes > this.link.payloadBytesMax) throw new RangeError('too large');
+    if (this.ready.length === 0) this.giveCredit();
+  }
+
+  private join(body: Uint8Array): Uint8Array {
+    if (this.parts.length === 0) return body;
+    const whole = Buffer.concat([...this.parts, body]);
+    this.parts = [];
+    this.partBytes = 0;
+    return whole;
+  }
+
+  /** Called when everything received is consumed. Says so only when it matters to the writer. */
+  private giveCredit(): void {
+    const frames = this.sequence - this.credited.sequence;
+    const bytes = this.receivedBytes - this.credited.bytes;
+    if (frames >= WINDOW_FRAMES / 2 || bytes >= WINDOW_BYTES / 2 || (frames > 0 && this.uncreditedTicks >= CREDIT_TICKS)) {
+      this.creditAll();
+      this.sendCredit();
+    }
+  }
+
+  private creditAll(): void {
+    this.credited = { sequence: this.sequence, bytes: this.receivedBytes };
+  }
+
+  /** Without new credit it still tells the writer that we live. */
+  private sendCredit(): void {
+    this.uncreditedTicks = 0;
+    this.tellWriter(renderCredit(this.credited.sequence));
+  }
+
+  private meetWriter(subject: string): void {
+    if (this.writer !== undefined) return;
+    this.writer = subject;
+    if (this.cancelled) this.tellWriter(STOP);
+  }
+
+  private tellWriter(control: Buffer): void {
+    if (this.writer !== undefined && !this.ended) this.link.outbox.send(this.writer, control);
+  }
+
+  private breakOff(message: string, cause?: unknown): void {
+    this.tellWriter(STOP);
+    this.end(new MessagingError('broken', message, { cause }));
+  }
+
+  private end(failure: Error | undefined): void {
+    this.ended = true;
+    this.failure = failure;
+    clearTimeout(this.cancelTimer);
+    this.signal?.removeEventListener('abort', this.onAbort);
+    this.link.inbox.remove(this.inbox);
+    this.link.pulse.remove(this);
+    const { waiter } = this;
+    if (waiter === undefined) return;
+    this.waiter = undefined;
+    if (failure === undefined) waiter.resolve({ done: true, value: undefined });
+    else {
+      this.failure = undefined;
+      waiter.reject(failure);
+    }
+  }
+
+  private readonly onAbort = (): void => this.cancel();
+}

@@ -1,0 +1,114 @@
+import { headers, type MsgHdrs } from 'nats';
+import { ServiceError, type ServiceErrorCode } from '#contracts/service-error.js';
+import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
+import type { IncomingMessage } from './receiver.js';
+
+/** Milliseconds the caller still waits, counted from arrival. Absent on a plain request: `TIMEOUT_DEFAULT_MS`, so that most need no header. */
+export const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
+export const TIMEOUT_DEFAULT_MS = 5_000;
+/** W3C trace context. */
+export const TRACE_HEADER = 'traceparent';
+/** A payload too large for one message: its size, and the subject that hands out its pieces. The body is then empty. */
+export const PAYLOAD_BYTES_HEADER = 'Tollgate-Payload-Bytes';
+export const PAYLOAD_FROM_HEADER = 'Tollgate-Payload-From';
+
+/** Of the NATS services convention: a number after HTTP, and a text in one line. */
+const SERVICE_ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
+const SERVICE_ERROR_HEADER = 'Nats-Service-Error';
+/** Ours: the code of the closed union, and the field at fault. The body repeats both with the whole message. */
+const ERROR_CODE_HEADER = 'Tollgate-Error-Code';
+const ERROR_PARAM_HEADER = 'Tollgate-Error-Param';
+
+const INTERNAL_STATUS = { not_found: 404, conflict: 409, unavailable: 503 } as const;
+const HEADER_TEXT_MAX = 256;
+
+const decoder = new TextDecoder();
+
+/** UTF-8 JSON, once. */
+export function encodeJson(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value ?? null));
+}
+
+/** An empty body reads as `{}`, which is what `nats request <subject> ''` means. */
+export function decodeJson(data: Uint8Array): unknown {
+  return data.length === 0 ? {} : JSON.parse(decoder.decode(data));
+}
+
+/** `timeoutMs` undefined: the caller waits for the default, or for a stream that has no limit. */
+export function requestHeaders(timeoutMs: number | undefined, traceparent: string | undefined): MsgHdrs | undefined {
+  if (timeoutMs === undefined && traceparent === undefined) return undefined;
+  const result = headers();
+  if (timeoutMs !== undefined) result.set(TIMEOUT_HEADER, String(timeoutMs));
+  if (traceparent !== undefined) result.set(TRACE_HEADER, oneLine(traceparent));
+  return result;
+}
+
+/** Milliseconds from arrival; undefined when the caller did not say. */
+export function readTimeout(message: IncomingMessage): number | undefined {
+  const text = message.headers?.get(TIMEOUT_HEADER);
+  const timeoutMs = text ? Number(text) : Number.NaN;
+  return Number.isFinite(timeoutMs) ? timeoutMs : undefined;
+}
+
+export function readTrace(message: IncomingMessage): string | undefined {
+  return message.headers?.get(TRACE_HEADER) || undefined;
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+export interface WireError {
+  code: ServiceErrorCode;
+  message: string;
+  param?: string;
+}
+
+/** What callers get to see of a failure. Only a `ServiceError` was written for them. */
+export function toWireError(error: unknown): WireError {
+  return error instanceof ServiceError
+    ? { code: error.code, message: error.message, param: error.param }
+    : { code: 'internal_error', message: 'The service failed to handle this request.' };
+}
+
+export function fromWireError(value: unknown): ServiceError {
+  const { code, message, param } = (value ?? {}) as { code?: unknown; message?: unknown; param?: unknown };
+  return new ServiceError(
+    isServiceErrorCode(code) ? code : 'internal_error',
+    typeof message === 'string' ? message : 'The service failed.',
+    typeof param === 'string' ? param : undefined,
+  );
+}
+
+export function errorHeaders({ code, message, param }: WireError): MsgHdrs {
+  const result = headers();
+  result.set(SERVICE_ERROR_CODE_HEADER, String(isErrorCode(code) ? ERROR_CODES[code].status : INTERNAL_STATUS[code]));
+  result.set(SERVICE_ERROR_HEADER, oneLine(message));
+  result.set(ERROR_CODE_HEADER, code);
+  if (param !== undefined) result.set(ERROR_PARAM_HEADER, oneLine(param));
+  return result;
+}
+
+/** The error a reply carries, ours or that of any service that follows the convention. */
+export function readError(message: IncomingMessage): ServiceError | undefined {
+  if (!message.headers?.get(SERVICE_ERROR_CODE_HEADER)) return undefined;
+  if (message.data.length > 0) {
+    try {
+      return fromWireError(decodeJson(message.data));
+    } catch {
+      // Not ours: the headers say enough.
+    }
+  }
+  return fromWireError({
+    code: message.headers.get(ERROR_CODE_HEADER),
+    message: message.headers.get(SERVICE_ERROR_HEADER),
+    param: message.headers.get(ERROR_PARAM_HEADER) || undefined,
+  });
+}
+
+function isServiceErrorCode(code: unknown): code is ServiceErrorCode {
+  return isErrorCode(code) || (typeof code === 'string' && Object.hasOwn(INTERNAL_STATUS, code));
+}
+
+/** A header value may not contain line breaks. */
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim().slice(0, HEADER_TEXT_MAX);
+}
