@@ -1,0 +1,98 @@
+import { hash } from 'node:crypto';
+import { keyChanged, keyResolve, type ResolvedKey } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { GatewayError } from '#inference/errors.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { billingError } from './billing.js';
+
+const KEY = /^[\x21-\x7e]{1,256}$/;
+
+interface Entry<Value> {
+  value: Value;
+  until: number;
+}
+
+/**
+ * Which project a key belongs to. Keys leave this class as SHA-256 digests only. Answers are believed for a few seconds;
+ * a revocation is pushed and forgets them at once, and the reserve step checks the key again in any case.
+ */
+export class ApiKeys {
+  private readonly known = new Map<string, Entry<ResolvedKey>>();
+  /** Apart from the known ones, so that a flood of wrong keys cannot drive those out. */
+  private readonly refused = new Map<string, Entry<true>>();
+  private readonly resolving = new Map<string, Promise<ResolvedKey>>();
+  /** Counts invalidations: an answer that was asked for before one must not be kept after it. */
+  private epoch = 0;
+
+  constructor(
+    private readonly messaging: Messaging,
+    private readonly cacheMs: number,
+    private readonly entriesMax: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Begins to listen for revocations. Returns how to stop. */
+  start(): () => void {
+    this.messaging.onReconnect(() => this.forget(() => true));
+    return this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
+      this.forget((key) => (keyId === undefined ? key.projectId === projectId : key.keyId === keyId)),
+    );
+  }
+
+  /** Throws `invalid_api_key`, or `model_unavailable` when billing cannot be asked. The answer is immediate where it is cached. */
+  resolve(key: string | undefined): ResolvedKey | Promise<ResolvedKey> {
+    if (key === undefined || !KEY.test(key)) throw invalidKey(key);
+    const digest = hash('sha256', key, 'hex');
+    const now = this.now();
+    const known = this.known.get(digest);
+    if (known && known.until > now) return known.value;
+    const refused = this.refused.get(digest);
+    if (refused && refused.until > now) throw invalidKey(key);
+    let answer = this.resolving.get(digest);
+    if (!answer) {
+      answer = this.ask(key, digest).finally(() => this.resolving.delete(digest));
+      this.resolving.set(digest, answer);
+    }
+    return answer;
+  }
+
+  private async ask(key: string, digest: string): Promise<ResolvedKey> {
+    const { epoch } = this;
+    try {
+      const value = await this.messaging.request(keyResolve, { keyDigest: digest });
+      if (epoch === this.epoch) this.keep(this.known, digest, value);
+      return value;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === 'invalid_api_key')) throw billingError(error);
+      if (epoch === this.epoch) this.keep(this.refused, digest, true);
+      throw invalidKey(key);
+    }
+  }
+
+  private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, value: Value): void {
+    entries.delete(digest);
+    if (entries.size >= this.entriesMax) {
+      // A map remembers the order of insertion: the first is the oldest.
+      const oldest = entries.keys().next();
+      if (!oldest.done) entries.delete(oldest.value);
+    }
+    entries.set(digest, { value, until: this.now() + this.cacheMs });
+  }
+
+  private forget(concerns: (key: ResolvedKey) => boolean): void {
+    this.epoch++;
+    this.refused.clear();
+    for (const [digest, { value }] of this.known) if (concerns(value)) this.known.delete(digest);
+    // Whoever asks from now on must not join a question that was asked before.
+    this.resolving.clear();
+  }
+}
+
+function invalidKey(key: string | undefined): GatewayError {
+  return new GatewayError(
+    'invalid_api_key',
+    key === undefined
+      ? 'No API key was sent. Send it in the header "Authorization: Bearer <API_KEY>".'
+      : 'The API key is not valid or has been revoked.',
+  );
+}

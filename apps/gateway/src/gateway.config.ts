@@ -1,0 +1,33 @@
+import { IsInt, IsString, Max, Min, MinLength } from 'class-validator';
+import { ServiceConfig } from '#config/service-config.js';
+
+/** Settings of the gateway, each read from the variable of its name in capitals: `peekMs` from `PEEK_MS`. */
+export class GatewayConfig extends ServiceConfig {
+  @IsInt() @Min(0) @Max(65535) port = 8080;
+  @IsString() @MinLength(1) host = '127.0.0.1';
+  @IsInt() @Min(1) connectionsMax = 20_000;
+
+  /** Spec 8: 8 MB is 8 × 1024². */
+  @IsInt() @Min(1024) bodyBytesMax = 8 * 1024 * 1024;
+  /** Of all requests together; beyond it a request is refused with 503 while it is being read. */
+  @IsInt() @Min(1024) bodiesInFlightBytesMax = 256 * 1024 * 1024;
+
+  /** How long a reply waits for its first content before the status is sent without it. */
+  @IsInt() @Min(1) peekMs = 30_000;
+  /** Silence after which a stream gets a sign of life (C-33). */
+  @IsInt() @Min(1) keepAliveMs = 15_000;
+  /** A client that takes nothing for this long is treated as gone (billing.md 7, "SSE"). */
+  @IsInt() @Min(1) drainMs = 30_000;
+
+  /** How long a resolved or refused key is believed; a revocation is pushed and takes effect at once. */
+  @IsInt() @Min(0) keyCacheMs = 5_000;
+  @IsInt() @Min(1) keyCacheEntriesMax = 20_000;
+  @IsInt() @Min(100) catalogRefreshMs = 30_000;
+
+  /** One attempt to reserve or settle. A reserve is tried twice. */
+  @IsInt() @Min(10) billingTimeoutMs = 2_000;
+  /** How long a finished reply waits for its settlement to be safe; after that it is settled behind the client's back. */
+  @IsInt() @Min(0) settleAnswerMs = 2_000;
+  /** How long the settlements still open at shutdown may take. */
+  @IsInt() @Min(0) settleFlushMs = 10_000;
+}

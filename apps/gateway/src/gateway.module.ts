@@ -1,0 +1,84 @@
+import { type DynamicModule, type FactoryProvider, type InjectionToken, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { Registry } from 'prom-client';
+import type { Messaging } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
+import { ApiKeys } from './clients/api-keys.js';
+import { BillingClient } from './clients/billing.js';
+import { CatalogClient } from './clients/catalog.js';
+import { InferenceClient } from './clients/inference.js';
+import type { GatewayConfig } from './gateway.config.js';
+import { AccessLog } from './http/access-log.js';
+import { AccountController } from './http/account.controller.js';
+import { ApiKeyGuard } from './http/api-key.guard.js';
+import { ErrorFilter } from './http/error.filter.js';
+import { ErrorBodies } from './http/error-body.js';
+import { GatewayMetrics } from './http/gateway-metrics.js';
+import { GenerationController } from './http/generation.controller.js';
+import { GenerationHandler } from './http/generation-handler.js';
+import { HealthController } from './http/health.controller.js';
+import { BodyReader } from './http/read-body.js';
+import { Readiness } from './http/readiness.js';
+import { SettleOnEnd } from './pipeline/settle-on-end.js';
+import { chatAdapter } from './protocols/chat/adapter.js';
+
+/** What exists before the module does. */
+export interface GatewayFoundation {
+  config: GatewayConfig;
+  logger: Logger;
+  registry: Registry;
+  messaging: Messaging;
+}
+
+@Module({})
+class GatewayModule {}
+
+/** The composition root: every object of the gateway, and what it is made of. */
+export function gatewayModule({ config, logger, registry, messaging }: GatewayFoundation): DynamicModule {
+  return {
+    module: GatewayModule,
+    controllers: [GenerationController, AccountController, HealthController],
+    providers: [
+      // clients
+      provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
+      provide(BillingClient, [], () => new BillingClient(messaging, config.billingTimeoutMs)),
+      provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
+      provide(InferenceClient, [], () => new InferenceClient(messaging)),
+      // pipeline
+      provide(SettleOnEnd, [BillingClient], (billing) => new SettleOnEnd(billing, logger, config.settleAnswerMs)),
+      // http
+      provide(BodyReader, [], () => new BodyReader(config)),
+      provide(
+        GenerationHandler,
+        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader],
+        (catalog, billing, inference, settlements, bodies) =>
+          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
+      ),
+      provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
+      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter])),
+      provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies, logger)),
+      provide(
+        Readiness,
+        [CatalogClient],
+        (catalog) =>
+          new Readiness([
+            { name: 'nats', check: () => messaging.connected },
+            { name: 'catalog', check: () => catalog.loaded },
+          ]),
+      ),
+      provide(GatewayMetrics, [], () => new GatewayMetrics(registry)),
+      provide(AccessLog, [GatewayMetrics], (metrics) => new AccessLog(logger, metrics)),
+    ],
+  };
+}
+
+type Class<Instance> = abstract new (...dependencies: never[]) => Instance;
+
+/** A provider whose factory gets exactly the dependencies it names, with their types. */
+function provide<Dependencies extends readonly Class<unknown>[]>(
+  token: InjectionToken,
+  inject: readonly [...Dependencies],
+  useFactory: (...dependencies: { [Position in keyof Dependencies]: InstanceType<Dependencies[Position]> }) => unknown,
+): FactoryProvider {
+  return { provide: token, inject: [...inject], useFactory: useFactory as FactoryProvider['useFactory'] };
+}

@@ -1,0 +1,58 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from '#observability/logger.js';
+import type { GatewayRequest } from './exchange.js';
+import type { GatewayMetrics } from './gateway-metrics.js';
+
+/** Not an HTTP status that is ever sent: the client left before it got one. */
+const CLIENT_GONE = 499;
+
+/** One line and one count a request, when all is known of it. Its fields are listed here: no content and no key has one. */
+export class AccessLog {
+  constructor(
+    private readonly logger: Logger,
+    private readonly metrics: GatewayMetrics,
+  ) {}
+
+  write({ method, exchange }: GatewayRequest, response: ServerResponse, endedAt: number): void {
+    const { route, requestId, caller, inference, startedAt, firstContentAt, errorCode } = exchange;
+    const status = response.headersSent ? response.statusCode : CLIENT_GONE;
+    this.count(exchange, status, endedAt);
+    this.logger.info(
+      {
+        requestId,
+        method,
+        route,
+        status,
+        code: errorCode,
+        accountId: caller?.accountId,
+        projectId: caller?.projectId,
+        ...inference,
+        totalMs: round(endedAt - startedAt),
+        firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),
+      },
+      'request',
+    );
+  }
+
+  private count(
+    { route, errorCode, inference, startedAt, firstContentAt }: GatewayRequest['exchange'],
+    status: number,
+    endedAt: number,
+  ): void {
+    const stream = String(inference?.stream ?? false);
+    this.metrics.requests.inc({ route, status, code: errorCode ?? '' });
+    this.metrics.seconds.observe({ route, stream }, (endedAt - startedAt) / 1000);
+    if (firstContentAt !== undefined) this.metrics.firstContentSeconds.observe({ stream }, (firstContentAt - startedAt) / 1000);
+    const usage = inference?.usage;
+    if (!usage) return;
+    // Only models of the catalog get as far as a usage, so that clients cannot make up label values.
+    const model = inference.model ?? '';
+    this.metrics.tokens.inc({ model, kind: 'prompt' }, usage.promptTokens - usage.cachedTokens);
+    this.metrics.tokens.inc({ model, kind: 'cached' }, usage.cachedTokens);
+    this.metrics.tokens.inc({ model, kind: 'output' }, usage.outputTokens);
+  }
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

@@ -1,0 +1,27 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { ResolvedKey } from '#contracts/billing.js';
+import type { ErrorCode } from '#inference/errors.js';
+import type { InferenceRecord } from '../pipeline/run-inference.js';
+
+/** One HTTP request and its reply: what every layer needs to know of it, and what the access log will say. */
+export class Exchange {
+  /** An opaque unique suffix, shared by the request's id and the reply's, so that one leads to the other. */
+  readonly id = randomUUID().replaceAll('-', '');
+  readonly requestId = `req_${this.id}`;
+  readonly startedAt = performance.now();
+  /** The path of the route, not of the URL; `unknown` where there is none. */
+  route = 'unknown';
+  caller: ResolvedKey | undefined;
+  errorCode: ErrorCode | undefined;
+  firstContentAt: number | undefined;
+  /** Set on generation requests. */
+  inference: InferenceRecord | undefined;
+  /** What goes on after the connection may have closed, such as the settlement of a client that left. */
+  work: Promise<unknown> | undefined;
+  /** Bytes of request body that count against all bodies in flight. */
+  bodyBytes = 0;
+}
+
+/** A request on its way through the gateway; the server's first act is to attach the exchange. */
+export type GatewayRequest = IncomingMessage & { exchange: Exchange };

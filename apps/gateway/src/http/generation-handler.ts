@@ -1,0 +1,87 @@
+import type { ServerResponse } from 'node:http';
+import type { ResolvedKey } from '#contracts/billing.js';
+import { GatewayError } from '#inference/errors.js';
+import { type InferenceServices, runInference } from '../pipeline/run-inference.js';
+import type { ParsedRequest, ProtocolAdapter } from '../protocols/protocol-adapter.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
+import { parseJson } from './parse-json.js';
+import { PlainReply } from './plain-reply.js';
+import type { BodyReader } from './read-body.js';
+import { StreamReply, type StreamTimes } from './stream-reply.js';
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Serves one generation request over HTTP in any format: body → request → pipeline → reply. */
+export class GenerationHandler {
+  constructor(
+    private readonly services: InferenceServices,
+    private readonly bodies: BodyReader,
+    private readonly times: StreamTimes,
+  ) {}
+
+  /** Throws what is to be answered with an HTTP status; after the first write nothing is thrown. */
+  handle<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, request: GatewayRequest, response: ServerResponse): Promise<void> {
+    const work = this.run(adapter, request, response).finally(() => this.bodies.release(request));
+    request.exchange.work = work.catch(() => undefined);
+    return work;
+  }
+
+  private async run<Parsed extends ParsedRequest>(
+    adapter: ProtocolAdapter<Parsed>,
+    request: GatewayRequest,
+    response: ServerResponse,
+  ): Promise<void> {
+    const { exchange } = request;
+    const parsed = adapter.parseRequest(parseJson(await this.bodies.read(request, response)));
+    const context = {
+      id: exchange.id,
+      requestId: exchange.requestId,
+      createdSeconds: Math.floor(Date.now() / 1000),
+      model: parsed.request.model,
+    };
+    const call = {
+      request: parsed.request,
+      caller: callerOf(exchange),
+      requestId: exchange.requestId,
+      traceparent: traceparentOf(request),
+    };
+    exchange.inference = {};
+    const clientGone = clientGoneSignal(response);
+    if (parsed.request.stream) {
+      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed), this.times, clientGone);
+      await this.stream(reply, () => runInference(this.services, call, reply, exchange.inference ?? {}));
+    } else {
+      await runInference(this.services, call, new PlainReply(exchange, response, adapter, parsed, context, clientGone), exchange.inference);
+    }
+  }
+
+  /** A failure before the stream has begun is thrown on; after that it is told within the stream. */
+  private async stream(reply: StreamReply, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (!(reply.hasBegun && error instanceof GatewayError)) throw error;
+      reply.fail(error);
+    } finally {
+      reply.close();
+    }
+  }
+}
+
+/** Fires when the connection closes before the reply is out. */
+function clientGoneSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.destroyed) controller.abort();
+  else response.once('close', () => response.writableEnded || controller.abort());
+  return controller.signal;
+}
+
+function callerOf({ caller }: Exchange): ResolvedKey {
+  if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
+  return caller;
+}
+
+function traceparentOf({ headers }: GatewayRequest): string | undefined {
+  const { traceparent } = headers;
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+}

@@ -1,0 +1,19 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { chatAdapter } from '../protocols/chat/adapter.js';
+import { ApiKeyGuard } from './api-key.guard.js';
+import type { GatewayRequest } from './exchange.js';
+import { GenerationHandler } from './generation-handler.js';
+import { ROUTES } from './routes.js';
+
+/** The endpoints that run a model, one method a format. */
+@Controller()
+@UseGuards(ApiKeyGuard)
+export class GenerationController {
+  constructor(private readonly handler: GenerationHandler) {}
+
+  @Post(ROUTES.chatCompletions.path)
+  chatCompletions(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.handler.handle(chatAdapter, request, response);
+  }
+}

@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '#inference/errors.js';
+import { findJsonFault } from './json-fault.js';
+
+const DEPTH_MAX = 64;
+const VALUES_MAX = 1_000_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Parses a request body. Throws `invalid_json` that says where it is not JSON, and `invalid_request` for what is JSON but
+ * would cost too much or do harm further in: deeper than 64 levels, more than a million values, a key `__proto__`
+ * (billing.md 7, "HTTP").
+ */
+export function parseJson(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
+  const text = body.toString('utf8');
+  checkShape(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
+  }
+}
+
+/** One pass over the structure; strings, which are most of a body, are skipped at the speed of `indexOf`. Tolerates what is not JSON. */
+function checkShape(text: string): void {
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = stringEnd(text, at + 1);
+        if (end === -1) return;
+        // `"__proto__"` has 11 characters, and up to 56 with every one of them escaped.
+        if (end - at >= 10 && end - at <= 55 && isProtoKey(text, at, end)) {
+          throw new GatewayError('invalid_request', 'The request body must not have a field "__proto__".');
+        }
+        at = end;
+        break;
+      }
+      case 0x7b: // {
+      case 0x5b: // [
+        if (++depth > DEPTH_MAX) throw new GatewayError('invalid_request', `The request body is nested deeper than ${DEPTH_MAX} levels.`);
+        values++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        break;
+      case 0x2c: // ,
+        values++;
+        break;
+    }
+  }
+  if (values > VALUES_MAX) throw new GatewayError('invalid_request', `The request body holds more than ${VALUES_MAX} values.`);
+}
+
+/** Where the string that begins at `from` has its closing quote, -1 for nowhere. */
+function stringEnd(text: string, from: number): number {
+  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return -1;
+}
+
+function isProtoKey(text: string, start: number, end: number): boolean {
+  const written = text.slice(start + 1, end);
+  if (written !== '__proto__' && !written.includes('\\u')) return false;
+  if (!/^\s*:/.test(text.slice(end + 1, end + 64))) return false;
+  try {
+    return JSON.parse(`"${written}"`) === '__proto__';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { Reply } from '../pipeline/reply.js';
+import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
+import type { Exchange } from './exchange.js';
+import { writeJson } from './write-reply.js';
+
+/** A reply that is sent as a whole. */
+export class PlainReply<Parsed extends ParsedRequest> implements Reply {
+  private readonly collector = new CompletionCollector();
+
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly response: ServerResponse,
+    private readonly adapter: ProtocolAdapter<Parsed>,
+    private readonly parsed: Parsed,
+    private readonly context: ReplyContext,
+    readonly clientGone: AbortSignal,
+  ) {}
+
+  send(batch: readonly StreamEvent[]): undefined {
+    this.exchange.firstContentAt ??= performance.now();
+    for (const event of batch) this.collector.add(event);
+  }
+
+  finish(reason: FinishReason, usage: Usage): void {
+    this.collector.add({ type: 'usage-report', usage });
+    this.collector.add({ type: 'completion-finish', reason });
+    writeJson(this.exchange, this.response, this.adapter.renderCompletion(this.context, this.parsed, this.collector.finish()));
+  }
+}

@@ -1,0 +1,43 @@
+import type { ProtocolName } from '../protocols/protocol-adapter.js';
+
+export interface Route {
+  method: 'GET' | 'POST';
+  path: string;
+  /** Where the key may stand: `Authorization: Bearer` alone, or also `x-api-key`, which then wins (architecture.md, "Where the contract is silent"). */
+  key: 'none' | 'bearer' | 'bearer-or-x-api-key';
+}
+
+/** Every endpoint there is. As the router has it, case and a final slash do not matter; query strings are ignored (L-3). */
+export const ROUTES = {
+  chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer' },
+  models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
+  model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
+  balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },
+  root: { method: 'GET', path: '/', key: 'none' },
+  livez: { method: 'GET', path: '/livez', key: 'none' },
+  readyz: { method: 'GET', path: '/readyz', key: 'none' },
+} as const satisfies Record<string, Route>;
+
+const MATCHERS = Object.values(ROUTES).map((route: Route) => ({
+  route,
+  pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+').replace(/\/$/, '')}/?$`, 'i'),
+}));
+
+/** The route at a URL's path, whatever its method; undefined when there is nothing there. */
+export function routeAt(url: string): Route | undefined {
+  const path = pathOf(url);
+  return MATCHERS.find(({ pattern }) => pattern.test(path))?.route;
+}
+
+/** Whose error bodies a URL answers with (spec 7): the format's own, else the general one, which is chat's. */
+export function protocolAt(url: string): ProtocolName {
+  const path = pathOf(url);
+  if (path.startsWith('/v1/messages')) return 'messages';
+  if (path.startsWith('/v1/responses')) return 'responses';
+  return 'chat';
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return (query === -1 ? url : url.slice(0, query)).toLowerCase();
+}

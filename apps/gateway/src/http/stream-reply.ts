@@ -1,0 +1,133 @@
+import type { ServerResponse } from 'node:http';
+import type { GatewayError } from '#inference/errors.js';
+import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { Reply } from '../pipeline/reply.js';
+import type { StreamRenderer } from '../protocols/protocol-adapter.js';
+import type { Exchange } from './exchange.js';
+import { writeStreamHead } from './write-reply.js';
+
+export interface StreamTimes {
+  /** How long the status waits for the first content. */
+  peekMs: number;
+  /** Silence after which the client gets a sign of life. */
+  keepAliveMs: number;
+  /** A client that takes nothing for this long is cut off. */
+  drainMs: number;
+}
+
+/**
+ * A reply as server-sent events, one socket write a batch. Nothing is written before the first content, so that a failure
+ * until then keeps its HTTP status; after `peekMs` without content the stream begins with a sign of life instead.
+ */
+export class StreamReply implements Reply {
+  /** What came before the first content, and is rendered with it. */
+  private heldBack: StreamEvent[] = [];
+  private begun = false;
+  private draining = false;
+  /** Runs since the last write. */
+  private silence: NodeJS.Timeout;
+
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly response: ServerResponse,
+    private readonly renderer: StreamRenderer,
+    private readonly times: StreamTimes,
+    readonly clientGone: AbortSignal,
+  ) {
+    this.silence = setTimeout(() => this.breakSilence(times.peekMs), times.peekMs);
+  }
+
+  /** Whether a failure has to be told within the stream. */
+  get hasBegun(): boolean {
+    return this.begun;
+  }
+
+  send(batch: readonly StreamEvent[]): Promise<void> | undefined {
+    const hasContent = this.exchange.firstContentAt !== undefined || batch.some(isContent);
+    if (hasContent) this.exchange.firstContentAt ??= performance.now();
+    if (!this.begun && !hasContent) {
+      this.heldBack.push(...batch);
+      return undefined;
+    }
+    return this.write(this.renderer.render(this.takeHeldBack(batch)));
+  }
+
+  finish(reason: FinishReason, usage: Usage): void {
+    const heldBack = this.begun ? '' : this.renderer.render(this.takeHeldBack([]));
+    this.end(heldBack + this.renderer.finish(reason, usage));
+  }
+
+  /** Only once the stream has begun. */
+  fail(error: GatewayError): void {
+    this.exchange.errorCode = error.code;
+    this.end(this.renderer.fail(error));
+  }
+
+  /** To be called once, however the request ended. */
+  close(): void {
+    clearTimeout(this.silence);
+  }
+
+  private takeHeldBack(batch: readonly StreamEvent[]): readonly StreamEvent[] {
+    if (this.heldBack.length === 0) return batch;
+    const all = [...this.heldBack, ...batch];
+    this.heldBack = [];
+    return all;
+  }
+
+  private write(text: string): Promise<void> | undefined {
+    if (text === '') return undefined;
+    // The socket may be gone before its `close` event says so; writing to it would be an error.
+    if (this.response.destroyed) return this.drained();
+    this.begin();
+    this.silence.refresh();
+    return this.response.write(text) ? undefined : this.drained();
+  }
+
+  private begin(): void {
+    if (this.begun) return;
+    this.begun = true;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => this.breakSilence(this.times.keepAliveMs), this.times.keepAliveMs);
+    writeStreamHead(this.exchange, this.response);
+  }
+
+  private end(text: string): void {
+    if (this.response.destroyed) return;
+    this.begin();
+    this.close();
+    this.response.end(text);
+  }
+
+  /**
+   * Resolves when the client has taken what was written, or is gone: on a destroyed socket `drain` never comes. A client that
+   * takes nothing for long is cut off, which makes it gone.
+   */
+  private drained(): Promise<void> {
+    this.draining = true;
+    const { response, clientGone } = this;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.draining = false;
+        clearTimeout(patience);
+        response.off('drain', done);
+        clientGone.removeEventListener('abort', done);
+        resolve();
+      };
+      const patience = setTimeout(() => {
+        response.destroy();
+        done();
+      }, this.times.drainMs);
+      response.once('drain', done);
+      clientGone.addEventListener('abort', done, { once: true });
+      if (clientGone.aborted) done();
+    });
+  }
+
+  private breakSilence(silentMs: number): void {
+    // A client that is slow to take what it was sent does not wonder whether we are there.
+    this.silence.refresh();
+    if (!this.draining) void this.write(this.renderer.keepAlive(silentMs));
+  }
+}

@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http';
+import type { GatewayError } from '#inference/errors.js';
+import type { Exchange } from './exchange.js';
+
+const RETRY_AFTER_MAX_SECONDS = 60;
+const NOT_RETRIED = new Set([401, 402, 403, 404, 413]);
+
+/** A whole JSON reply in one write. */
+export function writeJson(exchange: Exchange, response: ServerResponse, body: string): void {
+  response.writeHead(200, [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    'x-request-id',
+    exchange.requestId,
+    'request-id',
+    exchange.requestId,
+  ]);
+  response.end(body);
+}
+
+/** What opens a stream; the head goes out with the first write (H-2). */
+export function writeStreamHead(exchange: Exchange, response: ServerResponse): void {
+  response.writeHead(200, [
+    'content-type',
+    'text/event-stream; charset=utf-8',
+    'cache-control',
+    'no-cache, no-transform',
+    'x-accel-buffering',
+    'no',
+    'x-request-id',
+    exchange.requestId,
+    'request-id',
+    exchange.requestId,
+  ]);
+}
+
+/** An error before anything was written. `body` is the format's own rendering of it. */
+export function writeError(exchange: Exchange, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
+  const headers: Record<string, string | number> = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-request-id': exchange.requestId,
+    'request-id': exchange.requestId,
+  };
+  if (error.status === 429 || error.status === 503) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
+  if (NOT_RETRIED.has(error.status)) headers['x-should-retry'] = 'false';
+  if (allow !== undefined) headers.allow = allow;
+  response.writeHead(error.status, headers);
+  response.end(body);
+}
+
+/** Whole seconds, 1 to 60: clients ignore anything else (H-4). */
+function retryAfter(seconds: number | undefined): number {
+  return Math.min(Math.max(Math.ceil(seconds ?? 1), 1), RETRY_AFTER_MAX_SECONDS);
+}

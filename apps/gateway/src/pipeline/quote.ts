@@ -1,0 +1,46 @@
+import { GatewayError } from '#inference/errors.js';
+import { estimatePromptTokens } from '#inference/estimate-tokens.js';
+import { measurePrompt } from '#inference/prompt-size.js';
+import type { InferenceRequest } from '#inference/request.js';
+import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
+import { HOLD_MAX, holdFor } from '#money/price.js';
+import type { Model } from '../clients/catalog.js';
+
+/** The most a request can cost, and the caps that keep it there. */
+export interface Quote {
+  amount: PicoUsd;
+  /** The part of `amount` that is the prompt's. */
+  promptAmount: PicoUsd;
+  promptTokensEstimate: number;
+  outputTokensMax: number;
+}
+
+/**
+ * Capability, context and price of one request (architecture.md, "The hold"). Throws `unsupported_content` for images the
+ * model does not take, `context_length_exceeded` when the estimate and the output cap do not fit together.
+ */
+export function quoteRequest(model: Model, request: InferenceRequest): Quote {
+  const size = measurePrompt(request);
+  if (size.images > 0 && !model.input.includes('image')) {
+    throw new GatewayError('unsupported_content', `The model ${JSON.stringify(model.id)} does not accept images.`);
+  }
+  const outputTokensMax = Math.min(request.maxOutputTokens ?? model.defaultOutputTokens, model.maxOutputTokens);
+  const promptTokensEstimate = estimatePromptTokens(size, model.tokensPerImageMax);
+  if (promptTokensEstimate + outputTokensMax > model.contextTokens) {
+    throw contextExceeded(model.contextTokens, promptTokensEstimate, outputTokensMax);
+  }
+  const prompt = { promptTextBytes: size.textBytes, images: size.images, tokensPerImageMax: model.tokensPerImageMax };
+  const promptAmount = holdFor({ ...prompt, outputTokensMax: 0 }, model.price);
+  const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
+  if (amount > HOLD_MAX) throw new GatewayError('invalid_request', 'The request could cost more than a single request may.');
+  return { amount, promptAmount, promptTokensEstimate, outputTokensMax };
+}
+
+/** Clients look for these very words and figures to compact a conversation by themselves (E-4). */
+function contextExceeded(contextTokens: number, promptTokens: number, outputTokensMax: number): GatewayError {
+  return new GatewayError(
+    'context_length_exceeded',
+    `The prompt is too long: ${promptTokens + outputTokensMax} tokens > ${contextTokens} maximum ` +
+      `(about ${promptTokens} of prompt and up to ${outputTokensMax} of output). Shorten the prompt or lower the output limit.`,
+  );
+}

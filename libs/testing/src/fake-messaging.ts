@@ -1,0 +1,122 @@
+import { EventEmitter, once } from 'node:events';
+import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.js';
+
+type Answer = (payload: never) => unknown;
+
+/** Messaging without a server: a test says how each endpoint answers, and can see and do what the other side would. */
+export class FakeMessaging implements Messaging {
+  connected = true;
+  private readonly answers = new Map<string, Answer>();
+  private readonly streams = new Map<string, (payload: never, stream: FakeEventStream<never>) => void>();
+  private readonly subscribers = new EventEmitter();
+  private readonly reconnects: (() => void)[] = [];
+
+  /** From now on requests are answered so; throwing and rejecting are answers too. */
+  answer<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, handler: (payload: Request) => Reply | Promise<Reply>): void {
+    this.answers.set(endpoint.subject, handler as Answer);
+  }
+
+  /** From now on streams are served so: `serve` keeps the stream and writes to it. */
+  serve<Request extends object, Event>(
+    endpoint: StreamEndpoint<Request, Event>,
+    serve: (payload: Request, stream: FakeEventStream<Event>) => void,
+  ): void {
+    this.streams.set(endpoint.subject, serve as (payload: never, stream: FakeEventStream<never>) => void);
+  }
+
+  async request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request): Promise<Reply> {
+    const answer = this.answers.get(endpoint.subject);
+    if (!answer) throw new Error(`the test does not answer ${endpoint.subject}`);
+    return (await answer(payload as never)) as Reply;
+  }
+
+  openStream<Request extends object, Event>(
+    endpoint: StreamEndpoint<Request, Event>,
+    payload: Request,
+    _options?: CallOptions,
+  ): EventStream<Event> {
+    const serve = this.streams.get(endpoint.subject);
+    if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
+    const stream = new FakeEventStream<Event>();
+    serve(payload as never, stream as unknown as FakeEventStream<never>);
+    return stream;
+  }
+
+  publish<Event extends object>(topic: Topic<Event>, event: Event): void {
+    this.subscribers.emit(topic.subject, event);
+  }
+
+  subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
+    this.subscribers.on(topic.subject, handler);
+    return () => this.subscribers.off(topic.subject, handler);
+  }
+
+  onReconnect(handler: () => void): void {
+    this.reconnects.push(handler);
+  }
+
+  reconnect(): void {
+    for (const handler of this.reconnects) handler();
+  }
+
+  async close(): Promise<void> {
+    this.connected = false;
+  }
+}
+
+/** Both ends of a stream: what is written here is what its reader gets. */
+export class FakeEventStream<Event> implements EventStream<Event> {
+  private readonly queue: (readonly Event[] | 'end' | Error)[] = [];
+  private readonly signals = new EventEmitter();
+  private isCancelled = false;
+  /** Batches the reader has taken. */
+  taken = 0;
+
+  write(...batch: Event[]): void {
+    this.put(batch);
+  }
+
+  end(): void {
+    this.put('end');
+  }
+
+  fail(error: Error): void {
+    this.put(error);
+  }
+
+  /** Resolves when the reader cancels, also when it has. */
+  async cancelled(): Promise<void> {
+    if (!this.isCancelled) await once(this.signals, 'cancel');
+  }
+
+  cancel(): void {
+    this.isCancelled = true;
+    this.signals.emit('cancel');
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly Event[]> {
+    let ended = false;
+    try {
+      for (;;) {
+        const next = this.queue.shift();
+        if (next === undefined) {
+          await once(this.signals, 'put');
+          continue;
+        }
+        if (next === 'end' || next instanceof Error) ended = true;
+        if (next === 'end') return;
+        if (next instanceof Error) throw next;
+        this.taken++;
+        yield next;
+      }
+    } finally {
+      if (!ended) this.cancel();
+    }
+  }
+
+  private put(item: readonly Event[] | 'end' | Error): void {
+    this.queue.push(item);
+    this.signals.emit('put');
+  }
+}
