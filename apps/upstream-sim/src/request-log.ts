@@ -36,9 +36,10 @@ export class RequestLog {
     this.counts[how]++;
   }
 
-  record(request: RecordedRequest): void {
+  /** Asks for the request only when it is kept. */
+  record(request: () => RecordedRequest): void {
     if (!this.recording) return;
-    this.requests.push(request);
+    this.requests.push(request());
     if (this.requests.length > RECORDED_MAX) this.requests.shift();
   }
 

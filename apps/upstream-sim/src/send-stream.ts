@@ -4,6 +4,7 @@ import type { Directives } from './directives.js';
 import type { ReplyEvent } from './render-reply.js';
 import { STREAM_ERROR } from './sim-error.js';
 
+const BATCH_LENGTH = 16_384;
 const NEVER_MS = 2 ** 31 - 1;
 
 /** One request under way. */
@@ -20,8 +21,8 @@ export interface Exchange {
  * every wait here ends with that signal.
  */
 export async function sendStream(exchange: Exchange, events: Iterable<ReplyEvent>, directives: Directives): Promise<void> {
-  const { response, signal } = exchange;
-  const writer = new SseWriter(response, directives, signal);
+  const { signal } = exchange;
+  const writer = new SseWriter(exchange.response, directives, signal);
   const stopping = faultAfter(directives);
   const tokenMs = directives.rate ? 1_000 / directives.rate : 0;
   const started = performance.now();
@@ -38,13 +39,19 @@ export async function sendStream(exchange: Exchange, events: Iterable<ReplyEvent
     if (pending) await pending;
   }
   if (!directives.nodone) await writer.write('[DONE]');
-  response.end();
+  writer.end();
 }
 
-/** Frames events; `split` breaks each in two packets in the middle of whatever is there. */
+/**
+ * Frames events, each as its own HTTP chunk. The chunks are made here rather than by Node: at full speed a whole burst is then one
+ * write of one string, which halves what a stream costs. `split` breaks each event in two packets in the middle of whatever is there.
+ */
 class SseWriter {
   private readonly lineEnd: string;
   private readonly split: boolean;
+  private readonly paced: boolean;
+  private readonly chunked: boolean;
+  private batch = '';
 
   constructor(
     private readonly response: ServerResponse,
@@ -53,13 +60,29 @@ class SseWriter {
   ) {
     this.lineEnd = directives.crlf ? '\r\n' : '\n';
     this.split = directives.split === true;
+    this.paced = directives.rate !== undefined;
+    this.chunked = response.chunkedEncoding; // not for HTTP/1.0
+    response.chunkedEncoding = false;
   }
 
   /** Nothing when more may follow at once, else a promise: a reader that does not read is not written to. */
   write(data: string): Promise<void> | undefined {
-    const frame = `data: ${data}${this.lineEnd}${this.lineEnd}`;
-    if (this.split) return this.writeHalves(Buffer.from(frame));
-    return this.response.write(frame) ? undefined : this.drained();
+    const event = `data: ${data}${this.lineEnd}${this.lineEnd}`;
+    if (this.split) return this.writeHalves(Buffer.from(event));
+    this.batch += this.chunked ? `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n` : event;
+    if (!this.paced && this.batch.length < BATCH_LENGTH) return undefined;
+    return this.writeBatch() ? undefined : this.drained();
+  }
+
+  end(): void {
+    this.writeBatch();
+    this.response.end(this.chunked ? '0\r\n\r\n' : undefined);
+  }
+
+  private writeBatch(): boolean {
+    const { batch } = this;
+    this.batch = '';
+    return this.response.write(batch);
   }
 
   /** Resolves when everything written so far has left this process. */
@@ -68,10 +91,11 @@ class SseWriter {
       const leave = (): void => reject(this.signal.reason as Error);
       if (this.signal.aborted) return leave();
       this.signal.addEventListener('abort', leave, { once: true });
-      this.response.write('', () => {
+      this.response.write(this.batch, () => {
         this.signal.removeEventListener('abort', leave);
         resolve();
       });
+      this.batch = '';
     });
   }
 
@@ -91,19 +115,20 @@ class SseWriter {
     });
   }
 
-  private async writeHalves(frame: Buffer): Promise<void> {
-    const middle = splitPoint(frame);
-    for (const half of [frame.subarray(0, middle), frame.subarray(middle)]) {
-      if (!this.response.write(half)) await this.drained();
+  private async writeHalves(event: Buffer): Promise<void> {
+    const middle = splitPoint(event);
+    for (const half of [event.subarray(0, middle), event.subarray(middle)]) {
+      const packet = this.chunked ? Buffer.concat([Buffer.from(`${half.length.toString(16)}\r\n`), half, Buffer.from('\r\n')]) : half;
+      if (!this.response.write(packet)) await this.drained();
       await delay(1, undefined, { signal: this.signal });
     }
   }
 }
 
 /** Inside the last character of several bytes when there is one: what careless decoders break. */
-function splitPoint(frame: Buffer): number {
-  const continuation = frame.findLastIndex((byte) => (byte & 0xc0) === 0x80);
-  return continuation === -1 ? frame.length >> 1 : continuation;
+function splitPoint(event: Buffer): number {
+  const continuation = event.findLastIndex((byte) => (byte & 0xc0) === 0x80);
+  return continuation === -1 ? event.length >> 1 : continuation;
 }
 
 interface Fault {
@@ -114,14 +139,14 @@ interface Fault {
 function faultAfter(directives: Directives): Fault | undefined {
   const { cut, error, close, hang, nodone } = directives;
   if (cut !== undefined) return { tokens: cut, act: async (exchange) => exchange.breakOff() };
-  if (close !== undefined) return { tokens: close, act: async ({ response }) => void response.end() };
+  if (close !== undefined) return { tokens: close, act: async (_exchange, writer) => writer.end() };
   if (error !== undefined) {
     return {
       tokens: error,
-      act: async ({ response }, writer) => {
+      act: async (_exchange, writer) => {
         await writer.write(JSON.stringify({ error: STREAM_ERROR }));
         if (!nodone) await writer.write('[DONE]');
-        response.end();
+        writer.end();
       },
     };
   }

@@ -77,11 +77,11 @@ class Simulator {
     let broken = false;
     response.once('close', () => {
       this.log.end(response.writableFinished ? 'finished' : broken ? 'broken' : 'aborted');
-      left.abort();
+      if (!response.writableFinished) left.abort();
     });
     this.authenticate(request);
     const body = await readBody(request, BODY_BYTES_MAX);
-    this.log.record({ method: 'POST', path: request.url ?? '', headers: request.headers, body: parsed(body) });
+    this.log.record(() => ({ method: 'POST', path: request.url ?? '', headers: request.headers, body: parsed(body) }));
     const breakOff = (): void => {
       broken = true;
       response.destroy();
