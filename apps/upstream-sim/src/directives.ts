@@ -16,6 +16,7 @@ export interface Directives {
   split?: boolean;
   crlf?: boolean;
   keepalive?: number;
+  pad?: number;
   headers?: string;
   // usage
   cached?: number;
@@ -51,6 +52,7 @@ const KINDS: Record<keyof Directives, Kind> = {
   split: 'flag',
   crlf: 'flag',
   keepalive: 'number',
+  pad: 'number',
   headers: 'text',
   cached: 'number',
   prompt: 'number',

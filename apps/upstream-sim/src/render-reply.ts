@@ -33,7 +33,8 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
 /** The events of a streamed reply, without the closing `[DONE]`. */
 export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUsage: boolean): Generator<ReplyEvent> {
   const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},"choices":[`;
-  const tail = directives.usage === 'every' ? `],"usage":${JSON.stringify(plan.usage)}}` : ']}';
+  const padding = directives.pad ? `,"obfuscation":"${'x'.repeat(directives.pad)}"` : '';
+  const tail = directives.usage === 'every' ? `]${padding},"usage":${JSON.stringify(plan.usage)}}` : `]${padding}}`;
   const event = (delta: string, tokens: number): ReplyEvent => ({
     json: `${head}{"index":0,"delta":${delta},"finish_reason":null}${tail}`,
     tokens,
