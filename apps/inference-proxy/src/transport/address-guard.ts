@@ -1,0 +1,135 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+/** The address may not be called: it is inside our network, or serves machine metadata (billing.md 7, "SSRF"). */
+export class AddressRefusedError extends Error {
+  override readonly name = 'AddressRefusedError';
+  readonly code = 'ADDRESS_REFUSED';
+}
+
+/** Never called, whatever the catalog says. */
+const FORBIDDEN = blockList([
+  '0.0.0.0/8',
+  '169.254.0.0/16',
+  '224.0.0.0/4',
+  '255.255.255.255/32',
+  '100.100.100.200/32', // metadata of Alibaba Cloud, inside the carrier range that may be allowed
+  '168.63.129.16/32', // Azure's host services
+  '192.0.0.192/32', // metadata of Oracle Cloud
+  '::/128',
+  'fe80::/10',
+  'ff00::/8',
+  'fd00:ec2::/32', // metadata of AWS, inside the unique-local range that may be allowed
+  'fd20:ce::/32', // metadata of Google Cloud
+]);
+
+/** Called only where the upstream says `allowPrivateNetwork`. */
+const PRIVATE = blockList([
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '240.0.0.0/4',
+  '::1/128',
+  'fc00::/7',
+  'fec0::/10',
+  '2001:db8::/32',
+  '100::/64',
+]);
+
+/** Whether an IP address (no name) may be called. IPv4 inside IPv6 (mapped, NAT64, 6to4) is judged as the IPv4 it is. */
+export function isAddressAllowed(address: string, allowPrivateNetwork: boolean): boolean {
+  const plain = address.split('%')[0] ?? '';
+  const family = isIP(plain);
+  if (family === 0) return false;
+  const inner = family === 6 ? embeddedIpv4(plain) : undefined;
+  if (inner !== undefined && !isAddressAllowed(inner, allowPrivateNetwork)) return false;
+  const kind = family === 6 ? 'ipv6' : 'ipv4';
+  // A mapped address is only a spelling of its IPv4; the others are routes of their own, and are checked as IPv6 too.
+  return !FORBIDDEN.check(plain, kind) && (allowPrivateNetwork || !PRIVATE.check(plain, kind));
+}
+
+/** Throws when `hostname` of an upstream's URL is itself an address that may not be called. Names are judged by `guardedLookup`. */
+export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean): void {
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(bare) !== 0 && !isAddressAllowed(bare, allowPrivateNetwork)) throw new AddressRefusedError(`${bare} may not be called`);
+}
+
+const RESOLUTION_TTL_MS = 30_000;
+
+type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
+
+/**
+ * A `lookup` for sockets. The socket connects to the very address that was judged, so a second answer of the name server
+ * changes nothing; good answers are kept for 30 s, so that one resolution serves a burst of connections.
+ */
+export function guardedLookup(
+  allowPrivateNetwork: boolean,
+  resolve: Resolver = (name, done) => lookup(name, { all: true }, done),
+): LookupFunction {
+  const known = new Map<string, { addresses: LookupAddress[]; until: number }>();
+  return (hostname, options, callback) => {
+    const give = (addresses: LookupAddress[]): void => {
+      const wanted = options.family === 4 || options.family === 6 ? addresses.filter(({ family }) => family === options.family) : addresses;
+      const first = wanted[0];
+      if (first === undefined) callback(new AddressRefusedError(`${hostname} has no address that may be called`), '');
+      else if (options.all) callback(null, wanted);
+      else callback(null, first.address, first.family);
+    };
+    const cached = known.get(hostname);
+    if (cached !== undefined && cached.until > Date.now()) {
+      process.nextTick(give, cached.addresses);
+      return;
+    }
+    resolve(hostname, (error, addresses) => {
+      if (error !== null) {
+        callback(error, '');
+        return;
+      }
+      const allowed = addresses.filter(({ address }) => isAddressAllowed(address, allowPrivateNetwork));
+      if (allowed.length > 0) known.set(hostname, { addresses: allowed, until: Date.now() + RESOLUTION_TTL_MS });
+      give(allowed);
+    });
+  };
+}
+
+function blockList(subnets: string[]): BlockList {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [network = '', prefix] = subnet.split('/');
+    list.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** The IPv4 address inside a mapped (`::ffff:0:0/96`), compatible (`::/96`), NAT64 (`64:ff9b::/96`) or 6to4 (`2002::/16`) address. */
+function embeddedIpv4(address: string): string | undefined {
+  const groups = expandIpv6(address);
+  const [g0 = 0, g1 = 0, g2 = 0, g3 = 0, g4 = 0, g5 = 0, g6 = 0, g7 = 0] = groups;
+  if (g0 === 0x2002) return dotted(g1, g2);
+  const zeroHead = g0 === 0 && g1 === 0 && g2 === 0 && g3 === 0;
+  if (zeroHead && g4 === 0 && (g5 === 0xffff || g5 === 0) && (g6 !== 0 || g7 > 1)) return dotted(g6, g7);
+  if (zeroHead && g4 === 0xffff && g5 === 0) return dotted(g6, g7); // ::ffff:0:a.b.c.d, translated
+  if (g0 === 0x64 && g1 === 0xff9b) return dotted(g6, g7);
+  return undefined;
+}
+
+function expandIpv6(address: string): number[] {
+  // The URL parser writes any spelling (upper case, dotted tail, leading zeros) in one canonical way.
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = '', tail] = canonical.split('::');
+  const parse = (part: string): number[] => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)));
+  if (tail === undefined) return parse(head);
+  const [left, right] = [parse(head), parse(tail)];
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
+}
+
+function dotted(high: number, low: number): string {
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}

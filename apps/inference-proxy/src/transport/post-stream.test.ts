@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { Pool } from 'undici';
+import { postStream, type PostOptions, type UpstreamReply } from './post-stream.js';
+import { createUpstreamPool } from './upstream-pool.js';
+
+let server: Server;
+let pool: Pool;
+let handle: (request: IncomingMessage, response: ServerResponse) => void;
+
+beforeAll(async () => {
+  server = createServer((request, response) => handle(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  pool = poolTo((server.address() as AddressInfo).port);
+});
+
+afterAll(async () => {
+  await pool.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+function poolTo(port: number, settings: { connectionsMax?: number; allowPrivateNetwork?: boolean; host?: string } = {}): Pool {
+  const { connectionsMax = 8, allowPrivateNetwork = true, host = '127.0.0.1' } = settings;
+  const timeouts = { connectMs: 1000, firstByteMs: 1000, idleMs: 1000, totalMs: 1000 };
+  return createUpstreamPool({ baseUrl: `http://${host}:${port}/v1`, connectionsMax, allowPrivateNetwork, timeouts });
+}
+
+function post(overrides: Partial<PostOptions> = {}, signal = new AbortController().signal, to = pool): Promise<UpstreamReply> {
+  const timeouts = { firstByteMs: 5000, idleMs: 5000 };
+  return postStream(to, { path: '/v1/x', headers: { 'x-a': 'b' }, body: 'hello', timeouts, bytesMax: 1e6, ...overrides }, signal);
+}
+
+const failure = (kind: string, code: string) => expect.objectContaining({ name: 'UpstreamFailure', kind, code });
+
+test('posts the body, asks for no compression, and brings head and body', async () => {
+  let seen: unknown;
+  handle = async (request, response) => {
+    const body = (await request.toArray()).join('');
+    seen = { method: request.method, url: request.url, body, accepted: request.headers['accept-encoding'], own: request.headers['x-a'] };
+    response.writeHead(201, { 'x-reply': 'yes' }).end('world');
+  };
+  const reply = await post();
+  expect({ status: reply.status, header: reply.headers['x-reply'], body: (await reply.readAll()).toString(), seen }).toEqual({
+    status: 201,
+    header: 'yes',
+    body: 'world',
+    seen: { method: 'POST', url: '/v1/x', body: 'hello', accepted: 'identity', own: 'b' },
+  });
+});
+
+test('many small HTTP chunks that arrive together are read at once', async () => {
+  handle = (_request, response) => {
+    const frames = Array.from({ length: 50 }, (_, i) => `1\r\n${i % 10}\r\n`).join('');
+    response.socket?.end(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${frames}0\r\n\r\n`);
+  };
+  const reply = await post();
+  const reads: number[] = [];
+  for (let chunks = await reply.read(); chunks !== undefined; chunks = await reply.read()) reads.push(chunks.length);
+  expect(reads.reduce((sum, n) => sum + n, 0)).toBe(50);
+  expect(reads.length).toBeLessThanOrEqual(3);
+});
+
+test('a redirect is handed over as it is, never followed', async () => {
+  let calls = 0;
+  handle = (_request, response) => {
+    calls += 1;
+    response.writeHead(302, { location: '/elsewhere' }).end();
+  };
+  const reply = await post();
+  await reply.readAll();
+  expect([reply.status, calls]).toEqual([302, 1]);
+});
+
+test('silence before the first byte, between two bytes and over all is a timeout', async () => {
+  handle = () => {};
+  await expect(post({ timeouts: { firstByteMs: 60, idleMs: 5000 } })).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+
+  handle = (_request, response) => response.writeHead(200).flushHeaders();
+  const headOnly = await post({ timeouts: { firstByteMs: 60, idleMs: 5000 } });
+  await expect(headOnly.read()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+
+  handle = (_request, response) => response.write('one');
+  const idle = await post({ timeouts: { firstByteMs: 5000, idleMs: 60 } });
+  expect((await idle.read())?.join('')).toBe('one');
+  await expect(idle.read()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+
+  handle = (_request, response) => {
+    const timer = setInterval(() => response.write('.'), 10);
+    response.on('close', () => clearInterval(timer));
+  };
+  const endless = await post({ timeouts: { firstByteMs: 5000, totalMs: 80 } });
+  await expect(endless.readAll()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+});
+
+test('nobody there: unreachable, nothing was sent', async () => {
+  const closed = createTcpServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const nowhere = poolTo((closed.address() as AddressInfo).port);
+  closed.close();
+  await expect(post({}, undefined, nowhere)).rejects.toEqual(failure('unreachable', 'model_unavailable'));
+  await nowhere.destroy();
+});
+
+test('a name that leads to a private address is not called', async () => {
+  const inside = poolTo((server.address() as AddressInfo).port, { allowPrivateNetwork: false, host: 'localhost' });
+  await expect(post({}, undefined, inside)).rejects.toEqual(failure('unreachable', 'model_unavailable'));
+  await inside.destroy();
+});
+
+test('a socket closed before the reply is stale; one closed within it is broken, after what had come', async () => {
+  handle = (request) => request.socket.destroy();
+  await expect(post()).rejects.toEqual(failure('stale', 'upstream_error'));
+
+  handle = (_request, response) => response.write('some', () => response.socket?.destroy());
+  const reply = await post();
+  expect((await reply.read())?.join('')).toBe('some');
+  await expect(reply.read()).rejects.toEqual(failure('broken', 'upstream_error'));
+});
+
+test('heads and bodies have limits', async () => {
+  handle = (_request, response) => response.writeHead(200, { 'x-long': 'x'.repeat(15_000), 'x-more': 'x'.repeat(5_000) }).end();
+  await expect(post()).rejects.toEqual(failure('limit', 'upstream_error'));
+
+  handle = (_request, response) => response.end('x'.repeat(1001));
+  const reply = await post({ bytesMax: 1000 });
+  await expect(reply.readAll()).rejects.toEqual(failure('limit', 'upstream_error'));
+});
+
+describe('an abort closes the socket within 250 ms', () => {
+  async function closedAfterAbort(abortWhen: (request: Promise<UpstreamReply>) => Promise<unknown>): Promise<number> {
+    const aborting = new AbortController();
+    const asked = once(server, 'request') as Promise<[IncomingMessage]>;
+    const request = post({}, aborting.signal);
+    request.catch(() => {});
+    const [incoming] = await asked;
+    const closed = once(incoming.socket, 'close');
+    await abortWhen(request);
+    const started = performance.now();
+    aborting.abort(new Error('client left'));
+    await closed;
+    await expect(request.then((reply) => reply.read())).rejects.toThrow('client left');
+    return performance.now() - started;
+  }
+
+  test('before the head', async () => {
+    handle = () => {};
+    expect(await closedAfterAbort(async () => {})).toBeLessThan(250);
+  });
+
+  test('within the body', async () => {
+    handle = (_request, response) => response.write('one');
+    expect(await closedAfterAbort(async (request) => (await request).read())).toBeLessThan(250);
+  });
+
+  test('and a signal that has already fired sends nothing', async () => {
+    handle = () => {
+      throw new Error('called');
+    };
+    await expect(post({}, AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
+  });
+});
+
+test('a reader that stops reading stops the upstream: at most 64 KiB and one read wait here', async () => {
+  let written = 0;
+  let drained = true;
+  handle = (_request, response) => {
+    const piece = Buffer.alloc(16_384, 'x');
+    const fill = (): void => {
+      drained = true;
+      while (drained && written < 64e6) {
+        written += piece.length;
+        drained = response.write(piece);
+      }
+    };
+    response.on('drain', fill);
+    fill();
+  };
+  const reply = await post({ bytesMax: 1e9, timeouts: { firstByteMs: 5000, idleMs: 50 } });
+  await new Promise((resolve) => setTimeout(resolve, 300)); // longer than the idle limit: our own pace is not its silence
+  const held = (await reply.read()) ?? [];
+  expect(held.reduce((sum, chunk) => sum + chunk.length, 0)).toBeLessThanOrEqual(128 * 1024 + 1024);
+  expect(written).toBeLessThan(16e6); // the rest is in kernel buffers, and the writer was told to wait
+  expect((await reply.read())?.length).toBeGreaterThan(0); // and it goes on when asked
+  reply.close();
+});

@@ -1,0 +1,199 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { UpstreamFailure } from '../upstream-failure.js';
+
+/** Bytes of one reply held in memory before the socket is paused. */
+const BUFFERED_BYTES_MAX = 64 * 1024;
+
+export interface PostOptions {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+  timeouts: {
+    /** From now to the first byte of the body. */
+    firstByteMs: number;
+    /** Between two bytes after it; absent for replies that are limited as a whole. */
+    idleMs?: number;
+    /** From now to the last byte. */
+    totalMs?: number;
+  };
+  /** The longest body taken. */
+  bytesMax: number;
+}
+
+/**
+ * Posts to an upstream and resolves with the head of its reply, any status. Redirects are not followed and compression is
+ * not asked for. Rejects with `UpstreamFailure`; when `signal` fires, with its reason, and the socket is closed at once,
+ * in every phase. The caller ends with `reply.close()`, whatever happened.
+ */
+export function postStream(pool: Dispatcher, options: PostOptions, signal: AbortSignal): Promise<UpstreamReply> {
+  return new Promise((resolve, reject) => {
+    const reply = new UpstreamReply(options, signal, resolve, reject);
+    if (signal.aborted) return;
+    const headers = { ...options.headers, 'accept-encoding': 'identity' };
+    pool.dispatch({ method: 'POST', path: options.path, headers, body: options.body }, reply);
+  });
+}
+
+/** A reply as it arrives: whoever reads gets everything that is there, once a wake-up, and sets the pace of the socket. */
+export class UpstreamReply implements Dispatcher.DispatchHandler {
+  status = 0;
+  headers: IncomingHttpHeaders = {};
+
+  private controller: Dispatcher.DispatchController | undefined;
+  private chunks: Buffer[] = [];
+  private bufferedBytes = 0;
+  private totalBytes = 0;
+  private ended = false;
+  private failure: unknown;
+  private failed = false;
+  private wake: () => void = () => {};
+  private timer: NodeJS.Timeout | undefined;
+  private readonly startedAt = performance.now();
+  private readonly onAbort = (): void => this.giveUp(this.signal.reason);
+
+  constructor(
+    private readonly options: PostOptions,
+    private readonly signal: AbortSignal,
+    private readonly resolveHead: (reply: UpstreamReply) => void,
+    private readonly rejectHead: (error: unknown) => void,
+  ) {
+    const { firstByteMs, totalMs } = options.timeouts;
+    this.timer = setTimeout(() => this.fail(silence('no byte of a reply in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
+    if (signal.aborted) this.onAbort();
+    else signal.addEventListener('abort', this.onAbort, { once: true });
+  }
+
+  /** Everything received since the last call, or undefined at the end. One caller at a time. What came before a failure comes first. */
+  async read(): Promise<Buffer[] | undefined> {
+    if (this.chunks.length === 0 && !this.ended && !this.failed) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+      });
+    }
+    if (this.chunks.length > 0) return this.take();
+    if (this.failed) throw this.failure;
+    return undefined;
+  }
+
+  /** The rest of the body. */
+  async readAll(first: Buffer[] = []): Promise<Buffer> {
+    const chunks = [...first];
+    for (let more = await this.read(); more !== undefined; more = await this.read()) chunks.push(...more);
+    return Buffer.concat(chunks);
+  }
+
+  /** Lets go of the reply: a body that has not ended is given up, with its socket. */
+  close(): void {
+    this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.failed) controller.abort(asError(this.failure));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+    this.resolveHead(this);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.failed) return;
+    if (this.totalBytes === 0) this.startBodyTimer();
+    else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
+    this.totalBytes += chunk.length;
+    if (this.totalBytes > this.options.bytesMax) {
+      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.options.bytesMax} bytes` }));
+      return;
+    }
+    this.chunks.push(chunk);
+    this.bufferedBytes += chunk.length;
+    // The reader wakes in a microtask: after all chunks that the same read of the socket brought.
+    this.wake();
+    if (this.bufferedBytes > BUFFERED_BYTES_MAX) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.failed) return;
+    this.ended = true;
+    this.settle();
+    this.wake();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.fail(this.failureOf(error));
+  }
+
+  private take(): Buffer[] {
+    const taken = this.chunks;
+    this.chunks = [];
+    this.bufferedBytes = 0;
+    if (this.controller?.paused) {
+      this.timer?.refresh();
+      this.controller.resume();
+    }
+    return taken;
+  }
+
+  private startBodyTimer(): void {
+    clearTimeout(this.timer);
+    const { idleMs, totalMs } = this.options.timeouts;
+    if (idleMs !== undefined) {
+      const onIdle = (): void => {
+        // Silence is the upstream's only while we are listening: a paused socket or unread bytes are our reader's pace.
+        if (this.chunks.length > 0 || this.controller?.paused) this.timer?.refresh();
+        else this.fail(silence('the stream fell silent'));
+      };
+      this.timer = setTimeout(onIdle, idleMs);
+    } else if (totalMs !== undefined) {
+      const left = Math.max(1, totalMs - (performance.now() - this.startedAt));
+      this.timer = setTimeout(() => this.fail(silence('the reply took too long')), left);
+    }
+  }
+
+  private fail(error: unknown): void {
+    if (this.failed || this.ended) return;
+    this.failed = true;
+    this.failure = error;
+    this.settle();
+    this.controller?.abort(asError(error));
+    this.rejectHead(error);
+    this.wake();
+  }
+
+  private giveUp(reason: unknown): void {
+    this.chunks = [];
+    this.fail(reason);
+  }
+
+  private settle(): void {
+    clearTimeout(this.timer);
+    this.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private failureOf(error: Error): UpstreamFailure {
+    const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
+    const options = { detail, cause: error };
+    if (this.controller === undefined) return new UpstreamFailure('unreachable', 'model_unavailable', options);
+    if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW') return new UpstreamFailure('limit', 'upstream_error', options);
+    if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);
+    return new UpstreamFailure('broken', 'upstream_error', options);
+  }
+}
+
+const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+function isConnectionLoss(error: Error): boolean {
+  return CONNECTION_LOSS.has((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function silence(detail: string): UpstreamFailure {
+  return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
+}
+
+function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error('aborted', { cause: value });
+}

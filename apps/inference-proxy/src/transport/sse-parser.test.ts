@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { SseParser } from './sse-parser.js';
+
+function parse(chunks: (string | Buffer)[], lineBytesMax?: number): string[] {
+  const parser = new SseParser(lineBytesMax);
+  const payloads: string[] = [];
+  for (const chunk of chunks) parser.push(Buffer.from(chunk as string), payloads);
+  parser.end(payloads);
+  return payloads;
+}
+
+test.each<[string, string, string[]]>([
+  ['the common form', 'data: {"a":1}\n\ndata: {"b":2}\n\n', ['{"a":1}', '{"b":2}']],
+  ['no space after the colon (U-14)', 'data:{"a":1}\n\n', ['{"a":1}']],
+  ['only one space is taken', 'data:  x\n\n', [' x']],
+  ['CRLF', 'data: {"a":1}\r\n\r\ndata: [DONE]\r\n\r\n', ['{"a":1}', '[DONE]']],
+  ['CR alone', 'data: {"a":1}\r\rdata: [DONE]\r\r', ['{"a":1}', '[DONE]']],
+  ['mixed line ends', 'data: 1\r\n\ndata: 2\n\r\ndata: 3\r\n\r', ['1', '2', '3']],
+  ['comments and other fields (U-13)', ': OPENROUTER PROCESSING\n\nevent: x\nid: 7\nretry: 1\ndata: 1\n\n:\n\n', ['1']],
+  ['blank lines first', '\n\n\ndata: 1\n\n', ['1']],
+  ['several data lines', 'data: {"a":\ndata: 1}\n\n', ['{"a":\n1}']],
+  ['empty data', 'data\n\ndata:\n\n', ['', '']],
+  ['a byte order mark', '\ufeffdata: 1\n\n', ['1']],
+  ['a last event without its blank line', 'data: 1\n\ndata: [DONE]', ['1', '[DONE]']],
+  ['a field that only begins like data', 'database: 1\n\n', []],
+  ['a bare line of JSON (U-11)', 'data: {"a":1}\n\n{"error":"boom"}\n', ['{"a":1}', '{"error":"boom"}']],
+  ['error as a field name (U-11)', 'error: {"code":500}\n\nerror: bad\n\n', ['{"error":{"code":500}}', '{"error":"bad"}']],
+  ['nothing', '', []],
+])('%s', (_name, input, payloads) => {
+  expect(parse([input])).toEqual(payloads);
+});
+
+const ANYTHING = 'data: {"t":"héllo 漢字 👩‍👩‍👧"}\n\n: x\r\ndata:one\ndata: two\r\n\r\nevent: e\rdata: 3\r\rerror: no\n\ndata: [DONE]';
+
+test('every split in two gives the same (U-14, T-31)', () => {
+  const bytes = Buffer.from(ANYTHING);
+  const whole = parse([bytes]);
+  expect(whole).toEqual(['{"t":"héllo 漢字 👩‍👩‍👧"}', 'one\ntwo', '3', '{"error":"no"}', '[DONE]']);
+  for (let at = 0; at <= bytes.length; at++) expect(parse([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole);
+});
+
+test('byte by byte, and any number of splits', () => {
+  const bytes = Buffer.from(ANYTHING);
+  const whole = parse([bytes]);
+  expect(parse([...bytes].map((byte) => Buffer.from([byte])))).toEqual(whole);
+  fc.assert(
+    fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
+      const points = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+      expect(parse(points.slice(1).map((end, i) => bytes.subarray(points[i], end)))).toEqual(whole);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('garbage never throws and never hangs', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 6 }), (chunks) => {
+      expect(Array.isArray(parse(chunks.map((chunk) => Buffer.from(chunk))))).toBe(true);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a line beyond the limit is refused, also in pieces, and so is an endless event', () => {
+  const failure = { kind: 'limit', code: 'upstream_error' };
+  expect(() => parse([`data: ${'x'.repeat(200)}`], 100)).toThrow(expect.objectContaining(failure));
+  expect(() => parse(['data: ', 'x'.repeat(60), 'x'.repeat(60)], 100)).toThrow(expect.objectContaining(failure));
+  expect(() => parse(['data: 1234567890\n'.repeat(20)], 100)).toThrow(expect.objectContaining(failure));
+  expect(parse([`data: ${'x'.repeat(50)}\n\n`.repeat(20)], 100)).toHaveLength(20);
+});

@@ -1,0 +1,121 @@
+import { UpstreamFailure } from '../upstream-failure.js';
+
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+const NOTHING = Buffer.alloc(0);
+
+/** Longest line, and longest event, an upstream may send. */
+export const LINE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Server-sent events: bytes in, `data` payloads out (U-13, U-14). Bytes are decoded in whole lines only: a line end never
+ * occurs inside a UTF-8 sequence, so no character can be cut in two, however the bytes were split on the way.
+ *
+ * Two habits of upstreams go beyond the standard and are passed on as payloads, so that the dialect can see the error in
+ * them (U-11): a bare line of JSON becomes a payload of its own, and a line `error: …` becomes `{"error": …}`.
+ */
+export class SseParser {
+  private carried: Buffer[] = [];
+  private carriedBytes = 0;
+  private data: string | undefined;
+  private atStart = true;
+  private skipLineFeed = false;
+
+  constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
+
+  /** Appends every payload that `bytes` complete. Throws `UpstreamFailure` when a line or an event is too long. */
+  push(bytes: Buffer, payloads: string[]): void {
+    let block = bytes;
+    if (this.skipLineFeed && block.length > 0) {
+      this.skipLineFeed = false;
+      if (block[0] === LINE_FEED) block = block.subarray(1);
+    }
+    const end = lastLineEnd(block) + 1;
+    if (end === 0) {
+      this.carry(block);
+      return;
+    }
+    const rest = block.subarray(end);
+    block = block.subarray(0, end);
+    if (this.carriedBytes > 0) {
+      this.carried.push(block);
+      block = Buffer.concat(this.carried);
+      this.carried = [];
+      this.carriedBytes = 0;
+    }
+    // A CR that ends the bytes may be the first half of a CRLF.
+    if (block[block.length - 1] === CARRIAGE_RETURN && rest.length === 0) this.skipLineFeed = true;
+    this.readLines(this.decode(block), payloads);
+    if (rest.length > 0) this.carry(rest);
+  }
+
+  /** The upstream has closed: a last line without its end, and a last event without its blank line, still count. */
+  end(payloads: string[]): void {
+    const rest = this.carriedBytes > 0 ? Buffer.concat(this.carried) : NOTHING;
+    this.carried = [];
+    this.carriedBytes = 0;
+    this.readLines(`${this.decode(rest)}\n\n`, payloads);
+  }
+
+  private carry(bytes: Buffer): void {
+    this.carried.push(bytes);
+    this.carriedBytes += bytes.length;
+    if (this.carriedBytes > this.lineBytesMax) throw tooLong('line');
+  }
+
+  private decode(block: Buffer): string {
+    let text = block.toString('utf8');
+    if (this.atStart && text.length > 0) {
+      this.atStart = false;
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    }
+    return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text;
+  }
+
+  /** `text` holds whole lines, each ended by a line feed. */
+  private readLines(text: string, payloads: string[]): void {
+    let start = 0;
+    while (start < text.length) {
+      const end = text.indexOf('\n', start);
+      if (this.data === undefined && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
+        // The common event, one line and a blank one, without any state.
+        payloads.push(text.slice(start + 6, end));
+        start = end + 2;
+      } else {
+        this.readLine(text.slice(start, end), payloads);
+        start = end + 1;
+      }
+    }
+  }
+
+  private readLine(line: string, payloads: string[]): void {
+    if (line === '') {
+      if (this.data !== undefined) payloads.push(this.data);
+      this.data = undefined;
+    } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
+      const value = valueOf(line);
+      if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('event');
+      this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+    } else if (line[0] === '{') {
+      payloads.push(line);
+    } else if (line.startsWith('error:')) {
+      const value = valueOf(line);
+      payloads.push(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
+    }
+  }
+}
+
+/** What follows the field's name and colon, less one space. */
+function valueOf(line: string): string {
+  const colon = line.indexOf(':');
+  if (colon === -1) return '';
+  return line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
+}
+
+function lastLineEnd(bytes: Buffer): number {
+  return Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN));
+}
+
+function tooLong(what: string): UpstreamFailure {
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `a ${what} of the stream is too long` });
+}

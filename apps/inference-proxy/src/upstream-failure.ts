@@ -1,0 +1,84 @@
+import type { ErrorCode } from '#inference/errors.js';
+
+export type FailureKind =
+  /** No connection was made: nothing was sent. */
+  | 'unreachable'
+  /** The socket closed before a byte of the reply: most likely an idle connection the other side had just given up. */
+  | 'stale'
+  /** The upstream answered with an error of its own. */
+  | 'refused'
+  /** The upstream rejects this very request; no other route would do better. */
+  | 'rejected'
+  /** Silence beyond a limit. */
+  | 'timeout'
+  /** The reply ended early, or is not what the dialect says. */
+  | 'broken'
+  /** The reply is larger than any reply may be. */
+  | 'limit';
+
+/** Fit for clients. An upstream's own words are in `detail`, for the log alone. */
+const MESSAGES = {
+  context_length_exceeded: 'The prompt and the requested output do not fit the context window of the model.',
+  unsupported_content: 'The model does not accept this content.',
+  model_capacity: 'The model is at capacity. Please try again later.',
+  model_unavailable: 'The model is temporarily unavailable. Please try again later.',
+  upstream_error: 'The model failed to produce a response.',
+  upstream_timeout: 'The model did not respond in time.',
+  internal_error: 'An unexpected error occurred.',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+export type UpstreamFailureCode = keyof typeof MESSAGES;
+
+export interface UpstreamFailureOptions {
+  /** What really happened, in any words. It is shortened and redacted here, and only ever logged. */
+  detail?: string;
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/** The one way an upstream call fails, from the socket up to the dialect. `message` is ours and may reach the client. */
+export class UpstreamFailure extends Error {
+  override readonly name = 'UpstreamFailure';
+  readonly detail: string;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    readonly kind: FailureKind,
+    readonly code: UpstreamFailureCode,
+    options: UpstreamFailureOptions = {},
+  ) {
+    super(MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
+    this.detail = redact(options.detail ?? kind);
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  /** Whether another route may do better. Only asked while nothing has been returned. */
+  get retryable(): boolean {
+    switch (this.kind) {
+      case 'unreachable':
+      case 'stale':
+      case 'refused':
+      case 'broken':
+        return true;
+      case 'rejected':
+      case 'timeout':
+      case 'limit':
+        return false;
+    }
+  }
+}
+
+const DETAIL_LENGTH_MAX = 200;
+
+/** Shortens an upstream's text and takes out what may be a secret or a piece of somebody's prompt. */
+export function redact(text: string): string {
+  const clean = text
+    .slice(0, 4 * DETAIL_LENGTH_MAX)
+    .replace(/\b(bearer|basic)\s+\S+/gi, '$1 …')
+    .replace(/\b(sk|pk|key|api|token|hf|gsk|xai)[-_][\w*-]{6,}/gi, '$1-…')
+    .replace(/(["'`])(?:(?!\1)[^\\]|\\.){33,}\1/g, '$1…$1')
+    .replace(/[A-Za-z0-9+/_=-]{41,}/g, '…')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return clean.length > DETAIL_LENGTH_MAX ? `${clean.slice(0, DETAIL_LENGTH_MAX)}…` : clean;
+}

@@ -1,0 +1,4 @@
+import { describeUpstreamAdapter } from '../conformance.js';
+import { openaiChat } from './adapter.js';
+
+describeUpstreamAdapter(openaiChat, new URL('./__fixtures__/', import.meta.url));

@@ -1,0 +1,225 @@
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { UpstreamFailure } from '../../upstream-failure.js';
+import { ThinkTags } from '../think-tags.js';
+import { ToolCallAssembler } from '../tool-call-assembler.js';
+import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
+import { findError, isObject } from './errors.js';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Reads a stream of chat completion chunks, whoever wrote it (U-1 … U-26). The finish is held back until the stream ends:
+ * usage may follow it, and so may an error.
+ */
+export class ChatStreamParser implements StreamParser {
+  done = false;
+  usage: Usage | undefined;
+  private finishReason: FinishReason | undefined;
+  private hasContent = false;
+  private hasDeltas = false;
+  private readonly calls: ToolCallAssembler;
+  private readonly thinkTags: ThinkTags | undefined;
+
+  constructor(private readonly call: UpstreamCall) {
+    this.calls = new ToolCallAssembler(call.request.tools);
+    this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
+  }
+
+  push(payload: string, events: StreamEvent[]): void {
+    if (this.done) return;
+    if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') return this.finish(events, true);
+    for (const chunk of parseChunks(payload)) this.read(chunk, events);
+  }
+
+  end(events: StreamEvent[]): void {
+    if (!this.done) this.finish(events, false);
+  }
+
+  /** One chunk, or a whole reply: that is a stream of one chunk. */
+  read(chunk: Json, events: StreamEvent[]): void {
+    const { choices } = chunk;
+    if (!Array.isArray(choices) || (chunk.error !== undefined && chunk.error !== null)) {
+      const failure = findError(chunk, this.call.request);
+      if (failure !== undefined) throw failure;
+    }
+    const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    if (isObject(choice) && !choice.index) this.readChoice(choice, events); // we never ask for more than one
+    if (chunk.usage) this.readUsage(chunk.usage);
+  }
+
+  /** `complete`: the upstream has said that this was all. */
+  finish(events: StreamEvent[], complete: boolean): void {
+    this.thinkTags?.end(events);
+    const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
+    if (reason === undefined) {
+      const detail = complete ? 'an empty reply' : 'the stream ended without a finish reason';
+      throw new UpstreamFailure('broken', 'upstream_error', { detail });
+    }
+    this.calls.end(events);
+    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
+    events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
+    this.done = true;
+  }
+
+  private readChoice(choice: Json, events: StreamEvent[]): void {
+    const failure = choice.error ? findError({ error: choice.error }, this.call.request) : undefined;
+    if (failure !== undefined) throw failure;
+    if (choice.usage) this.readUsage(choice.usage); // Moonshot (U-2)
+    const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
+    if (isObject(delta)) this.readDelta(delta, events);
+    const { finish_reason: finish } = choice;
+    if (finish !== null && finish !== undefined && finish !== '') {
+      const reason = parseFinishReason(finish);
+      const matched = choice.stop_reason ?? choice.matched_stop;
+      const bySequence = reason === 'stop' && typeof matched === 'string' && this.call.request.stop?.includes(matched);
+      this.finishReason ??= bySequence ? 'stop-sequence' : reason;
+    }
+  }
+
+  private readDelta(delta: Json, events: StreamEvent[]): void {
+    const before = events.length;
+    const { content } = delta;
+    const reasoning = reasoningOf(delta);
+    if (reasoning !== '') events.push({ type: 'reasoning-delta', text: reasoning });
+    if (typeof content === 'string') {
+      if (content !== '') this.readText(content, events);
+    } else if (Array.isArray(content)) {
+      for (const part of content) this.readPart(part, events);
+    }
+    if (typeof delta.refusal === 'string' && delta.refusal !== '') events.push({ type: 'refusal-delta', text: delta.refusal });
+    if (Array.isArray(delta.tool_calls)) {
+      for (const piece of delta.tool_calls) this.readToolCall(piece, delta.tool_calls.length > 1, events);
+    } else if (isObject(delta.function_call)) {
+      this.readToolCall({ index: 0, function: delta.function_call }, false, events);
+    }
+    if (events.length > before || this.calls.count > 0) this.hasDeltas = true;
+    if (events.length > before) this.hasContent = true;
+  }
+
+  private readText(text: string, events: StreamEvent[]): void {
+    if (this.thinkTags !== undefined) {
+      this.hasContent = this.hasDeltas = true;
+      this.thinkTags.push(text, events);
+    } else {
+      events.push({ type: 'text-delta', text });
+    }
+  }
+
+  /** Content in parts: `text`, and `thinking` with parts of its own (Mistral, U-5). */
+  private readPart(part: unknown, events: StreamEvent[]): void {
+    if (!isObject(part)) return;
+    if (typeof part.text === 'string' && part.text !== '') this.readText(part.text, events);
+    const thinking = Array.isArray(part.thinking) ? textsOf(part.thinking) : part.thinking;
+    if (typeof thinking === 'string' && thinking !== '') events.push({ type: 'reasoning-delta', text: thinking });
+  }
+
+  private readToolCall(piece: unknown, amongOthers: boolean, events: StreamEvent[]): void {
+    if (!isObject(piece)) return;
+    const inner = isObject(piece.function) ? piece.function : {};
+    const args = inner.arguments;
+    this.calls.push(
+      {
+        index: typeof piece.index === 'number' ? piece.index : undefined,
+        id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
+        name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
+        argumentsText: typeof args === 'string' ? args : isObject(args) ? JSON.stringify(args) : undefined,
+        amongOthers,
+      },
+      events,
+    );
+  }
+
+  private readUsage(usage: unknown): void {
+    this.usage = parseUsage(usage) ?? this.usage; // the last wins, never the sum (T-25)
+  }
+}
+
+/** Usually one object. Lines that a server did not part by a blank line arrive as one payload. */
+function parseChunks(payload: string): Json[] {
+  if (payload === '') return [];
+  try {
+    const value: unknown = JSON.parse(payload);
+    return isObject(value) ? [value] : [];
+  } catch (cause) {
+    const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
+    if (lines.length > 1) return lines.flatMap(parseChunks);
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a chunk that is not JSON', cause });
+  }
+}
+
+/** One of the fields in use, never two of them (U-5). */
+function reasoningOf(delta: Json): string {
+  const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
+  if (typeof content === 'string' && content !== '') return content;
+  if (typeof reasoning === 'string' && reasoning !== '') return reasoning;
+  return Array.isArray(details) ? textsOf(details) : '';
+}
+
+function textsOf(parts: unknown[]): string {
+  return parts.map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined)).filter((text) => typeof text === 'string').join('');
+}
+
+/** Calls make the finish `tool-calls`, whatever the upstream said, but a cut stays a cut (C-21, T-18, T-19). */
+function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
+  if (reason === 'length' || reason === 'content-filter') return reason;
+  if (hasCalls) return 'tool-calls';
+  return reason === 'tool-calls' ? 'stop' : reason;
+}
+
+const FINISH_REASONS: Record<string, FinishReason> = {
+  stop: 'stop',
+  eos: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop-sequence',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool-calls',
+  tool_use: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'content-filter',
+  sensitive: 'content-filter',
+  safety: 'content-filter',
+  recitation: 'content-filter',
+};
+
+const BROKEN_FINISHES = new Set(['abort', 'error', 'network_error', 'malformed_function_call']);
+
+/** U-10. Throws where the upstream says that it gave up; an unknown word is a stop. */
+export function parseFinishReason(value: unknown): FinishReason {
+  const word = String(isObject(value) ? value.type : value).toLowerCase();
+  if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
+  if (word === 'insufficient_system_resource') {
+    throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}`, retryAfterSeconds: 5 });
+  }
+  return FINISH_REASONS[word] ?? 'stop';
+}
+
+const TOKENS_MAX = 2 ** 31 - 1;
+
+/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
+export function parseUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  const promptTokens = tokens(value.prompt_tokens);
+  const completionTokens = tokens(value.completion_tokens);
+  if (promptTokens === 0 && completionTokens === 0) return undefined;
+  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
+  const cached = tokens(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
+  const reasoning = tokens(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
+  // Some count reasoning beside the completion; their total gives it away.
+  const beside = reasoning > 0 && tokens(value.total_tokens) === promptTokens + completionTokens + reasoning;
+  const outputTokens = Math.min(TOKENS_MAX, completionTokens + (beside ? reasoning : 0));
+  return {
+    promptTokens,
+    cachedTokens: Math.min(cached, promptTokens),
+    outputTokens,
+    reasoningTokens: Math.min(reasoning, outputTokens),
+    source: 'reported',
+  };
+}
+
+function tokens(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
+}

@@ -1,0 +1,72 @@
+import type { StreamEvent } from '#inference/stream-event.js';
+
+const OPEN = '<think>';
+const CLOSE = '</think>';
+
+/**
+ * Splits `<think>…</think>` at the head of a text into reasoning and text (U-5), across any number of pieces. Tags count
+ * only before the first visible text, so that an answer may speak of them.
+ */
+export class ThinkTags {
+  private state: 'before' | 'inside' | 'after' = 'before';
+  private held = '';
+  /** White space between reasoning and text belongs to the template, not to the answer. */
+  private trimming = false;
+
+  push(piece: string, events: StreamEvent[]): void {
+    let text = this.held + piece;
+    this.held = '';
+    while (text !== '') {
+      if (this.state === 'after') return append('text-delta', text, events);
+      text = this.state === 'before' ? this.readBefore(text, events) : this.readInside(text, events);
+    }
+  }
+
+  /** No more is coming: what was held back, because it might have been a tag, was none. */
+  end(events: StreamEvent[]): void {
+    append(this.state === 'inside' ? 'reasoning-delta' : 'text-delta', this.trimming ? this.held.trim() : this.held, events);
+    this.held = '';
+  }
+
+  private readBefore(text: string, events: StreamEvent[]): string {
+    const visible = text.trimStart();
+    if (visible.startsWith(OPEN)) {
+      this.state = 'inside';
+      this.trimming = false;
+      return visible.slice(OPEN.length).trimStart();
+    }
+    if (OPEN.startsWith(visible)) {
+      this.held = text;
+      return '';
+    }
+    this.state = 'after';
+    append('text-delta', this.trimming ? visible : text, events);
+    return '';
+  }
+
+  private readInside(text: string, events: StreamEvent[]): string {
+    const close = text.indexOf(CLOSE);
+    if (close !== -1) {
+      append('reasoning-delta', text.slice(0, close), events);
+      this.state = 'before';
+      this.trimming = true;
+      return text.slice(close + CLOSE.length).trimStart();
+    }
+    const keep = overlap(text, CLOSE);
+    append('reasoning-delta', text.slice(0, text.length - keep), events);
+    this.held = text.slice(text.length - keep);
+    return '';
+  }
+}
+
+/** The length of the longest end of `text` that is a beginning of `word`, short of the whole word. */
+export function overlap(text: string, word: string): number {
+  for (let length = Math.min(text.length, word.length - 1); length > 0; length--) {
+    if (text.endsWith(word.slice(0, length))) return length;
+  }
+  return 0;
+}
+
+function append(type: 'text-delta' | 'reasoning-delta', text: string, events: StreamEvent[]): void {
+  if (text !== '') events.push({ type, text });
+}

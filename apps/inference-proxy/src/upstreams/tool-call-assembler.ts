@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Tool } from '#inference/tool.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+
+export const TOOL_CALLS_MAX = 128;
+const ID_LENGTH_MAX = 256;
+
+/** A piece of a call as upstreams send it; anything may be missing. */
+export interface ToolCallPiece {
+  index?: number;
+  id?: string;
+  name?: string;
+  argumentsText?: string;
+  /** The piece stands among others in one list, so it is a call of its own unless it says otherwise. */
+  amongOthers?: boolean;
+}
+
+interface OpenCall {
+  wireIndex: number | undefined;
+  wireId: string;
+  name: string;
+  argumentsText: string;
+  /** The canonical index, once the call has been announced. */
+  index: number | undefined;
+  tool: Tool | undefined;
+  ended: boolean;
+}
+
+/**
+ * Puts the pieces of tool calls in order, whatever upstreams leave out, repeat or scramble (U-8, U-9): canonical indexes
+ * in order of start, ids present and unique, names final before a call is announced, `{}` for no arguments.
+ */
+export class ToolCallAssembler {
+  /** Calls that have been started for the reader. */
+  announced = 0;
+  private readonly calls: OpenCall[] = [];
+  private readonly byWireIndex = new Map<number, OpenCall>();
+  private readonly ids = new Set<string>();
+  private readonly tools: Map<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.tools = new Map(tools.map((tool) => [tool.wireName, tool]));
+  }
+
+  /** Calls of which anything was said. */
+  get count(): number {
+    return this.calls.length;
+  }
+
+  push(piece: ToolCallPiece, events: StreamEvent[]): void {
+    const call = this.find(piece) ?? this.add(piece, events);
+    call.wireId ||= piece.id ?? '';
+    if (piece.name && call.index === undefined) call.name = mergeName(call.name, piece.name);
+    const text = piece.argumentsText ?? '';
+    call.argumentsText += text;
+    if (call.index !== undefined) {
+      if (text !== '' && !call.ended && call.tool?.kind !== 'custom') events.push({ type: 'tool-call-delta', index: call.index, text });
+    } else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
+      this.start(call, events);
+    }
+  }
+
+  /** The reply is over: announces what is left and ends every call. */
+  end(events: StreamEvent[]): void {
+    for (const call of this.calls) {
+      if (call.name === '' && call.argumentsText === '') continue; // a ghost: nothing was ever said of it
+      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a tool call without a name' });
+      this.finish(call, events);
+    }
+  }
+
+  private find({ index, id, name, amongOthers }: ToolCallPiece): OpenCall | undefined {
+    const known = index === undefined ? this.calls.at(-1) : this.byWireIndex.get(index);
+    if (known === undefined) return undefined;
+    const otherId = id !== undefined && known.wireId !== '' && id !== known.wireId;
+    if (index === undefined && (otherId || (amongOthers && (id !== undefined || name !== undefined)))) return undefined;
+    if (name === undefined) return known;
+    if (otherId) return undefined;
+    if (known.name === '') return known; // the name comes after its arguments
+    if (known.name !== name && known.index !== undefined) return undefined;
+    if (known.name !== name && this.tools.has(known.name) && this.tools.has(name)) return undefined;
+    return isWholeJson(known.argumentsText) ? undefined : known; // a name repeated or in pieces, unless the call was complete
+  }
+
+  private add({ index, id }: ToolCallPiece, events: StreamEvent[]): OpenCall {
+    if (this.calls.length >= TOOL_CALLS_MAX) throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many tool calls' });
+    // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
+    for (const earlier of this.calls) if (earlier.name !== '' && isWholeJson(earlier.argumentsText)) this.finish(earlier, events);
+    const call: OpenCall = { wireIndex: index, wireId: id ?? '', name: '', argumentsText: '', index: undefined, tool: undefined, ended: false };
+    this.calls.push(call);
+    if (index !== undefined) this.byWireIndex.set(index, call);
+    return call;
+  }
+
+  private start(call: OpenCall, events: StreamEvent[]): void {
+    const tool = this.tools.get(call.name);
+    const index = this.announced++;
+    call.index = index;
+    call.tool = tool;
+    events.push({
+      type: 'tool-call-start',
+      index,
+      callId: this.uniqueId(call.wireId),
+      tool: tool?.key ?? { name: call.name },
+      kind: tool?.kind ?? 'function',
+    });
+    if (call.argumentsText !== '' && tool?.kind !== 'custom') {
+      events.push({ type: 'tool-call-delta', index, text: call.argumentsText });
+    }
+  }
+
+  private finish(call: OpenCall, events: StreamEvent[]): void {
+    if (call.ended) return;
+    call.ended = true;
+    if (call.index === undefined) this.start(call, events);
+    const index = call.index ?? 0;
+    const custom = call.tool?.kind === 'custom';
+    const text = custom ? customInput(call.argumentsText) : call.argumentsText === '' ? '{}' : '';
+    if (text !== '') events.push({ type: 'tool-call-delta', index, text });
+    events.push({ type: 'tool-call-end', index });
+  }
+
+  private uniqueId(wireId: string): string {
+    const usable = wireId !== '' && wireId.length <= ID_LENGTH_MAX;
+    const base = usable ? wireId : `call_${randomUUID().replaceAll('-', '')}`;
+    let id = base;
+    for (let copy = 2; this.ids.has(id); copy++) id = `${base}_${copy}`;
+    this.ids.add(id);
+    return id;
+  }
+}
+
+/** Names come whole, again and again, as a growing whole, or in pieces. */
+function mergeName(known: string, piece: string): string {
+  if (piece === known) return known;
+  return piece.startsWith(known) ? piece : known + piece;
+}
+
+function isWholeJson(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A custom tool is declared upstream as a function of one text, `input` (R-1i). Broken JSON is passed on as it is. */
+function customInput(argumentsText: string): string {
+  try {
+    const value: unknown = JSON.parse(argumentsText);
+    const input = typeof value === 'object' && value !== null ? (value as { input?: unknown }).input : undefined;
+    return typeof input === 'string' ? input : argumentsText;
+  } catch {
+    return argumentsText;
+  }
+}
