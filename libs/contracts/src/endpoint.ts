@@ -1,3 +1,6 @@
+// Every contract module imports this one, and decorators that name a nested type need it.
+import 'reflect-metadata';
+
 /**
  * One request/reply subject: what goes in, what comes out. `request` is a class-validator DTO, so that every service
  * validates at its door; unknown fields are ignored. `Reply` is a compile-time shape of plain JSON.

@@ -1,0 +1,334 @@
+import type { SettleRequest } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { GatewayError } from '#inference/errors.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { MessagingError } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import type { FakeEventStream } from '#testing/fake-messaging.js';
+import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
+import { BillingClient } from '../clients/billing.js';
+import { CatalogClient } from '../clients/catalog.js';
+import { InferenceClient } from '../clients/inference.js';
+import type { Reply } from './reply.js';
+import { type InferenceRecord, type InferenceServices, runInference } from './run-inference.js';
+import { SettleOnEnd } from './settle-on-end.js';
+
+const PROMPT = 'Twelve bytes';
+const REPORT = { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } satisfies Usage;
+const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
+const USAGE: StreamEvent = { type: 'usage-report', usage: REPORT };
+const START: StreamEvent = { type: 'upstream-start', upstream: 'local' };
+const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
+const FAILURE: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model took too long.' };
+
+class RecordedReply implements Reply {
+  readonly events: StreamEvent[] = [];
+  finished: { reason: FinishReason; usage: Usage } | undefined;
+  private readonly client = new AbortController();
+  readonly clientGone = this.client.signal;
+  send(batch: readonly StreamEvent[]): undefined {
+    this.events.push(...batch);
+  }
+  finish(reason: FinishReason, usage: Usage): void {
+    this.finished = { reason, usage };
+  }
+  leave(): void {
+    this.client.abort();
+  }
+}
+
+async function set(answerMs = 1_000) {
+  const fakes = new FakeServices();
+  const logger = createLogger('test', 'silent');
+  const billing = new BillingClient(fakes.messaging, 1_000);
+  const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
+  await catalog.refresh();
+  const settlements = new SettleOnEnd(billing, logger, answerMs);
+  const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
+  const record: InferenceRecord = {};
+  const reply = new RecordedReply();
+  const run = (over: Partial<InferenceRequest> = {}) =>
+    runInference(services, { request: request(over), caller: TEST_CALLER, requestId: 'req_1' }, reply, record);
+  return { fakes, settlements, record, reply, run };
+}
+
+function request(over: Partial<InferenceRequest>): InferenceRequest {
+  return {
+    model: 'test-model',
+    turns: [{ role: 'user', parts: [{ type: 'text', text: PROMPT }] }],
+    tools: [],
+    output: { kind: 'text' },
+    stream: true,
+    hints: {},
+    ...over,
+  };
+}
+
+function script(...steps: (StreamEvent | 'end' | Error)[]) {
+  return (stream: FakeEventStream<StreamEvent>): void => {
+    for (const step of steps) {
+      if (step === 'end') stream.end();
+      else if (step instanceof Error) stream.fail(step);
+      else stream.write(step);
+    }
+  };
+}
+
+/** What `estimate` gives for the prompt of these tests (111 bytes of JSON) and `Hello`. */
+const ESTIMATED: Usage = { promptTokens: 28, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const LOST = new MessagingError('broken', 'a frame was lost');
+
+type Row = [name: string, steps: (StreamEvent | 'end' | Error)[], plain: Ended, streamed: Ended];
+type Ended = { settled: Omit<SettleRequest, 'holdId' | 'accountId'>; thrown?: string };
+
+const failed = (thrown: string, usage?: Usage, upstream: string | undefined = 'local'): Ended => ({
+  settled: { reason: 'failed', usage, upstream },
+  thrown,
+});
+const completed = (usage: Usage): Ended => ({ settled: { reason: 'completed', usage, upstream: 'local' } });
+
+const ENDINGS: Row[] = [
+  ['finish', [START, TEXT, USAGE, FINISH, 'end'], completed(REPORT), completed(REPORT)],
+  ['finish without content', [START, USAGE, FINISH, 'end'], completed(REPORT), completed(REPORT)],
+  ['finish without usage (T-26)', [START, TEXT, FINISH, 'end'], completed(ESTIMATED), completed(ESTIMATED)],
+  ['finish, then a lost connection', [START, TEXT, USAGE, FINISH, LOST], completed(REPORT), completed(REPORT)],
+  ['failure before content', [START, USAGE, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout')],
+  ['failure after content', [START, TEXT, USAGE, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout', REPORT)],
+  ['failure after content, no usage', [START, TEXT, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout', ESTIMATED)],
+  ['end without terminal event (T-30)', [START, TEXT, 'end'], failed('upstream_error'), failed('upstream_error', ESTIMATED)],
+  ['proxy gone before content', [START, LOST], failed('upstream_error'), failed('upstream_error')],
+  ['proxy gone after content', [START, TEXT, USAGE, LOST], failed('upstream_error'), failed('upstream_error', REPORT)],
+  [
+    'no proxy',
+    [new MessagingError('unavailable', 'no responders')],
+    { ...failed('model_unavailable'), settled: { reason: 'failed' } },
+    { ...failed('model_unavailable'), settled: { reason: 'failed' } },
+  ],
+];
+
+describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
+  test.each([
+    { form: 'plain', stream: false, expected: plain },
+    { form: 'streamed', stream: true, expected: streamed },
+  ])('$form', async ({ stream, expected }) => {
+    const { fakes, run, reply, record } = await set();
+    fakes.model = script(...steps);
+    const thrown = await run({ stream }).then(
+      () => undefined,
+      (error: GatewayError) => error.code,
+    );
+    const holdId = fakes.reserves[0]?.holdId;
+    expect(fakes.settles).toEqual([{ holdId, accountId: TEST_CALLER.accountId, ...expected.settled }]);
+    expect(thrown).toBe(expected.thrown);
+    expect(reply.finished).toEqual(expected.thrown ? undefined : { reason: 'stop', usage: expected.settled.usage });
+    expect(record).toEqual({
+      model: 'test-model',
+      stream,
+      holdId,
+      upstream: expected.settled.upstream,
+      ending: expected.settled.reason,
+      usage: expected.settled.usage,
+      costPicoUsd: expected.settled.usage ? '1000' : '0',
+    });
+  });
+});
+
+describe.each([
+  { form: 'plain', stream: false },
+  { form: 'streamed', stream: true },
+])('a client that leaves, $form (H-9, T-39)', ({ stream }) => {
+  const cases: [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined][] = [
+    ['before content pays nothing', [START], ['end'], undefined],
+    ['before content pays nothing, whatever is reported', [START], [USAGE, 'end'], undefined],
+    ['after content pays what was received until the cancel took effect', [START, TEXT], [TEXT, USAGE, 'end'], REPORT],
+    ['after content pays an estimate where nothing is reported', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED],
+    ['after content pays also when the upstream fails on the cancel', [START, TEXT], [USAGE, FAILURE, 'end'], REPORT],
+    ['while the whole reply arrives pays for it', [], [...HELLO, 'end'], REPORT],
+  ];
+  test.each(cases)('%s', async (_name, before, after, usage) => {
+    const { fakes, run, reply } = await set();
+    let cancelled = false;
+    fakes.model = (model) => {
+      if (before.length > 0) model.write(...before);
+      void model.cancelled().then(() => {
+        cancelled = true;
+        script(...after)(model);
+      });
+      setImmediate(() => reply.leave());
+    };
+    await run({ stream });
+    expect(cancelled).toBe(true);
+    expect(fakes.settles).toEqual([
+      {
+        holdId: fakes.reserves[0]?.holdId,
+        accountId: TEST_CALLER.accountId,
+        reason: 'client-left',
+        usage,
+        upstream: 'local',
+      },
+    ]);
+    expect(reply.finished).toBeUndefined();
+  });
+
+  test('while its hold is being made starts nothing and pays nothing', async () => {
+    const { fakes, run, reply } = await set();
+    fakes.beforeApply = () => reply.leave();
+    await run({ stream });
+    expect(fakes.opened).toEqual([]);
+    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'client-left' }]);
+  });
+});
+
+test('the hold, the ticket and the price are those of the quote', async () => {
+  const { fakes, run } = await set();
+  await run({ maxOutputTokens: 5_000, stream: false });
+  const holdId = fakes.reserves[0]?.holdId ?? '';
+  expect(holdId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  // 111 bytes of prompt at 150,000 and the model's 1,000 tokens of output at 600,000: the wish for 5,000 is capped.
+  expect(fakes.reserves).toEqual([
+    {
+      holdId,
+      ...TEST_CALLER,
+      requestId: 'req_1',
+      model: 'test-model',
+      amountPicoUsd: String(111n * 150_000n + 1_000n * 600_000n),
+      price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+    },
+  ]);
+  expect(fakes.opened).toEqual([
+    {
+      ticket: {
+        holdId,
+        leaseMs: 60_000,
+        accountId: TEST_CALLER.accountId,
+        requestId: 'req_1',
+        outputTokensMax: 1_000,
+        promptTokensEstimate: 28,
+      },
+      request: request({ maxOutputTokens: 5_000, stream: false }),
+    },
+  ]);
+});
+
+test('the terminal event is never sent as an event, and everything else is, in order', async () => {
+  const { run, reply } = await set();
+  await run();
+  expect(reply.events).toEqual(HELLO.slice(0, -1));
+});
+
+test('the reply is finished only when its settlement is safe', async () => {
+  const { fakes, run, reply } = await set();
+  let finishedBefore: unknown = 'never settled';
+  fakes.beforeApply = ({ settles }) => {
+    if (settles.length > 0) finishedBefore = reply.finished;
+  };
+  await run();
+  expect(finishedBefore).toBeUndefined();
+  expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
+});
+
+test('billing that is down at the end delays the reply only so long, and is asked until it answers', async () => {
+  const { fakes, run, reply, record, settlements } = await set(20);
+  let down = true;
+  fakes.beforeApply = ({ settles }) => {
+    if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
+  };
+  await run();
+  expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
+  expect([settlements.pending, record.costPicoUsd, fakes.settles.length]).toEqual([1, undefined, 0]);
+  down = false;
+  expect(await settlements.flush(5_000)).toBe(0);
+  expect(fakes.settles).toEqual([
+    { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'completed', usage: REPORT, upstream: 'local' },
+  ]);
+});
+
+describe('a reserve', () => {
+  test('that got no answer is repeated with the same id', async () => {
+    const { fakes, run, reply } = await set();
+    let failures = 1;
+    const asked: (string | undefined)[] = [];
+    fakes.beforeApply = ({ reserves }) => {
+      if (reserves.length > 0) asked.push(reserves[0]?.holdId);
+      if (failures-- > 0) throw new MessagingError('timeout', 'no answer');
+    };
+    await run();
+    expect(asked).toEqual([fakes.reserves[0]?.holdId, fakes.reserves[0]?.holdId]);
+    expect(reply.finished).toBeDefined();
+  });
+
+  test('of which nobody knows whether it was made is released, and refused with 503', async () => {
+    const { fakes, run, settlements } = await set();
+    const asked = new Set<string | undefined>();
+    fakes.beforeApply = ({ reserves }) => {
+      if (reserves.length === 0) return;
+      asked.add(reserves[0]?.holdId);
+      throw new MessagingError('timeout', 'no answer');
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'model_unavailable', retryAfterSeconds: 1 });
+    expect(await settlements.flush(5_000)).toBe(0);
+    expect(fakes.settles).toEqual([{ holdId: [...asked][0], accountId: TEST_CALLER.accountId, reason: 'released' }]);
+    expect(fakes.opened).toEqual([]);
+  });
+
+  test('that reached nobody leaves nothing to release', async () => {
+    const { fakes, run, settlements } = await set();
+    fakes.beforeApply = () => {
+      throw new MessagingError('unavailable', 'no responders');
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'model_unavailable', retryAfterSeconds: 1 });
+    expect([settlements.pending, fakes.settles.length, fakes.applies]).toEqual([0, 0, 2]);
+  });
+
+  test('that billing finds faulty is an error of ours, asked once', async () => {
+    const { fakes, run } = await set();
+    fakes.beforeApply = () => {
+      throw new ServiceError('not_found', 'no such account');
+    };
+    await expect(run()).rejects.toMatchObject({ code: 'internal_error' });
+    expect(fakes.applies).toBe(1);
+  });
+});
+
+test('an answer to a wrong model, content or size touches no hold', async () => {
+  const { fakes, run } = await set();
+  const image = { type: 'image', mediaType: 'image/png', base64: 'AAAA' } as const;
+  await expect(run({ model: 'Test-Model' })).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
+  await expect(run({ turns: [{ role: 'user', parts: [image] }] })).rejects.toMatchObject({ code: 'unsupported_content' });
+  await expect(run({ turns: [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(15_000) }] }] })).rejects.toMatchObject({
+    code: 'context_length_exceeded',
+    message: expect.stringMatching(/prompt is too long: 4275 tokens > 4000 maximum/),
+  });
+  expect(fakes.applies).toBe(0);
+});
+
+test.each([
+  [
+    { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '136650000' },
+    { code: 'insufficient_balance', message: expect.stringMatching(/up to \$0\.0003126 .*\$0\.00013665 .*max_tokens to 200 or less/) },
+  ],
+  [
+    { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '12600000' },
+    { code: 'insufficient_balance', message: expect.stringMatching(/Shorten the prompt or top up/) },
+  ],
+  [
+    { status: 'refused', code: 'rate_limit_exceeded', limit: 60, retryAfterSeconds: 12 },
+    { code: 'rate_limit_exceeded', retryAfterSeconds: 12, message: expect.stringMatching(/60 requests per minute .*try again in 12s/) },
+  ],
+  [
+    { status: 'refused', code: 'concurrency_limit', limit: 4, retryAfterSeconds: 1 },
+    { code: 'concurrency_limit', retryAfterSeconds: 1, message: expect.stringMatching(/4 requests at once .*try again in 1s/) },
+  ],
+  [{ status: 'refused', code: 'invalid_api_key' }, { code: 'invalid_api_key' }],
+  [{ status: 'closed' }, { code: 'model_unavailable' }],
+] as const)('%j is refused as %j', async (outcome, expected) => {
+  const { fakes, run } = await set();
+  fakes.reserveOutcome = ({ holdId }) => ({ ...outcome, holdId });
+  const thrown = await run().catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(GatewayError);
+  expect(thrown).toMatchObject(expected);
+  expect(fakes.opened).toEqual([]);
+  expect(fakes.settles).toEqual([]);
+});
