@@ -11,7 +11,7 @@ const TEXT_MODEL: SimModel = { contextTokens: 131_072, outputTokensMax: 8_192, i
 
 export const SIM_MODELS: ReadonlyMap<string, SimModel> = new Map([
   ['sim-fast', TEXT_MODEL],
-  ['sim-reason', { ...TEXT_MODEL, reasoningTokens: 16 }],
+  ['sim-reason', { ...TEXT_MODEL, outputTokensMax: 32_768, reasoningTokens: 16 }],
   ['sim-vision', { ...TEXT_MODEL, images: true }],
   ['sim-tiny', { ...TEXT_MODEL, contextTokens: 2_048, outputTokensMax: 256 }],
 ]);
