@@ -1,0 +1,47 @@
+import { keyCreate, keyList, keyRevoke } from '#contracts/billing.js';
+import { command } from '../command.js';
+import { argument, id, optional, required, text } from '../parameters.js';
+import { renderFields, renderTable } from '../render.js';
+
+export const keyCommands = [
+  command({
+    name: 'key create',
+    summary: 'Make an API key for a project and show it, once',
+    parameters: { project: required(id, 'which'), name: optional(text(200), 'for people') },
+    examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci'],
+    endpoint: keyCreate,
+    request: ({ project, name }) => ({ projectId: project, name }),
+    render: ({ key, keyId, projectId, name }) =>
+      `${renderFields({ key, 'key id': keyId, project: projectId, name })}\nThe key is not shown again: keep it now.`,
+  }),
+  command({
+    name: 'key list',
+    summary: 'List API keys by their last four characters',
+    parameters: { project: optional(id, 'only those of this project') },
+    examples: ['key list', 'key list --project <project-id>'],
+    endpoint: keyList,
+    request: ({ project }) => ({ projectId: project }),
+    render: ({ keys }) =>
+      renderTable(
+        keys,
+        {
+          'KEY ID': (row) => row.keyId,
+          PROJECT: (row) => row.projectId,
+          NAME: (row) => row.name,
+          ENDS: (row) => `…${row.lastFour}`,
+          CREATED: (row) => row.createdAt,
+          REVOKED: (row) => row.revokedAt,
+        },
+        'no keys',
+      ),
+  }),
+  command({
+    name: 'key revoke',
+    summary: 'End an API key for good; it is refused within a second',
+    parameters: { keyId: argument(id, 'which, as key create and key list show it') },
+    examples: ['key revoke <key-id>'],
+    endpoint: keyRevoke,
+    request: ({ keyId }) => ({ keyId }),
+    render: ({ keyId, projectId, revokedAt }) => renderFields({ 'key id': keyId, project: projectId, revoked: revokedAt }),
+  }),
+];

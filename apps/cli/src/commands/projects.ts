@@ -1,0 +1,88 @@
+import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing.js';
+import { command, UsageError } from '../command.js';
+import { argument, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
+import { renderFields, renderTable } from '../render.js';
+
+const rpm = optional(wholeNumber(1, 1_000_000), 'most requests in any minute');
+const concurrency = optional(wholeNumber(1, 100_000), 'most requests at once');
+
+export const projectCommands = [
+  command({
+    name: 'project create',
+    summary: 'Add a project to an account; limits left out have the defaults of the billing service',
+    parameters: { account: required(id, 'whose'), name: required(text(200), 'for people'), rpm, concurrency },
+    examples: [
+      'project create --account <account-id> --name web',
+      'project create --account <account-id> --name web --rpm 600 --concurrency 50',
+    ],
+    endpoint: projectCreate,
+    request: (values) => ({
+      accountId: values.account,
+      name: values.name,
+      requestsPerMinuteMax: values.rpm,
+      concurrencyMax: values.concurrency,
+    }),
+    render: renderProject,
+  }),
+  command({
+    name: 'project list',
+    summary: 'List projects',
+    parameters: { account: optional(id, 'only those of this account') },
+    examples: ['project list', 'project list --account <account-id>'],
+    endpoint: projectList,
+    request: ({ account }) => ({ accountId: account }),
+    render: ({ projects }) =>
+      renderTable(
+        projects,
+        {
+          PROJECT: (row) => row.projectId,
+          ACCOUNT: (row) => row.accountId,
+          NAME: (row) => row.name,
+          ENABLED: (row) => row.enabled,
+          RPM: (row) => row.requestsPerMinuteMax,
+          CONCURRENCY: (row) => row.concurrencyMax,
+        },
+        'no projects',
+      ),
+  }),
+  command({
+    name: 'project update',
+    summary: 'Change the limits, name or state of a project',
+    parameters: {
+      projectId: argument(id, 'which'),
+      name: optional(text(200), 'for people'),
+      rpm,
+      concurrency,
+      enabled: flag('let its keys work again'),
+      disabled: flag('refuse its keys from now on'),
+    },
+    examples: ['project update <project-id> --rpm 1200', 'project update <project-id> --disabled'],
+    endpoint: projectUpdate,
+    request: ({ projectId, name, rpm, concurrency, enabled, disabled }) => {
+      if (enabled && disabled) throw new UsageError('--enabled and --disabled contradict each other');
+      if ([name, rpm, concurrency, enabled, disabled].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled');
+      }
+      return {
+        projectId,
+        name,
+        requestsPerMinuteMax: rpm,
+        concurrencyMax: concurrency,
+        enabled: enabled ?? (disabled ? false : undefined),
+      };
+    },
+    render: renderProject,
+  }),
+];
+
+function renderProject(project: Project): string {
+  return renderFields({
+    project: project.projectId,
+    account: project.accountId,
+    name: project.name,
+    enabled: project.enabled,
+    'requests per minute': String(project.requestsPerMinuteMax),
+    'requests at once': String(project.concurrencyMax),
+    created: project.createdAt,
+  });
+}

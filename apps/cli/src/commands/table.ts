@@ -1,0 +1,29 @@
+import type { CliCommand } from '../command.js';
+import { accountCommands } from './accounts.js';
+import { catalogCommands } from './catalog.js';
+import { keyCommands } from './keys.js';
+import { moneyCommands } from './money.js';
+import { projectCommands } from './projects.js';
+import { requestCommands } from './requests.js';
+
+/** Every command there is, in the order of the help. A new one is an entry in one of these files. */
+export const COMMANDS: readonly CliCommand[] = [
+  ...accountCommands,
+  ...projectCommands,
+  ...keyCommands,
+  ...moneyCommands,
+  ...requestCommands,
+  ...catalogCommands,
+];
+
+/** What the first words stand for. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  account: 'Customers: each has one balance',
+  project: 'Projects of an account: each has its limits',
+  key: 'API keys of a project',
+  plan: 'Plan balances, which end at a date',
+  holds: 'What running requests hold',
+  request: 'Single requests',
+  catalog: 'Models, prices and upstreams',
+  models: 'Models on offer',
+};

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '#config/load-config.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import type { CliConfig } from './cli.config.js';
+
+const TIMEOUT_MS = 5_000;
+
+export interface ConnectionSettings {
+  url: string;
+  password: string;
+}
+
+/**
+ * The variables, or what `npm start` left in `.local/` of the folder the command runs in. Throws `ConfigError` naming what is missing.
+ */
+export function connectionSettings(config: CliConfig, folder: string): ConnectionSettings {
+  const url = config.natsUrl || textAt(readLocal(folder, 'demo.json'), ['natsUrl']);
+  const password = config.natsCliPassword || textAt(readLocal(folder, 'secrets.json'), ['natsPasswords', 'cli']);
+  if (url === undefined || password === undefined) {
+    const missing = [...(url === undefined ? ['NATS_URL'] : []), ...(password === undefined ? ['NATS_CLI_PASSWORD'] : [])];
+    throw new ConfigError(`${missing.join(' and ')} not set, and no running npm start left it in ${folder}/.local`);
+  }
+  return { url, password };
+}
+
+/** Connects as the administrator's user. Gives up after five seconds, and at once on a wrong password. */
+export function connectCli({ url, password }: ConnectionSettings): Promise<Messaging> {
+  return connectMessaging({
+    url,
+    user: 'cli',
+    password,
+    service: 'cli',
+    logger: createLogger('cli', 'silent'),
+    requestTimeoutMs: TIMEOUT_MS,
+    connectTimeoutMs: TIMEOUT_MS,
+  });
+}
+
+/** Undefined when there is no such file: then nothing was started here. */
+function readLocal(folder: string, file: string): unknown {
+  const path = join(folder, '.local', file);
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new ConfigError(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'not JSON'}`);
+  }
+}
+
+function textAt(value: unknown, path: readonly string[]): string | undefined {
+  const found = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}

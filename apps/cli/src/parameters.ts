@@ -1,0 +1,81 @@
+import { InvalidArgumentError } from 'commander';
+import { parseUsd } from '#money/pico-usd.js';
+import type { Parameter } from './command.js';
+
+/** How a value is read and what stands for it in the help. */
+interface Kind<Value> {
+  placeholder: string;
+  parse: (text: string) => Value;
+}
+
+export function required<Value>(kind: Kind<Value>, description: string): Parameter<Value> {
+  return { kind: 'option', required: true, description, ...kind };
+}
+
+export function optional<Value>(kind: Kind<Value>, description: string): Parameter<Value | undefined> {
+  return { kind: 'option', required: false, description, ...kind };
+}
+
+export function argument<Value>(kind: Kind<Value>, description: string): Parameter<Value> {
+  return { kind: 'argument', required: true, description, ...kind };
+}
+
+/** Present or not; takes no value. */
+export function flag(description: string): Parameter<true | undefined> {
+  return { kind: 'flag', required: false, description, placeholder: '', parse: () => true };
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** An id as the other commands print it. */
+export const id: Kind<string> = {
+  placeholder: 'id',
+  parse: (text) => (UUID.test(text) ? text.toLowerCase() : wrong('Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.')),
+};
+
+export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
+  return {
+    placeholder,
+    parse: (value) => (value.trim() !== '' && value.length <= lengthMax ? value : wrong(`Must be text of 1 to ${lengthMax} characters.`)),
+  };
+}
+
+export function wholeNumber(min: number, max: number): Kind<number> {
+  return {
+    placeholder: 'n',
+    parse: (value) =>
+      /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max
+        ? Number(value)
+        : wrong(`Must be a whole number from ${min} to ${max}.`),
+  };
+}
+
+/** Dollars as typed, so that they stay exact: more than zero, up to twelve decimals. */
+export const usd: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) => (isPositiveUsd(value) ? value : wrong('Must be a dollar amount above zero such as 25 or 12.50.')),
+};
+
+/** A day (from its midnight in UTC) or a time with its zone; given on in UTC. */
+export const instant: Kind<string> = {
+  placeholder: 'time',
+  parse: (value) => {
+    const [, year, month, day] = INSTANT.exec(value) ?? wrong('Must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z.');
+    const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+    if (midnight.getUTCMonth() !== Number(month) - 1 || midnight.getUTCDate() !== Number(day)) wrong('There is no such day.');
+    return new Date(value).toISOString();
+  },
+};
+
+function isPositiveUsd(value: string): boolean {
+  try {
+    return parseUsd(value) > 0n;
+  } catch {
+    return false;
+  }
+}
+
+function wrong(message: string): never {
+  throw new InvalidArgumentError(message);
+}

@@ -1,0 +1,316 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError } from '#config/load-config.js';
+import type { Endpoint } from '#contracts/endpoint.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { COMMANDS } from './commands/table.js';
+import { runCli } from './run-cli.js';
+
+const ID = '0190a6f0-7c1e-7000-8000-000000000001';
+const KEY_ID = '0190a6f0-7c1e-7000-8000-000000000002';
+const AT = '2026-11-21T00:00:00.000Z';
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+  /** What was asked of whom; null when nothing was. */
+  asked: { subject: string; payload: unknown } | null;
+  connections: number;
+  closed: number;
+}
+
+/** Runs a command line against a service that answers with `reply`, or fails with it when it is an error. */
+async function run(args: string[], reply: unknown = {}): Promise<Result> {
+  const result: Result = { code: 0, out: '', err: '', asked: null, connections: 0, closed: 0 };
+  const fake: Pick<Messaging, 'request' | 'close'> = {
+    request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>, payload: Request) => {
+      result.asked = { subject, payload: JSON.parse(JSON.stringify(payload)) };
+      if (reply instanceof Error) throw reply;
+      return reply as Reply;
+    },
+    close: async () => {
+      result.closed += 1;
+    },
+  };
+  const output = {
+    writeOut: (text: string) => {
+      result.out += text;
+    },
+    writeErr: (text: string) => {
+      result.err += text;
+    },
+  };
+  result.code = await runCli(args, output, async () => {
+    result.connections += 1;
+    return fake as Messaging;
+  });
+  return result;
+}
+
+const words = (line: string) => line.split(' ');
+
+describe('what is asked of whom', () => {
+  test.each<[line: string, subject: string, payload: object]>([
+    ['account create --name acme', 'billing.v1.account.create', { name: 'acme' }],
+    ['account list', 'billing.v1.account.list', {}],
+    [`balance --account ${ID}`, 'billing.v1.balance.get', { accountId: ID }],
+    [`project create --account ${ID} --name web`, 'billing.v1.project.create', { accountId: ID, name: 'web' }],
+    [
+      `project create --account ${ID} --name web --rpm 600 --concurrency 50`,
+      'billing.v1.project.create',
+      { accountId: ID, name: 'web', requestsPerMinuteMax: 600, concurrencyMax: 50 },
+    ],
+    ['project list', 'billing.v1.project.list', {}],
+    [`project list --account ${ID}`, 'billing.v1.project.list', { accountId: ID }],
+    [`project update ${ID} --rpm 7`, 'billing.v1.project.update', { projectId: ID, requestsPerMinuteMax: 7 }],
+    [`project update ${ID} --disabled`, 'billing.v1.project.update', { projectId: ID, enabled: false }],
+    [
+      `project update ${ID} --enabled --name new --concurrency 3`,
+      'billing.v1.project.update',
+      { projectId: ID, enabled: true, name: 'new', concurrencyMax: 3 },
+    ],
+    [`key create --project ${ID}`, 'billing.v1.key.create', { projectId: ID }],
+    [`key create --project ${ID} --name ci`, 'billing.v1.key.create', { projectId: ID, name: 'ci' }],
+    [`key list --project ${ID}`, 'billing.v1.key.list', { projectId: ID }],
+    [`key revoke ${KEY_ID}`, 'billing.v1.key.revoke', { keyId: KEY_ID }],
+    [
+      `topup --account ${ID} --usd 25.00 --payment-id inv-1`,
+      'billing.v1.topup.create',
+      { accountId: ID, usd: '25.00', paymentId: 'inv-1' },
+    ],
+    [
+      `plan grant --account ${ID} --usd 100 --expires 2027-02-01`,
+      'billing.v1.plan.grant',
+      { accountId: ID, usd: '100', expiresAt: '2027-02-01T00:00:00.000Z' },
+    ],
+    [
+      `plan grant --account ${ID} --usd 0.5 --expires 2027-02-01T01:30:00+01:00 --grant-key k`,
+      'billing.v1.plan.grant',
+      { accountId: ID, usd: '0.5', expiresAt: '2027-02-01T00:30:00.000Z', grantKey: 'k' },
+    ],
+    ['holds list', 'billing.v1.hold.list', {}],
+    ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
+    ['models list', 'catalog.v1.model.list', {}],
+  ])('%s', async (line, subject, payload) => {
+    const result = await run([...words(line), '--json'], { answer: 1 });
+    expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
+  });
+
+  test('catalog apply sends the text of the file and its name', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
+    const file = join(folder, 'mine.yaml');
+    writeFileSync(file, 'models: []\n');
+    const result = await run(['catalog', 'apply', file], { revision: 3, changed: true, models: 1, upstreams: 2 });
+    await rm(folder, { recursive: true });
+    expect(result.asked).toEqual({ subject: 'catalog.v1.catalog.apply', payload: { yaml: 'models: []\n', fileName: file } });
+    expect(result.out).toBe('applied: revision 3, 1 model, 2 upstreams\n');
+  });
+});
+
+describe('what people see', () => {
+  test('a balance, readable and exact', async () => {
+    const balance = {
+      object: 'balance',
+      currency: 'USD',
+      balance_pico_usd: '12500000000001',
+      balance_usd: '12.500000000001',
+      reserved_pico_usd: '500000000000',
+      available_pico_usd: '12000000000001',
+      topup_balance_pico_usd: '12500000000001',
+      plan_balance_pico_usd: '0',
+      plan_expires_at: null,
+      expiredHeld: '0',
+    };
+    expect((await run(['balance', '--account', ID], balance)).out).toBe(
+      `balance       $12.500000000001 (12500000000001 pico)
+reserved      $0.50 (500000000000 pico)
+available     $12.000000000001 (12000000000001 pico)
+of it top-up  $12.500000000001 (12500000000001 pico)
+of it plan    $0.00 (0 pico)
+plan expires  -
+`,
+    );
+  });
+
+  test('a new key, whole, once', async () => {
+    const reply = { key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, lastFour: 'cret', createdAt: AT, revokedAt: null };
+    expect((await run(['key', 'create', '--project', ID], reply)).out).toBe(
+      `key      tg_live_secret
+key id   ${KEY_ID}
+project  ${ID}
+name     -
+The key is not shown again: keep it now.
+`,
+    );
+  });
+
+  test('a settled request', async () => {
+    const reply = {
+      requestId: 'req_1',
+      holdId: KEY_ID,
+      accountId: ID,
+      projectId: ID,
+      keyId: ID,
+      model: 'sim-fast',
+      upstream: 'local',
+      heldPicoUsd: '1000000',
+      price: { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+      settlement: {
+        reason: 'completed',
+        usage: { promptTokens: 3, cachedTokens: 1, outputTokens: 1, reasoningTokens: 0, source: 'reported' },
+        costPicoUsd: '915000',
+        settledAt: AT,
+      },
+    };
+    expect((await run(['request', 'show', 'req_1'], reply)).out).toBe(
+      `request            req_1
+hold               ${KEY_ID}
+account            ${ID}
+project            ${ID}
+key                ${ID}
+model              sim-fast
+upstream           local
+held               $0.000001 (1000000 pico)
+price per million  $0.15 in, $0.015 cached, $0.60 out (version 2)
+usage              3 prompt (1 cached), 1 output (0 reasoning), reported
+cost               $0.000000915 (915000 pico)
+state              settled ${AT}: completed
+`,
+    );
+  });
+
+  test('a list of models', async () => {
+    const reply = {
+      revision: 1,
+      models: [
+        {
+          id: 'sim-fast',
+          ownedBy: 'tollgate',
+          created: 1,
+          contextTokens: 131_072,
+          maxOutputTokens: 8_192,
+          defaultOutputTokens: 4_096,
+          input: ['text', 'image'],
+          reasoning: false,
+          tokensPerImageMax: 1_600,
+          price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+        },
+      ],
+    };
+    expect((await run(['models', 'list'], reply)).out).toBe(
+      `MODEL     OWNED BY  CONTEXT  MAX OUTPUT  INPUT       REASONING  IN $/M  CACHED $/M  OUT $/M  VERSION
+sim-fast  tollgate   131072        8192  text+image  no         $0.15   $0.015      $0.60          1
+`,
+    );
+  });
+});
+
+describe('what goes wrong is one line, and a code', () => {
+  test.each<[line: string, err: string]>([
+    ['account create', "error: required option '--name <text>' not specified\n"],
+    [
+      `topup --account ${ID} --usd 1e3 --payment-id p`,
+      "error: option '--usd <dollars>' argument '1e3' is invalid. Must be a dollar amount above zero such as 25 or 12.50.\n",
+    ],
+    [
+      `topup --account ${ID} --usd 0 --payment-id p`,
+      "error: option '--usd <dollars>' argument '0' is invalid. Must be a dollar amount above zero such as 25 or 12.50.\n",
+    ],
+    [
+      'balance --account acme',
+      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+    ],
+    [
+      'key revoke nonsense',
+      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+    ],
+    ['key revoke', "error: missing required argument 'key-id'\n"],
+    [
+      `project create --account ${ID} --name x --rpm 0`,
+      "error: option '--rpm <n>' argument '0' is invalid. Must be a whole number from 1 to 1000000.\n",
+    ],
+    [
+      `plan grant --account ${ID} --usd 1 --expires tomorrow`,
+      "error: option '--expires <time>' argument 'tomorrow' is invalid. Must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z.\n",
+    ],
+    [
+      `plan grant --account ${ID} --usd 1 --expires 2027-02-30`,
+      "error: option '--expires <time>' argument '2027-02-30' is invalid. There is no such day.\n",
+    ],
+    [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
+    [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],
+    ['catalog apply no/such.yaml', 'error: cannot read no/such.yaml: no such file\n'],
+    ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
+    ['account list --jsno', "error: unknown option '--jsno' (Did you mean --json?)\n"],
+    ['account list extra', "error: too many arguments for 'list'. Expected 0 arguments but got 1: extra.\n"],
+  ])('usage, and nobody is asked: %s', async (line, err) => {
+    expect(await run(words(line))).toEqual({ code: 2, out: '', err, asked: null, connections: 0, closed: 0 });
+  });
+
+  test.each<[what: string, error: Error, err: string]>([
+    ['not found', new ServiceError('not_found', 'There is no such account.', 'accountId'), 'error: There is no such account.\n'],
+    [
+      'no service',
+      new MessagingError('unavailable', 'Nobody serves billing.v1.account.list.'),
+      'error: Nobody serves billing.v1.account.list.\n',
+    ],
+    [
+      'no answer',
+      new MessagingError('timeout', 'No answer from billing.v1.account.list in time.'),
+      'error: No answer from billing.v1.account.list in time. It may have been done all the same: look before you repeat it.\n',
+    ],
+    ['an error nobody thought of', new TypeError('x is not a function\n    at y'), 'error: unexpected: x is not a function\n'],
+  ])('%s', async (_, error, err) => {
+    expect(await run(['account', 'list'], error)).toMatchObject({ code: 1, out: '', err, closed: 1 });
+  });
+
+  test('a refused catalog lists its faults', async () => {
+    const faults = 'package.json:1: upstreams: must be a list of 0 to 1000 entries\npackage.json:1: name: is not a field of the catalog';
+    const result = await run(['catalog', 'apply', 'package.json'], new ServiceError('invalid_request', faults, 'yaml'));
+    expect(result).toMatchObject({ code: 1, out: '', err: `error: nothing was applied\n${faults}\n` });
+  });
+
+  test('no settings', async () => {
+    const lines: string[] = [];
+    const output = { writeOut: () => undefined, writeErr: (text: string) => void lines.push(text) };
+    const code = await runCli(['account', 'list'], output, async () => {
+      throw new ConfigError('NATS_URL not set');
+    });
+    expect({ code, lines }).toEqual({ code: 1, lines: ['error: NATS_URL not set\n'] });
+  });
+});
+
+describe('help', () => {
+  test.each([...COMMANDS])(
+    '$name has a summary, its options and examples that are its own',
+    async ({ name, summary, examples, parameters }) => {
+      const { code, out, err, connections } = await run([...words(name), '--help']);
+      expect({ code, err, connections }).toEqual({ code: 0, err: '', connections: 0 });
+      expect(out).toContain(summary.split(' ').slice(0, 3).join(' '));
+      expect(out).toContain('--json');
+      for (const example of examples) {
+        expect(example.startsWith(name)).toBe(true);
+        expect(out).toContain(`  tollgate ${example}\n`);
+      }
+      for (const { description } of Object.values(parameters)) expect(out.replace(/\s+/g, ' ')).toContain(description);
+    },
+  );
+
+  test('the whole, and each group', async () => {
+    const whole = await run(['--help']);
+    expect(whole.code).toBe(0);
+    for (const { name } of COMMANDS) expect(whole.out).toContain(`  ${name.split(' ')[0]} `);
+    const group = await run(['project', '--help']);
+    expect(group.out).toMatch(/create .*\n[\s\S]*list .*\n[\s\S]*update /);
+  });
+
+  test.each([[[]], [['project']]])('%j alone is not a command: the help, and code 2', async (args) => {
+    const { code, out, err } = await run(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Usage: tollgate');
+  });
+});

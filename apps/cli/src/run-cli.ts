@@ -1,0 +1,53 @@
+import { CommanderError } from 'commander';
+import { ConfigError } from '#config/load-config.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { UsageError } from './command.js';
+import { COMMANDS, GROUPS } from './commands/table.js';
+import { buildProgram, type ProgramOutput } from './program.js';
+
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+/** Runs one command line and returns the exit code. Writes the result to `writeOut`, or what went wrong to `writeErr`; never throws. */
+export async function runCli(args: readonly string[], output: ProgramOutput, connect: () => Promise<Messaging>): Promise<number> {
+  let messaging: Messaging | undefined;
+  const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
+    const text = await command.run(values, json, async () => {
+      messaging = await connect();
+      return messaging;
+    });
+    output.writeOut(`${text}\n`);
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return EXIT.done;
+  } catch (error) {
+    // Commander has written its own line, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    output.writeErr(`error: ${describe(error)}\n`);
+    return error instanceof UsageError ? EXIT.usage : EXIT.failed;
+  } finally {
+    await messaging?.close();
+  }
+}
+
+/** One line for people; a refused catalog has one for each of its faults. */
+function describe(error: unknown): string {
+  if (error instanceof ServiceError)
+    return error.code === 'invalid_request' && error.param === 'yaml' ? `nothing was applied\n${error.message}` : error.message;
+  if (error instanceof MessagingError) return describeMessagingError(error);
+  if (error instanceof UsageError || error instanceof ConfigError) return error.message;
+  return `unexpected: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`;
+}
+
+function describeMessagingError({ kind, message }: MessagingError): string {
+  switch (kind) {
+    case 'unavailable':
+      return message;
+    case 'timeout':
+      return `${message} It may have been done all the same: look before you repeat it.`;
+    case 'broken':
+    case 'closed':
+      return `the connection was lost before the answer came: ${message}`;
+  }
+}
