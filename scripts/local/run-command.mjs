@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { StartError } from './project.mjs';
+
+const KEPT_BYTES = 64 * 1024;
+
+/**
+ * Runs a program to its end and returns what it wrote to standard output. `options` are those of `spawn`, and `input` for its
+ * standard input, `failure` for the words a failure begins with.
+ * @throws {StartError} one line with the last thing it said, when it cannot be run or ends with another code than 0.
+ */
+export async function runCommand(command, args, { input = '', failure = command, ...options } = {}) {
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (bytes) => {
+    stdout += bytes;
+  });
+  child.stderr?.on('data', (bytes) => {
+    stderr = (stderr + bytes).slice(-KEPT_BYTES);
+  });
+  child.stdin?.on('error', () => {}); // it ended without reading: its exit code says why
+  child.stdin?.end(input);
+  const [code, signal] = await once(child, 'close').catch((error) => {
+    throw new StartError(`${failure}: ${error.message}`);
+  });
+  if (code !== 0) throw new StartError(`${failure}: ${lastLine(stderr) || lastLine(stdout) || `ended with ${code ?? signal}`}`);
+  return stdout;
+}
+
+export function lastLine(text) {
+  return text.trim().split('\n').at(-1)?.trim() ?? '';
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Everyone who has a user of their own in config/nats.conf. */
+export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'];
+
+/** The variable config/nats.conf takes a user's password from: `NATS_INFERENCE_PROXY_PASSWORD`. */
+export function passwordVariable(user) {
+  return `NATS_${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+}
+
+/** The secrets of one local installation, made at its first start and kept in `secrets.json` (mode 0600). */
+export function loadSecrets(dataDir) {
+  const file = join(dataDir, 'secrets.json');
+  const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const secrets = {
+    natsPasswords: Object.fromEntries(NATS_USERS.map((user) => [user, kept.natsPasswords?.[user] ?? secret()])),
+    keyPepper: kept.keyPepper ?? secret(),
+    postgresPassword: kept.postgresPassword ?? secret(),
+  };
+  writePrivate(file, secrets);
+  return secrets;
+}
+
+/** Writes JSON that only the owner may read, whole or not at all. */
+export function writePrivate(file, value) {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+/** Letters and digits only: it must survive URLs and configuration files unquoted. */
+function secret() {
+  return `s${randomBytes(32).toString('hex')}`;
+}

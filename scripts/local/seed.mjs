@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { NODE, ROOT, StartError } from './project.mjs';
+import { runCommand } from './run-command.mjs';
+
+/**
+ * An account with money, a project and a key, made by the administrator's own commands.
+ * Returns `{ accountId, projectId, apiKey }`.
+ */
+export async function createDemo({ natsUrl, natsPassword, usd = '100.00', requestsPerMinute = 6000, concurrency = 200 }) {
+  const tollgate = commandLine({ natsUrl, natsPassword });
+  const { accountId } = await tollgate('account', 'create', '--name', 'demo');
+  const [, { projectId }] = await Promise.all([
+    tollgate('topup', '--account', accountId, '--usd', usd, '--payment-id', `demo-${accountId}`),
+    tollgate(
+      ...['project', 'create', '--account', accountId, '--name', 'demo'],
+      ...['--rpm', String(requestsPerMinute), '--concurrency', String(concurrency)],
+    ),
+  ]);
+  const { key } = await tollgate('key', 'create', '--project', projectId);
+  return { accountId, projectId, apiKey: key };
+}
+
+/** Whether the gateway takes this key. */
+export async function keyWorks(gatewayUrl, apiKey) {
+  const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
+  await response.arrayBuffer();
+  return response.ok;
+}
+
+function commandLine({ natsUrl, natsPassword }) {
+  const environment = { ...process.env, NATS_URL: natsUrl, NATS_USER: 'cli', NATS_PASSWORD: natsPassword, NATS_CLI_PASSWORD: natsPassword };
+  delete environment.NODE_OPTIONS;
+  return async (...words) => {
+    const options = { cwd: ROOT, env: environment, failure: `tollgate ${words.slice(0, 2).join(' ')}` };
+    const output = await runCommand(NODE, [join(ROOT, 'dist/apps/cli/src/main.js'), ...words, '--json'], options);
+    try {
+      return JSON.parse(output);
+    } catch {
+      throw new StartError(`${options.failure} did not answer in JSON`);
+    }
+  };
+}

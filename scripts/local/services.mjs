@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { NODE, ROOT } from './project.mjs';
+
+/** In the order they are started. */
+export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
+/** In the order they are stopped: first no new requests, then nothing that works on one, then what they rely on. */
+export const STOP_ORDER = [['gateway'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
+
+const SHUTDOWN_GRACE_MS = 10_000;
+/** Given to a service only where its own entry below says so. */
+const WITHHELD = /^(npm_|NATS_|DATABASE_URL$|KEY_PEPPER$|PORT$|HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
+
+/**
+ * One service as a program for the supervisor. Settings it does not get here it takes from our own environment, upstream
+ * keys and `LOG_LEVEL` among them; `env` overrides everything.
+ */
+export function serviceProgram(name, { connections, ports, secrets, env = {} }) {
+  const probePort = ports[name];
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([variable]) => !WITHHELD.test(variable)));
+  const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
+  return {
+    name,
+    command: NODE,
+    args: ['--enable-source-maps', join(ROOT, `dist/apps/${name}/src/main.js`)],
+    env: { ...inherited, ...settings, ...ownSettings(name, { connections, ports, secrets }), ...env },
+    cwd: ROOT,
+    probe: () => isReady(`http://127.0.0.1:${probePort}/readyz`),
+    graceMs: SHUTDOWN_GRACE_MS + 5000,
+  };
+}
+
+function natsSettings(name, { connections, ports, secrets }) {
+  return {
+    NATS_URL: connections.natsUrl,
+    NATS_USER: name,
+    NATS_PASSWORD: secrets.natsPasswords[name],
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: String(ports[name]),
+    SHUTDOWN_GRACE_MS: String(SHUTDOWN_GRACE_MS),
+  };
+}
+
+function ownSettings(name, { connections, ports, secrets }) {
+  const upstreamPort = String(ports['upstream-sim']);
+  switch (name) {
+    case 'billing':
+      return { DATABASE_URL: connections.databaseUrl, KEY_PEPPER: secrets.keyPepper };
+    case 'catalog':
+      return { DATABASE_URL: connections.databaseUrl, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
+    case 'gateway':
+      return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
+    case 'upstream-sim':
+      return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };
+    default:
+      return {};
+  }
+}
+
+async function isReady(url) {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

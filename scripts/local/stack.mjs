@@ -1,0 +1,165 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { natsAnswers, ownNats } from './nats.mjs';
+import { PidFile } from './pid-file.mjs';
+import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
+import { ownPostgres, postgresAnswers } from './postgres.mjs';
+import { NODE, ROOT, StartError } from './project.mjs';
+import { runCommand } from './run-command.mjs';
+import { loadSecrets, NATS_USERS, passwordVariable, writePrivate } from './secrets.mjs';
+import { createDemo, keyWorks } from './seed.mjs';
+import { SERVICES, STOP_ORDER, serviceProgram } from './services.mjs';
+import { createStatus } from './status.mjs';
+import { Supervisor } from './supervisor.mjs';
+import { removeOwnedFolder } from './unprivileged.mjs';
+
+/**
+ * Starts the whole system on 127.0.0.1 and keeps it running. Packages must be installed and `dist` built.
+ *
+ * Options:
+ * - `dataDir`: where its data, logs and secrets live; one running stack a folder.
+ * - `port`: the gateway's; 0 (the default) takes a free one.
+ * - `env`: settings for every service, such as `{ LEASE_MS: '2000' }`; or for one: `{ billing: { … } }` in `serviceEnv`.
+ * - `services`: which of them to start; all by default. Without `gateway` nothing is seeded.
+ * - `databaseUrl`, `natsUrl`: servers that run already; absent: own ones. The database is migrated in either case.
+ * - `durable: false`: Postgres does not wait for the disk. For tests.
+ * - `demo`: limits and money of the demo account, see `createDemo`.
+ * - `quiet`: nothing on the console.
+ * - `pidFile`: the claim on `dataDir`, where the caller has made it already; `signal`: aborts the start and stops what runs.
+ *
+ * @returns the addresses and secrets of what runs, and functions to disturb and stop it (see stack.d.mts).
+ */
+export async function startStack(options) {
+  const { dataDir, quiet = false } = options;
+  const status = createStatus({ quiet });
+  mkdirSync(dataDir, { recursive: true });
+  const pidFile = options.pidFile ?? (await PidFile.claim(dataDir));
+  const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: status.say });
+  let stopping;
+  const stop = () => {
+    stopping ??= supervisor.stopAll(STOP_ORDER).finally(() => pidFile.release());
+    return stopping;
+  };
+  options.signal?.addEventListener('abort', stop);
+  try {
+    const facts = await bringUp({ ...options, supervisor, status });
+    return { ...facts, ...controls(supervisor), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services = SERVICES, supervisor, status, ...options }) {
+  const gatewayPort = port === 0 ? await freePort() : port;
+  await claimPort(gatewayPort, otherPort(gatewayPort));
+  const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', ...SERVICES]);
+  const secrets = loadSecrets(dataDir);
+  if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
+
+  const [databaseUrl, natsUrl] = await Promise.all([
+    database({ ...options, dataDir, port: ports.postgres, password: secrets.postgresPassword, supervisor, status }),
+    nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
+  ]);
+  const connections = { databaseUrl, natsUrl, gatewayPort };
+  const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
+  await status.step('services', async () => {
+    const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] } });
+    await Promise.all(services.map((name) => supervisor.start(program(name))));
+    return `ready: ${services.join(', ')}`;
+  });
+  const demo = services.includes('gateway') ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
+  const facts = { gatewayUrl, ...demo, databaseUrl, natsUrl };
+  writePrivate(join(dataDir, 'demo.json'), facts);
+  return {
+    ...facts,
+    natsPasswords: secrets.natsPasswords,
+    upstreamUrl: `http://127.0.0.1:${ports['upstream-sim']}`,
+    opsUrls: Object.fromEntries(services.map((name) => [name, `http://127.0.0.1:${ports[name]}`])),
+    logDir: join(dataDir, 'logs'),
+  };
+}
+
+async function database({ databaseUrl, dataDir, port, password, durable, supervisor, status }) {
+  let url = databaseUrl;
+  if (url) {
+    await mustAnswer(url, 5432, postgresAnswers, 'DATABASE_URL');
+    status.say('postgres', 'the one DATABASE_URL names');
+  } else {
+    const own = await ownPostgres({ dataDir, port, password, durable, step: status.step });
+    await supervisor.start(own.program);
+    url = own.url;
+    status.say('postgres', `127.0.0.1:${port}`);
+  }
+  await status.step('migrations', async () => {
+    const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
+    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: url } }));
+  });
+  return url;
+}
+
+async function nats({ natsUrl, port, passwords, supervisor, status }) {
+  if (natsUrl) {
+    await mustAnswer(natsUrl, 4222, natsAnswers, 'NATS_URL');
+    status.say('nats', 'the one NATS_URL names');
+    return natsUrl;
+  }
+  const own = await ownNats({ port, passwords, step: status.step });
+  await supervisor.start(own.program);
+  status.say('nats', `127.0.0.1:${port}`);
+  return own.url;
+}
+
+async function mustAnswer(url, defaultPort, probe, variable) {
+  const { hostname, port } = URL.canParse(url) ? new URL(url) : {};
+  if (!hostname) throw new StartError(`${variable} is not a URL`);
+  if (!(await probe(hostname, Number(port) || defaultPort)))
+    throw new StartError(`${variable}: no server answers at ${hostname}:${port || defaultPort}`);
+}
+
+function passwordsFromEnvironment() {
+  const missing = NATS_USERS.map(passwordVariable).filter((name) => !process.env[name]);
+  if (missing.length > 0) throw new StartError(`NATS_URL is set, so the passwords of its users are needed too: ${missing.join(', ')}`);
+  return Object.fromEntries(NATS_USERS.map((user) => [user, process.env[passwordVariable(user)]]));
+}
+
+/** The demo account of the last start, while its key still works; else a new one. */
+async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
+  const file = join(dataDir, 'demo.json');
+  const { accountId, projectId, apiKey } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  if (apiKey && (await keyWorks(gatewayUrl, apiKey))) return { apiKey, accountId, projectId };
+  let made;
+  await status.step('demo account', async () => {
+    made = await createDemo({ natsUrl, natsPassword: secrets.natsPasswords.cli, ...demo });
+    return 'made, with a project, a key and money';
+  });
+  return { apiKey: made.apiKey, accountId: made.accountId, projectId: made.projectId };
+}
+
+function controls(supervisor) {
+  return {
+    pid: (name) => supervisor.pid(name),
+    pids: () => supervisor.pids(),
+    kill: (name, signal) => supervisor.kill(name, signal),
+    hold: (name) => supervisor.hold(name),
+    resume: (name) => supervisor.resume(name),
+    ready: (name) => supervisor.ready(name),
+    killAll: () => supervisor.killAll(),
+  };
+}
+
+/** Forgets everything a stopped stack knew: data, secrets, the demo key, logs. */
+export function removeStack(dataDir) {
+  removeOwnedFolder(dataDir, 'postgres');
+  for (const name of ['demo.json', 'secrets.json', 'ports.json', 'logs']) rmSync(join(dataDir, name), { recursive: true, force: true });
+}
+
+function lastWord(output) {
+  return (
+    output
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^migrated: /, '') ?? ''
+  );
+}

@@ -1,0 +1,193 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LogFile } from './log-file.mjs';
+import { StartError } from './project.mjs';
+
+const RESTART_MS = 50;
+const RESTART_MAX_MS = 800; // with the time to notice and to spawn: back within a second
+const SETTLED_MS = 10_000;
+const PROBE_EVERY_MS = 25;
+const STARTS_MAX = 3;
+
+/**
+ * Keeps programs running: starts them, waits until they work, starts them again when they die, and stops them.
+ *
+ * A program is `{ name, command, args, env, cwd?, uid?, gid?, probe, stopSignal?, graceMs?, readyMs? }`; `probe` resolves to
+ * whether it works. Each is the leader of its own process group, so that Ctrl-C reaches the launcher alone, which then stops
+ * the programs in its own order.
+ */
+export class Supervisor {
+  #programs = new Map();
+  #say;
+  #logDir;
+  #pidFile;
+  #stopping = false;
+
+  constructor({ logDir, pidFile, say }) {
+    this.#logDir = logDir;
+    this.#pidFile = pidFile;
+    this.#say = say;
+  }
+
+  /** @throws {StartError} when it does not come up: it names the log and the last complaint. */
+  async start(spec) {
+    if (this.#stopping) throw new StartError('stopped while starting');
+    const program = new Program(spec, new LogFile(join(this.#logDir, `${spec.name}.log`)), this.#pidFile, this.#say);
+    this.#programs.set(spec.name, program);
+    await program.start();
+  }
+
+  pid(name) {
+    return this.#program(name).pid;
+  }
+
+  pids() {
+    return Object.fromEntries([...this.#programs].map(([name, program]) => [name, program.pid]));
+  }
+
+  /** Sends a signal to it as it runs now, and resolves when that process is gone. It is started again. */
+  async kill(name, signal = 'SIGKILL') {
+    await this.#program(name).kill(signal);
+  }
+
+  /** Stops it until `resume`. */
+  async hold(name) {
+    await this.#program(name).stop();
+  }
+
+  async resume(name) {
+    await this.#program(name).start();
+  }
+
+  /** Resolves when its probe succeeds again. */
+  async ready(name) {
+    await this.#program(name).untilReady();
+  }
+
+  /** Stops groups of programs one after the other, and whatever no group names at last, the last started first. */
+  async stopAll(groups = []) {
+    this.#stopping = true;
+    const named = new Set(groups.flat());
+    const others = [...this.#programs.keys()].filter((name) => !named.has(name)).reverse();
+    for (const group of [...groups, ...others.map((name) => [name])]) {
+      await Promise.all(group.map((name) => this.#programs.get(name)?.stop()));
+    }
+    for (const program of this.#programs.values()) program.close();
+  }
+
+  /** No more waiting: everything that still runs is killed. */
+  killAll() {
+    for (const program of this.#programs.values()) program.abandon();
+  }
+
+  #program(name) {
+    const program = this.#programs.get(name);
+    if (!program) throw new Error(`no program called ${name} was started`);
+    return program;
+  }
+}
+
+class Program {
+  #spec;
+  #log;
+  #pidFile;
+  #say;
+  #child;
+  #gone = Promise.resolve();
+  #wanted = false;
+  #everReady = false;
+  #failures = 0;
+  #startedAt = 0;
+  #lastExit = '';
+  #restart;
+
+  constructor(spec, log, pidFile, say) {
+    this.#spec = spec;
+    this.#log = log;
+    this.#pidFile = pidFile;
+    this.#say = say;
+  }
+
+  get pid() {
+    return this.#child?.pid;
+  }
+
+  async start() {
+    this.#wanted = true;
+    this.#failures = 0;
+    this.#everReady = false;
+    this.#spawn();
+    await this.untilReady();
+    this.#everReady = true;
+  }
+
+  async untilReady() {
+    const { name, probe, readyMs = 60_000 } = this.#spec;
+    const deadline = performance.now() + readyMs;
+    while (performance.now() < deadline) {
+      if (!this.#wanted) throw new StartError(`${name} was stopped before it was ready`);
+      if (!this.#everReady && this.#failures >= STARTS_MAX) throw this.#failed(`does not start (${this.#lastExit})`);
+      if (this.#child && (await probe())) return;
+      await delay(PROBE_EVERY_MS);
+    }
+    throw this.#failed(`was not ready within ${readyMs / 1000} s`);
+  }
+
+  async kill(signal) {
+    const gone = this.#gone;
+    this.#child?.kill(signal);
+    await gone;
+  }
+
+  async stop() {
+    const { stopSignal = 'SIGTERM', graceMs = 15_000 } = this.#spec;
+    this.#wanted = false;
+    clearTimeout(this.#restart);
+    if (!this.#child) return;
+    this.#child.kill(stopSignal);
+    const timer = setTimeout(() => this.#child?.kill('SIGKILL'), graceMs);
+    await this.#gone;
+    clearTimeout(timer);
+  }
+
+  abandon() {
+    this.#wanted = false;
+    clearTimeout(this.#restart);
+    this.#child?.kill('SIGKILL');
+  }
+
+  close() {
+    this.#log.close();
+  }
+
+  #spawn() {
+    const { name, command, args, env, cwd, uid, gid, stopSignal = 'SIGTERM' } = this.#spec;
+    const output = this.#log.descriptor;
+    this.#startedAt = performance.now();
+    const child = spawn(command, args, { env, cwd, uid, gid, detached: true, stdio: ['ignore', output, output] });
+    this.#child = child;
+    this.#gone = new Promise((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    }).then((reason) => this.#onExit(reason));
+    if (child.pid !== undefined) this.#pidFile.add(name, child.pid, stopSignal);
+  }
+
+  #onExit(reason) {
+    this.#child = undefined;
+    this.#lastExit = reason;
+    this.#pidFile.remove(this.#spec.name);
+    if (!this.#wanted) return;
+    this.#failures = performance.now() - this.#startedAt > SETTLED_MS ? 1 : this.#failures + 1;
+    if (!this.#everReady && this.#failures >= STARTS_MAX) return;
+    const wait = Math.min(RESTART_MS * 2 ** (this.#failures - 1), RESTART_MAX_MS);
+    if (this.#everReady) this.#say(this.#spec.name, `ended (${reason}): starting it again; log: ${this.#log.path}`);
+    this.#restart = setTimeout(() => this.#spawn(), wait);
+  }
+
+  #failed(what) {
+    const complaint = this.#log.lastComplaint();
+    return new StartError(`${this.#spec.name} ${what}${complaint ? `: ${complaint}` : ''} (log: ${this.#log.path})`);
+  }
+}

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { StartError } from './project.mjs';
+
+const ELSEWHERE = '/var/tmp';
+const PREFIX = 'tollgate-';
+
+/** Who runs programs that refuse to run as root: `{ uid, gid }`, or undefined where we are not root. */
+export function unprivilegedAccount() {
+  if (process.getuid?.() !== 0) return undefined;
+  const accounts = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const entry = accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
+  if (!entry) throw new StartError('PostgreSQL does not run as root, and /etc/passwd has neither a user postgres nor nobody');
+  return { uid: Number(entry[2]), gid: Number(entry[3]) };
+}
+
+/** Whether the account may run this file or enter this folder; asked of the system itself, parents and all. */
+export function canEnter(path, account) {
+  if (!account) return true;
+  return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { ...account, cwd: '/', stdio: 'ignore' }).status === 0;
+}
+
+/**
+ * A folder the account owns: `<dataDir>/<name>`, or one under /var/tmp where the account cannot get to that (a home of root
+ * alone). Which one it was is noted in `<dataDir>/<name>.location`.
+ */
+export function ownedFolder(dataDir, name, account) {
+  const inside = join(dataDir, name);
+  const note = noteOf(dataDir, name);
+  const noted = existsSync(note) ? readFileSync(note, 'utf8').trim() : '';
+  if (noted && existsSync(noted)) return noted;
+  const folder = existsSync(inside) || canEnter(dataDir, account) ? inside : mkdtempSync(join(ELSEWHERE, PREFIX));
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o700);
+  if (account) chownSync(folder, account.uid, account.gid);
+  writeFileSync(note, `${folder}\n`);
+  return folder;
+}
+
+/** Removes the folder, wherever it is. */
+export function removeOwnedFolder(dataDir, name) {
+  const note = noteOf(dataDir, name);
+  const noted = existsSync(note) ? readFileSync(note, 'utf8').trim() : '';
+  if (dirname(noted) === ELSEWHERE && basename(noted).startsWith(PREFIX)) rmSync(noted, { recursive: true, force: true });
+  rmSync(join(dataDir, name), { recursive: true, force: true });
+  rmSync(note, { force: true });
+}
+
+function noteOf(dataDir, name) {
+  return join(dataDir, `${name}.location`);
+}

@@ -1,0 +1,121 @@
+/** `npm start`: everything Tollgate needs, on this machine, until Ctrl-C. Runs on the machine's own Node, before installation. */
+import { mkdirSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { ensureBuilt } from './local/build.mjs';
+import { ensureDependencies } from './local/dependencies.mjs';
+import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
+import { claimPort, otherPort } from './local/ports.mjs';
+import { LOCAL, StartError } from './local/project.mjs';
+import { removeStack, startStack } from './local/stack.mjs';
+import { createStatus, seconds } from './local/status.mjs';
+
+const HELP = `npm start [-- --reset]
+
+Starts Tollgate on 127.0.0.1: installs packages, finds or brings PostgreSQL and NATS, migrates, builds, starts the
+services and a simulated upstream, and makes a demo account. Ctrl-C stops all of it; data stays in .local/.
+
+  --reset      begin afresh: forget the data, keys and logs of earlier starts
+  --help       this text
+
+  PORT         the gateway's port (default 8080)
+  DATABASE_URL a PostgreSQL of yours; it is migrated
+  NATS_URL     a NATS server of yours with the users of config/nats.conf; their passwords in NATS_GATEWAY_PASSWORD,
+               NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
+`;
+
+process.stdout.on('error', () => {}); // the terminal is gone: SIGHUP ends us in order
+try {
+  await main();
+} catch (error) {
+  if (error instanceof AlreadyRunning)
+    fail(`Tollgate is already running here (process ${error.record.launcher.pid}); stop it with Ctrl-C first`);
+  if (error instanceof StartError) fail(error.message);
+  if (['EACCES', 'EPERM', 'EROFS'].includes(error?.code) && error.path) fail(`cannot write ${error.path}: does it belong to another user?`);
+  fail(error?.stack ?? String(error));
+}
+
+async function main() {
+  const { reset, help } = readArguments();
+  if (help) return void process.stdout.write(HELP);
+  const started = performance.now();
+  const port = readPort();
+  const status = createStatus();
+  mkdirSync(LOCAL, { recursive: true });
+  const pidFile = await PidFile.claim(LOCAL);
+  try {
+    // Before anything slow; what takes the port later checks again.
+    await claimPort(port, otherPort(port));
+    if (reset) {
+      removeStack(LOCAL);
+      status.say('reset', 'earlier data, keys and logs are gone');
+    }
+    await ensureDependencies(status);
+    await ensureBuilt(status);
+    const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
+    const stack = await untilSignal((signal) => startStack({ dataDir: LOCAL, pidFile, port, databaseUrl, natsUrl, signal }));
+    process.stdout.write(greeting(stack, performance.now() - started));
+  } catch (error) {
+    pidFile.release();
+    throw error;
+  }
+}
+
+/** Starts what `start` starts; from now on a signal stops it and ends this process. A second signal does not wait. */
+async function untilSignal(start) {
+  const abort = new AbortController();
+  let stack;
+  let signals = 0;
+  const onSignal = () => {
+    signals += 1;
+    if (signals > 1) return stack?.killAll();
+    process.stdout.write('\nstopping\n');
+    abort.abort();
+    void stack?.stop().then(() => process.exit(0));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
+  try {
+    stack = await start(abort.signal);
+    return stack;
+  } catch (error) {
+    if (abort.signal.aborted) process.exit(0);
+    throw error;
+  }
+}
+
+function greeting({ gatewayUrl, apiKey, logDir }, took) {
+  const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
+  return `
+Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
+
+  base URL   ${gatewayUrl}/v1
+  demo key   ${apiKey}
+
+  curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
+
+With the OpenAI SDK, in a file such as hello.mjs in this folder:
+
+  const client = new (await import('openai')).OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: '${apiKey}' });
+  console.log((await client.chat.completions.create({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] })).choices[0].message.content);
+
+`;
+}
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { reset: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values;
+  } catch (error) {
+    throw new StartError(`${error.message.split('.')[0]}; see npm start -- --help`);
+  }
+}
+
+function readPort() {
+  const text = process.env.PORT || '8080';
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new StartError(`PORT must be a number from 0 to 65535, not ${text}`);
+  return port;
+}
+
+function fail(line) {
+  process.stderr.write(`${line}\n`);
+  process.exit(1);
+}
