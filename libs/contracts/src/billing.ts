@@ -351,7 +351,14 @@ export class TopupCreateRequest {
   @IsString() @Length(1, 200) paymentId!: string;
 }
 
-export const topupCreate = new Endpoint<TopupCreateRequest, { accountId: string; credited: boolean; topupBalancePicoUsd: string }>(
+export interface TopupCreateReply {
+  accountId: string;
+  /** False: this payment was credited before. */
+  credited: boolean;
+  topupBalancePicoUsd: string;
+}
+
+export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
   'billing.v1.topup.create',
   TopupCreateRequest,
   'Credits a payment, once',
@@ -365,10 +372,20 @@ export class PlanGrantRequest {
   @IsOptional() @IsString() @Length(1, 200) grantKey?: string;
 }
 
-export const planGrant = new Endpoint<
+export interface PlanGrantReply {
+  accountId: string;
+  grantId: string;
+  /** False: this grant was made before. */
+  granted: boolean;
+  planBalancePicoUsd: string;
+  expiresAt: string;
+}
+
+export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
+  'billing.v1.plan.grant',
   PlanGrantRequest,
-  { accountId: string; grantId: string; granted: boolean; planBalancePicoUsd: string; expiresAt: string }
->('billing.v1.plan.grant', PlanGrantRequest, 'Replaces the plan balance by a new grant');
+  'Replaces the plan balance by a new grant',
+);
 
 // ---- events ---------------------------------------------------------------------------------------------------------
 

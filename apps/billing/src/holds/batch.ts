@@ -96,3 +96,8 @@ export interface BatchRows {
   tombstones: Settle[];
   forfeits: Forfeit[];
 }
+
+export interface Applied {
+  rows: BatchRows;
+  outcomes: BatchOutcomes;
+}

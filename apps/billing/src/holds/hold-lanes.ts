@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { applyBatch } from './apply-batch.js';
-import type { Batch, Settle, Terms } from './batch.js';
+import type { Applied, Batch, Settle, Terms } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
@@ -11,8 +11,8 @@ type Outcome = SettleOutcome | ReserveOutcome | undefined;
 export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'work'> {
   lanes: number;
   terms: Terms;
-  onReserve?: (outcome: ReserveOutcome) => void;
-  onSettle?: (settle: Settle, outcome: SettleOutcome) => void;
+  /** Told of every batch after its commit. */
+  onApplied?: (applied: Applied, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
   now?: () => number;
 }
@@ -31,16 +31,12 @@ export class HoldLanes {
     return this.lanes.reduce((sum, lane) => sum + lane.queued, 0);
   }
 
-  async reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
-    const outcome = (await this.laneOf(reserve.accountId).push({ reserve })) as ReserveOutcome;
-    this.options.onReserve?.(outcome);
-    return outcome;
+  reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
+    return this.laneOf(reserve.accountId).push({ reserve }) as Promise<ReserveOutcome>;
   }
 
-  async settle(settle: Settle): Promise<SettleOutcome> {
-    const outcome = (await this.laneOf(settle.accountId).push({ settle })) as SettleOutcome;
-    this.options.onSettle?.(settle, outcome);
-    return outcome;
+  settle(settle: Settle): Promise<SettleOutcome> {
+    return this.laneOf(settle.accountId).push({ settle }) as Promise<SettleOutcome>;
   }
 
   async sweep(accountId: string): Promise<void> {
@@ -58,9 +54,11 @@ export class HoldLanes {
       reserves: requests.flatMap((request) => ('reserve' in request ? [request.reserve] : [])),
       sweeps: requests.flatMap((request) => ('sweep' in request ? [request.sweep] : [])),
     } satisfies Batch;
-    const outcomes = await applyBatch(connection, batch, this.options.terms, this.options.now?.());
-    const settles = outcomes.settles.values();
-    const reserves = outcomes.reserves.values();
+    const start = performance.now();
+    const applied = await applyBatch(connection, batch, this.options.terms, this.options.now?.());
+    this.options.onApplied?.(applied, performance.now() - start);
+    const settles = applied.outcomes.settles.values();
+    const reserves = applied.outcomes.reserves.values();
     return requests.map((request) =>
       'settle' in request ? settles.next().value : 'reserve' in request ? reserves.next().value : undefined,
     );

@@ -11,7 +11,6 @@ export interface LaneOptions<Item, Outcome> {
   /** How long an item may wait for its outcome while the database is away. */
   deadlineMs: number;
   logger: Logger;
-  onBatch?: (size: number, milliseconds: number) => void;
 }
 
 interface Queued<Item, Outcome> {
@@ -27,8 +26,8 @@ const RECONNECT_PAUSE_MS = 50;
  * Work that is batched by being busy: one batch is under way, and whatever was pushed meanwhile is the next (billing.md 3).
  * No timer: a lone item goes out at the end of the event loop's turn, and under load batches grow by themselves.
  *
- * Errors of `push`: `ServiceError('unavailable')` when the queue is full or the database is away, `internal_error` when
- * the item itself cannot be done.
+ * Errors of `push`: `ServiceError('unavailable')` when the queue is full or the database is away; what `work` itself threw
+ * if that is a `ServiceError`; `internal_error` when the item cannot be done.
  */
 export class Lane<Item, Outcome> {
   private readonly queue: Queued<Item, Outcome>[] = [];
@@ -72,7 +71,7 @@ export class Lane<Item, Outcome> {
     let sent = false;
     for (;;) {
       try {
-        const connection = (this.connection ??= await this.openConnection());
+        const connection = this.connection ?? (await this.openConnection());
         sent = true;
         return await this.work(connection, pending);
       } catch (error) {
@@ -92,12 +91,10 @@ export class Lane<Item, Outcome> {
   }
 
   private async work(connection: PgConnection, batch: Queued<Item, Outcome>[]): Promise<void> {
-    const start = performance.now();
     const outcomes = await this.options.work(
       connection,
       batch.map(({ item }) => item),
     );
-    this.options.onBatch?.(batch.length, performance.now() - start);
     batch.forEach(({ resolve }, position) => {
       resolve(outcomes[position] as Outcome);
     });
@@ -107,8 +104,12 @@ export class Lane<Item, Outcome> {
   private async runHalves(batch: Queued<Item, Outcome>[], error: unknown): Promise<void> {
     const [only] = batch;
     if (batch.length === 1 && only) {
-      this.options.logger.error({ err: error }, 'item refused by the database');
-      only.reject(new ServiceError('internal_error', 'The billing service could not do this.', undefined, { cause: error }));
+      if (!(error instanceof ServiceError)) this.options.logger.error({ err: error }, 'item refused by the database');
+      only.reject(
+        error instanceof ServiceError
+          ? error
+          : new ServiceError('internal_error', 'The billing service could not do this.', undefined, { cause: error }),
+      );
       return;
     }
     const middle = Math.ceil(batch.length / 2);
@@ -122,6 +123,7 @@ export class Lane<Item, Outcome> {
       this.options.logger.warn({ err: error }, 'database connection lost');
       if (this.connection === connection) this.connection = undefined;
     });
+    this.connection = connection;
     return connection;
   }
 
@@ -132,10 +134,11 @@ export class Lane<Item, Outcome> {
 }
 
 /**
- * Whether the data was refused (constraints, values, assertions, our own code), as opposed to the database being away,
+ * Whether the data was refused (constraints, values, assertions, our own rules), as opposed to the database being away,
  * restarting, out of resources or too slow.
  */
 function isRefusal(error: unknown): boolean {
+  if (error instanceof ServiceError) return true;
   const code = (error as { code?: unknown }).code;
   if (typeof code !== 'string') return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
   return /^(22|23|42|P0)[0-9A-Z]{3}$/.test(code);

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { ListRequest, Project, ProjectCreateRequest, ProjectUpdateRequest } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { isMissing } from './database-refusal.js';
+
+/** The limits of a project that names none. */
+export interface LimitDefaults {
+  requestsPerMinute: number;
+  concurrency: number;
+}
+
+/** Adds a project to an account; `not_found` if there is no such account. */
+export async function createProject(prisma: PrismaClient, request: ProjectCreateRequest, defaults: LimitDefaults): Promise<Project> {
+  const { accountId, name } = request;
+  const requestsPerMinuteMax = request.requestsPerMinuteMax ?? defaults.requestsPerMinute;
+  const concurrencyMax = request.concurrencyMax ?? defaults.concurrency;
+  try {
+    return renderProject(
+      await prisma.project.create({ data: { id: randomUUID(), accountId, name, requestsPerMinuteMax, concurrencyMax } }),
+    );
+  } catch (error) {
+    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
+    throw error;
+  }
+}
+
+/** Changes what the request names. Limits and state count from the next reserve on. `not_found` if there is no such project. */
+export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest): Promise<Project> {
+  const { projectId, name, enabled, requestsPerMinuteMax, concurrencyMax } = request;
+  try {
+    return renderProject(
+      await prisma.project.update({ where: { id: projectId }, data: { name, enabled, requestsPerMinuteMax, concurrencyMax } }),
+    );
+  } catch (error) {
+    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
+    throw error;
+  }
+}
+
+/** Oldest first. */
+export async function listProjects(prisma: PrismaClient, { accountId, projectId }: ListRequest): Promise<Project[]> {
+  const projects = await prisma.project.findMany({
+    where: { id: projectId, accountId },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return projects.map(renderProject);
+}
+
+function renderProject(row: Prisma.ProjectModel): Project {
+  return {
+    projectId: row.id,
+    accountId: row.accountId,
+    name: row.name,
+    enabled: row.enabled,
+    requestsPerMinuteMax: row.requestsPerMinuteMax,
+    concurrencyMax: row.concurrencyMax,
+    createdAt: row.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,62 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Applied } from './holds/batch.js';
+
+export type BillingMetrics = ReturnType<typeof createBillingMetrics>;
+
+export function createBillingMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    batchSize: new Histogram({
+      name: 'tollgate_billing_batch_size',
+      help: 'Settles and reserves decided together',
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+      registers,
+    }),
+    batchSeconds: new Histogram({
+      name: 'tollgate_billing_batch_seconds',
+      help: 'Time from sending a batch to its commit',
+      buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.5, 2],
+      registers,
+    }),
+    queued: new Gauge({ name: 'tollgate_billing_queue', help: 'Settles and reserves that wait for a batch', registers }),
+    holdsOpen: new Gauge({ name: 'tollgate_billing_holds_open', help: 'Open holds of all accounts', registers }),
+    reserves: new Counter({
+      name: 'tollgate_billing_reserves_total',
+      help: 'Reserves by outcome: held, closed, or the code they were refused with',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    settles: new Counter({
+      name: 'tollgate_billing_settles_total',
+      help: 'Holds ended, by reason',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
+    tombstones: new Counter({
+      name: 'tollgate_billing_tombstones_total',
+      help: 'Settles and releases that came before their reserve',
+      registers,
+    }),
+    costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'What was charged', registers }),
+    overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
+    overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which nobody pays', registers }),
+  };
+}
+
+/** Counts a committed batch. Money metrics are for graphs: counters are floats, the ledger is exact. */
+export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied, milliseconds: number, queued: number): void {
+  metrics.batchSize.observe(outcomes.settles.length + outcomes.reserves.length);
+  metrics.batchSeconds.observe(milliseconds / 1_000);
+  metrics.queued.set(queued);
+  for (const outcome of outcomes.reserves) {
+    metrics.reserves.inc({ outcome: outcome.status === 'refused' ? outcome.code : outcome.status });
+  }
+  for (const { reason, cost, over } of rows.settled) {
+    metrics.settles.inc({ reason });
+    metrics.costPicoUsd.inc(Number(cost));
+    if (over === 0n) continue;
+    metrics.overHolds.inc();
+    metrics.overPicoUsd.inc(Number(over));
+  }
+  if (rows.tombstones.length > 0) metrics.tombstones.inc(rows.tombstones.length);
+}

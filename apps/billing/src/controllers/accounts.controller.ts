@@ -1,0 +1,60 @@
+import { Controller, Inject } from '@nestjs/common';
+import {
+  type Account,
+  AccountCreateRequest,
+  accountCreate,
+  accountList,
+  keyChanged,
+  ListRequest,
+  type Project,
+  ProjectCreateRequest,
+  ProjectUpdateRequest,
+  projectCreate,
+  projectList,
+  projectUpdate,
+} from '#contracts/billing.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { Serves } from '#messaging/serves.js';
+import { createAccount, listAccounts } from '../accounts/accounts.js';
+import { orUnavailable } from '../accounts/database-refusal.js';
+import { createProject, listProjects, updateProject } from '../accounts/projects.js';
+import { BillingConfig } from '../billing.config.js';
+import { MESSAGING, PRISMA } from './injected.js';
+
+@Controller()
+export class AccountsController {
+  constructor(
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
+    private readonly config: BillingConfig,
+  ) {}
+
+  @Serves(accountCreate)
+  async createAccount(request: AccountCreateRequest): Promise<Account> {
+    return orUnavailable(createAccount(this.prisma, request));
+  }
+
+  @Serves(accountList)
+  async listAccounts({ accountId }: ListRequest): Promise<{ accounts: Account[] }> {
+    return { accounts: await orUnavailable(listAccounts(this.prisma, accountId ?? undefined)) };
+  }
+
+  @Serves(projectCreate)
+  async createProject(request: ProjectCreateRequest): Promise<Project> {
+    const { requestsPerMinuteDefault: requestsPerMinute, concurrencyDefault: concurrency } = this.config;
+    return orUnavailable(createProject(this.prisma, request, { requestsPerMinute, concurrency }));
+  }
+
+  @Serves(projectUpdate)
+  async updateProject(request: ProjectUpdateRequest): Promise<Project> {
+    const project = await orUnavailable(updateProject(this.prisma, request));
+    this.messaging.publish(keyChanged, { projectId: project.projectId });
+    return project;
+  }
+
+  @Serves(projectList)
+  async listProjects(request: ListRequest): Promise<{ projects: Project[] }> {
+    return { projects: await orUnavailable(listProjects(this.prisma, request)) };
+  }
+}

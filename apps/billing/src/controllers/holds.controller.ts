@@ -1,0 +1,81 @@
+import { Controller, Inject } from '@nestjs/common';
+import {
+  type BilledRequest,
+  type HoldApplyReply,
+  HoldApplyRequest,
+  HoldListRequest,
+  HoldReleaseRequest,
+  type HoldRenewReply,
+  HoldRenewRequest,
+  holdApply,
+  holdList,
+  holdRelease,
+  holdRenew,
+  holdReserve,
+  holdSettle,
+  type OpenHold,
+  RequestShowRequest,
+  type ReserveOutcome,
+  ReserveRequest,
+  requestShow,
+  type SettleOutcome,
+  SettleRequest,
+} from '#contracts/billing.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import { Serves } from '#messaging/serves.js';
+import { orUnavailable } from '../accounts/database-refusal.js';
+import { HoldLanes } from '../holds/hold-lanes.js';
+import { parseApply, parseReserve, parseSettle } from '../holds/parse-apply.js';
+import { Renewals } from '../holds/renewals.js';
+import { listHolds, showRequest } from '../holds/show-request.js';
+import { PRISMA } from './injected.js';
+
+@Controller()
+export class HoldsController {
+  constructor(
+    private readonly lanes: HoldLanes,
+    private readonly renewals: Renewals,
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+  ) {}
+
+  /** Every item goes to the lane of its account. If one cannot be decided the whole message fails, and may be sent again. */
+  @Serves(holdApply, { validate: false })
+  async apply(payload: HoldApplyRequest): Promise<HoldApplyReply> {
+    const { settles, reserves } = parseApply(payload);
+    const [settled, reserved] = await Promise.all([
+      Promise.all(settles.map((settle) => this.lanes.settle(settle))),
+      Promise.all(reserves.map((reserve) => this.lanes.reserve(reserve))),
+    ]);
+    return { settles: settled, reserves: reserved };
+  }
+
+  @Serves(holdReserve, { validate: false })
+  async reserve(payload: ReserveRequest): Promise<ReserveOutcome> {
+    return this.lanes.reserve(parseReserve(payload));
+  }
+
+  @Serves(holdSettle, { validate: false })
+  async settle(payload: SettleRequest): Promise<SettleOutcome> {
+    return this.lanes.settle(parseSettle(payload));
+  }
+
+  @Serves(holdRelease, { validate: false })
+  async release({ holdId, accountId }: HoldReleaseRequest): Promise<SettleOutcome> {
+    return this.lanes.settle(parseSettle({ holdId, accountId, reason: 'released' }));
+  }
+
+  @Serves(holdRenew)
+  async renew({ renewals }: HoldRenewRequest): Promise<HoldRenewReply> {
+    return this.renewals.renew(renewals);
+  }
+
+  @Serves(holdList)
+  async list({ accountId }: HoldListRequest): Promise<{ holds: OpenHold[] }> {
+    return { holds: await orUnavailable(listHolds(this.prisma, accountId ?? undefined)) };
+  }
+
+  @Serves(requestShow)
+  async show({ requestId }: RequestShowRequest): Promise<BilledRequest> {
+    return orUnavailable(showRequest(this.prisma, requestId));
+  }
+}

@@ -1,0 +1,3 @@
+/** Names under which controllers are given what is not a class of ours. */
+export const PRISMA = Symbol('prisma');
+export const MESSAGING = Symbol('messaging');

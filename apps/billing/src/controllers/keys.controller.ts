@@ -1,0 +1,52 @@
+import { Controller, Inject } from '@nestjs/common';
+import {
+  type ApiKey,
+  KeyCreateRequest,
+  KeyResolveRequest,
+  KeyRevokeRequest,
+  keyChanged,
+  keyCreate,
+  keyList,
+  keyResolve,
+  keyRevoke,
+  ListRequest,
+  type ResolvedKey,
+} from '#contracts/billing.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { Serves } from '#messaging/serves.js';
+import { orUnavailable } from '../accounts/database-refusal.js';
+import { BillingConfig } from '../billing.config.js';
+import { createKey, listKeys, resolveKey, revokeKey } from '../keys/keys.js';
+import { MESSAGING, PRISMA } from './injected.js';
+
+@Controller()
+export class KeysController {
+  constructor(
+    @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
+    private readonly config: BillingConfig,
+  ) {}
+
+  @Serves(keyResolve)
+  async resolve({ keyDigest }: KeyResolveRequest): Promise<ResolvedKey> {
+    return orUnavailable(resolveKey(this.prisma, keyDigest, this.config.keyPepper));
+  }
+
+  @Serves(keyCreate)
+  async create(request: KeyCreateRequest): Promise<ApiKey & { key: string }> {
+    return orUnavailable(createKey(this.prisma, request, this.config.keyPepper));
+  }
+
+  @Serves(keyRevoke)
+  async revoke({ keyId }: KeyRevokeRequest): Promise<ApiKey> {
+    const key = await orUnavailable(revokeKey(this.prisma, keyId));
+    this.messaging.publish(keyChanged, { keyId: key.keyId, projectId: key.projectId });
+    return key;
+  }
+
+  @Serves(keyList)
+  async list(request: ListRequest): Promise<{ keys: ApiKey[] }> {
+    return { keys: await orUnavailable(listKeys(this.prisma, request)) };
+  }
+}

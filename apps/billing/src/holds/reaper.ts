@@ -1,0 +1,144 @@
+import type { PgConnection } from '#database/pg-connection.js';
+import type { Logger } from '#observability/logger.js';
+import type { Terms } from './batch.js';
+import type { HoldLanes } from './hold-lanes.js';
+
+export interface ReaperOptions {
+  connect: () => Promise<PgConnection>;
+  lanes: Pick<HoldLanes, 'settle' | 'sweep'>;
+  terms: Terms;
+  intervalMs: number;
+  /** How often ended plans are looked for. Balances are right without: this only moves the rows along. */
+  sweepIntervalMs: number;
+  /** Whether renewals can reach this service at this moment. */
+  renewalsArrive: () => boolean;
+  onOpenHolds?: (count: number) => void;
+  logger: Logger;
+}
+
+/** Names the lock of the one reaper among the replicas. */
+const LEADER_LOCK = 7_243_001;
+const BATCH_MAX = 1_000;
+
+/**
+ * Ends the holds that everybody lost, and the plans whose time is over. One replica at a time leads; that only saves work,
+ * because a hold is ended by the lanes, once, and only if its lease has really run out.
+ *
+ * A lease may only run while renewing was possible: after this service, NATS or Postgres was away, all leases are extended
+ * once before anything is reaped (billing.md 2.3).
+ */
+export class Reaper {
+  private connection: PgConnection | undefined;
+  private leading = false;
+  private interruptedAt: number | undefined = Date.now();
+  private lastTickAt = Date.now();
+  private lastSweepAt = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private ticking: Promise<void> | undefined;
+
+  constructor(private readonly options: ReaperOptions) {}
+
+  start(): void {
+    this.timer = setInterval(() => {
+      this.ticking ??= this.tick().finally(() => {
+        this.ticking = undefined;
+      });
+    }, this.options.intervalMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.ticking;
+    await this.connection?.end().catch(() => undefined);
+  }
+
+  /** One round. Never throws: what failed is tried again at the next. */
+  async tick(): Promise<void> {
+    try {
+      this.noticeInterruption();
+      const connection = this.connection ?? (await this.openConnection());
+      await this.countHolds(connection);
+      if (!(await this.lead(connection))) return;
+      if (!this.options.renewalsArrive()) return;
+      if (this.wasInterrupted()) return await this.extendLeases(connection);
+      await this.reap(connection);
+      await this.sweep(connection);
+    } catch (error) {
+      this.interruptedAt = Date.now();
+      this.options.logger.warn({ err: error }, 'reaper round failed');
+    }
+  }
+
+  /** A round that comes far too late means that the process itself stood still. */
+  private noticeInterruption(): void {
+    const now = Date.now();
+    const stoodStill = now - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
+    if (stoodStill || !this.options.renewalsArrive()) this.interruptedAt = now;
+    this.lastTickAt = now;
+  }
+
+  /** An interruption a whole lease ago is the former leader's, who has dealt with it. */
+  private wasInterrupted(): boolean {
+    const { leaseMs, reaperGraceMs } = this.options.terms;
+    return this.interruptedAt !== undefined && Date.now() - this.interruptedAt <= leaseMs + reaperGraceMs;
+  }
+
+  private async lead(connection: PgConnection): Promise<boolean> {
+    if (this.leading) return true;
+    const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
+    this.leading = rows[0]?.leading === true;
+    return this.leading;
+  }
+
+  private async extendLeases(connection: PgConnection): Promise<void> {
+    const { rowCount } = await connection.query(
+      `WITH locked AS MATERIALIZED (SELECT id FROM billing.hold ORDER BY id FOR UPDATE)
+       UPDATE billing.hold h SET lease_until = greatest(h.lease_until, clock_timestamp() + $1 * interval '1 millisecond')
+       FROM locked WHERE h.id = locked.id`,
+      [this.options.terms.leaseMs],
+    );
+    this.interruptedAt = undefined;
+    if (rowCount) this.options.logger.info({ holds: rowCount }, 'leases extended after an interruption');
+  }
+
+  private async reap(connection: PgConnection): Promise<void> {
+    const { rows } = await connection.query<{ id: string; account_id: string }>(
+      `SELECT id, account_id FROM billing.hold
+       WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY lease_until LIMIT ${BATCH_MAX}`,
+      [this.options.terms.reaperGraceMs],
+    );
+    const outcomes = await Promise.all(
+      rows.map((row) => this.options.lanes.settle({ holdId: row.id, accountId: row.account_id, reason: 'lease-expired' })),
+    );
+    const reaped = outcomes.filter(({ status }) => status === 'settled');
+    if (reaped.length > 0) this.options.logger.warn({ holds: reaped.map(({ holdId }) => holdId) }, 'holds reaped');
+  }
+
+  private async sweep(connection: PgConnection): Promise<void> {
+    if (Date.now() - this.lastSweepAt < this.options.sweepIntervalMs) return;
+    this.lastSweepAt = Date.now();
+    const { rows } = await connection.query<{ id: string }>(
+      `SELECT id FROM billing.account WHERE grant_ends_at <= clock_timestamp() LIMIT ${BATCH_MAX}`,
+    );
+    await Promise.all(rows.map(({ id }) => this.options.lanes.sweep(id)));
+  }
+
+  private async countHolds(connection: PgConnection): Promise<void> {
+    const { rows } = await connection.query<{ count: number }>('SELECT count(*)::int AS count FROM billing.hold');
+    this.options.onOpenHolds?.(rows[0]?.count ?? 0);
+  }
+
+  private async openConnection(): Promise<PgConnection> {
+    const connection = await this.options.connect();
+    connection.on('error', (error) => {
+      this.options.logger.warn({ err: error }, 'reaper lost its database connection');
+      if (this.connection !== connection) return;
+      this.connection = undefined;
+      this.leading = false;
+      this.interruptedAt = Date.now();
+    });
+    this.connection = connection;
+    this.leading = false;
+    return connection;
+  }
+}

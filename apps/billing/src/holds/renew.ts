@@ -1,0 +1,69 @@
+import type { HoldRenewal } from '#contracts/billing.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { billableUsage } from './hold.js';
+import { allOf, execute, plainArray } from './pipeline.js';
+
+/**
+ * A reading that is not newer than the recorded one only extends the lease: it may be a repetition. Rows are locked in
+ * ascending order, as batches do, so that the two never wait for each other.
+ */
+const RENEW_HOLDS = {
+  name: 'renew_holds',
+  text: `WITH locked AS MATERIALIZED (
+      SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+    )
+    UPDATE billing.hold h SET lease_until = clock_timestamp() + $8 * interval '1 millisecond',
+      meter_sequence = greatest(h.meter_sequence, r.sequence),
+      meter_prompt_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.prompt_tokens ELSE h.meter_prompt_tokens END,
+      meter_cached_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.cached_tokens ELSE h.meter_cached_tokens END,
+      meter_output_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.output_tokens ELSE h.meter_output_tokens END,
+      meter_reasoning_tokens = CASE WHEN r.sequence > h.meter_sequence THEN r.reasoning_tokens ELSE h.meter_reasoning_tokens END,
+      meter_source = CASE WHEN r.sequence > h.meter_sequence THEN r.source ELSE h.meter_source END
+    FROM unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::text[])
+        AS r (id, sequence, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, source)
+      JOIN locked ON locked.id = r.id
+    WHERE h.id = r.id RETURNING h.id`,
+};
+
+/**
+ * Extends leases and keeps meter readings, several in one commit. Answers for each whether its hold is still open.
+ * The commit does not wait for the disk: a reading that is lost in a crash comes again with the next renewal.
+ */
+export async function renewHolds(connection: PgConnection, renewals: readonly HoldRenewal[], leaseMs: number): Promise<boolean[]> {
+  const readings = [...newestReadings(renewals).values()].map(({ holdId, sequence, usage }) => ({
+    holdId,
+    sequence,
+    ...billableUsage(usage),
+  }));
+  try {
+    const [, , renewed] = await allOf([
+      connection.query('BEGIN'),
+      connection.query('SET LOCAL synchronous_commit = off'),
+      execute<{ id: string }>(connection, RENEW_HOLDS, [
+        plainArray(readings.map((reading) => reading.holdId)),
+        plainArray(readings.map((reading) => reading.sequence)),
+        plainArray(readings.map((reading) => reading.promptTokens)),
+        plainArray(readings.map((reading) => reading.cachedTokens)),
+        plainArray(readings.map((reading) => reading.outputTokens)),
+        plainArray(readings.map((reading) => reading.reasoningTokens)),
+        readings.map((reading) => reading.source),
+        leaseMs,
+      ]),
+      connection.query('COMMIT'),
+    ]);
+    const open = new Set(renewed.rows.map(({ id }) => id));
+    return renewals.map(({ holdId }) => open.has(holdId));
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+function newestReadings(renewals: readonly HoldRenewal[]): Map<string, HoldRenewal> {
+  const newest = new Map<string, HoldRenewal>();
+  for (const renewal of renewals) {
+    const other = newest.get(renewal.holdId);
+    if (!other || renewal.sequence > other.sequence) newest.set(renewal.holdId, renewal);
+  }
+  return newest;
+}

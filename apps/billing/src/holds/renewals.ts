@@ -1,0 +1,27 @@
+import type { HoldRenewal, HoldRenewReply } from '#contracts/billing.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { Lane, type LaneOptions } from './lane.js';
+import { renewHolds } from './renew.js';
+
+/** The door to `renewHolds`: renewals of all proxies share a lane of their own. */
+export class Renewals {
+  private readonly lane: Lane<HoldRenewal, boolean>;
+
+  constructor(
+    private readonly leaseMs: number,
+    options: Omit<LaneOptions<HoldRenewal, boolean>, 'work'>,
+  ) {
+    const work = (connection: PgConnection, renewals: readonly HoldRenewal[]): Promise<boolean[]> =>
+      renewHolds(connection, renewals, leaseMs);
+    this.lane = new Lane({ ...options, work });
+  }
+
+  async renew(renewals: readonly HoldRenewal[]): Promise<HoldRenewReply> {
+    const open = await Promise.all(renewals.map((renewal) => this.lane.push({ ...renewal, holdId: renewal.holdId.toLowerCase() })));
+    return { renewed: renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId), leaseMs: this.leaseMs };
+  }
+
+  close(): Promise<void> {
+    return this.lane.close();
+  }
+}

@@ -1,0 +1,82 @@
+import type { BilledRequest, OpenHold, SettleReason } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+
+/** More open holds than this are not listed at once. */
+const LIST_MAX = 1_000;
+
+/** Open holds of one account or all, oldest first. */
+export async function listHolds(prisma: PrismaClient, accountId?: string): Promise<OpenHold[]> {
+  const holds = await prisma.hold.findMany({ where: { accountId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: LIST_MAX });
+  return holds.map((hold) => ({
+    holdId: hold.id,
+    requestId: hold.requestId,
+    accountId: hold.accountId,
+    projectId: hold.projectId,
+    model: hold.model,
+    amountPicoUsd: String(hold.amount),
+    createdAt: hold.createdAt.toISOString(),
+    leaseUntil: hold.leaseUntil.toISOString(),
+  }));
+}
+
+/** Everything the ledger knows of one request, running or settled. `not_found` if it never held money. */
+export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {
+  const hold = await prisma.hold.findFirst({ where: { requestId }, orderBy: { createdAt: 'desc' } });
+  if (hold) return runningRequest(hold);
+  const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' } });
+  if (settlement) return settledRequest(settlement);
+  throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
+}
+
+function runningRequest(hold: Prisma.HoldModel): BilledRequest {
+  return {
+    requestId: hold.requestId,
+    holdId: hold.id,
+    accountId: hold.accountId,
+    projectId: hold.projectId,
+    keyId: hold.keyId,
+    model: hold.model,
+    upstream: null,
+    heldPicoUsd: String(hold.amount),
+    price: {
+      version: hold.priceVersion,
+      inputPicoUsd: String(hold.inputPrice),
+      cachedInputPicoUsd: String(hold.cachedInputPrice),
+      outputPicoUsd: String(hold.outputPrice),
+    },
+    settlement: null,
+  };
+}
+
+/** Only tombstones lack the columns of the request, and they have no request id to be found by. */
+function settledRequest(row: Prisma.SettlementModel): BilledRequest {
+  return {
+    requestId: row.requestId ?? '',
+    holdId: row.holdId,
+    accountId: row.accountId,
+    projectId: row.projectId ?? '',
+    keyId: row.keyId ?? '',
+    model: row.model ?? '',
+    upstream: row.upstream,
+    heldPicoUsd: String(row.held),
+    price: {
+      version: row.priceVersion ?? 0,
+      inputPicoUsd: String(row.inputPrice ?? 0),
+      cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
+      outputPicoUsd: String(row.outputPrice ?? 0),
+    },
+    settlement: {
+      reason: row.reason as SettleReason,
+      usage: {
+        promptTokens: row.promptTokens,
+        cachedTokens: row.cachedTokens,
+        outputTokens: row.outputTokens,
+        reasoningTokens: row.reasoningTokens,
+        source: row.usageSource === 'reported' ? 'reported' : 'estimated',
+      },
+      costPicoUsd: String(row.cost),
+      settledAt: row.settledAt.toISOString(),
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { digestApiKey } from '#contracts/api-key.js';
+import type { ApiKey, KeyCreateRequest, ListRequest, ResolvedKey } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { isMissing } from '../accounts/database-refusal.js';
+import { storedDigest } from './key-digest.js';
+import { makeApiKey } from './make-api-key.js';
+
+/** Makes a key of a project; the reply is the only place it is ever seen whole. `not_found` if there is no such project. */
+export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string): Promise<ApiKey & { key: string }> {
+  const key = makeApiKey();
+  const digest = storedDigest(digestApiKey(key), pepper);
+  try {
+    const data = { id: randomUUID(), projectId: request.projectId, name: request.name, digest, lastFour: key.slice(-4) };
+    return { ...renderKey(await prisma.apiKey.create({ data })), key };
+  } catch (error) {
+    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
+    throw error;
+  }
+}
+
+/** Who a key belongs to. `invalid_api_key` when it is unknown or revoked, or its project or account may not call. */
+export async function resolveKey(prisma: PrismaClient, keyDigest: string, pepper: string): Promise<ResolvedKey> {
+  const digest = storedDigest(keyDigest, pepper);
+  const [row] = await prisma.$queryRaw<ResolvedKey[]>`
+    SELECT k.id::text AS "keyId", p.id::text AS "projectId", a.id::text AS "accountId"
+    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
+    WHERE k.digest = ${digest} AND k.revoked_at IS NULL AND p.enabled AND a.status = 'active'`;
+  if (!row) throw new ServiceError('invalid_api_key', 'The API key is not valid.');
+  return row;
+}
+
+/** Ends a key for good; revoking it again changes nothing. `not_found` if there is no such key. */
+export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<ApiKey> {
+  await prisma.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
+  const row = await prisma.apiKey.findUnique({ where: { id: keyId } });
+  if (!row) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+  return renderKey(row);
+}
+
+/** Oldest first, revoked ones included. */
+export async function listKeys(prisma: PrismaClient, { accountId, projectId }: ListRequest): Promise<ApiKey[]> {
+  const keys = await prisma.apiKey.findMany({
+    where: { projectId, project: accountId === undefined ? undefined : { accountId } },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  });
+  return keys.map(renderKey);
+}
+
+function renderKey(row: Prisma.ApiKeyModel): ApiKey {
+  return {
+    keyId: row.id,
+    projectId: row.projectId,
+    name: row.name,
+    lastFour: row.lastFour,
+    createdAt: row.createdAt.toISOString(),
+    revokedAt: row.revokedAt?.toISOString() ?? null,
+  };
+}

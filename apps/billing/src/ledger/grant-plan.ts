@@ -1,0 +1,59 @@
+import { ServiceError } from '#contracts/service-error.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import type { PicoUsd } from '#money/pico-usd.js';
+
+export interface PlanGrant {
+  /** Made by the caller, so that sending it again is the same grant. */
+  grantId: string;
+  accountId: string;
+  amount: PicoUsd;
+  endsAt: Date;
+  /** Names the grant within its account: the same name is granted once. */
+  grantKey?: string;
+}
+
+export interface Granted {
+  granted: boolean;
+  grantId: string;
+  plan: bigint;
+  endsAt: Date;
+}
+
+/**
+ * Replaces the plan of an account: the former grant ends now, its free part is forfeited and its held part stays with the
+ * open holds (billing.md 2.3). Repeating a grant changes nothing (`granted` false).
+ * `ServiceError`: `not_found` for an unknown account, `conflict` when the name was used for another amount or end.
+ */
+export async function grantPlan(connection: PgConnection, grant: PlanGrant): Promise<Granted> {
+  const { grantId, accountId, amount, endsAt } = grant;
+  const key = grant.grantKey === undefined ? `grant:${grantId}` : `grant:${accountId}:${grant.grantKey}`;
+  // Everything is read from the locked row: another statement's change between the lock and the update cannot exist.
+  const granted = await connection.query<{ plan: string }>(
+    `WITH locked AS MATERIALIZED (
+       SELECT id, plan, plan_held, grant_id FROM billing.account WHERE id = $1 FOR NO KEY UPDATE
+     ), granted AS (
+       INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
+       SELECT id, 'grant', $2, $3, $4, $5 FROM locked
+       ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, amount, grant_id, grant_ends_at
+     ), forfeited AS (
+       INSERT INTO billing.movement (account_id, kind, amount, grant_id, idempotency_key)
+       SELECT locked.id, 'forfeit', locked.plan - locked.plan_held, locked.grant_id, 'forfeit:' || locked.grant_id
+       FROM locked JOIN granted ON granted.account_id = locked.id WHERE locked.grant_id IS NOT NULL
+     )
+     UPDATE billing.account a SET expired = a.expired + a.plan_held, plan = g.amount, plan_held = 0, grant_id = g.grant_id,
+       grant_ends_at = g.grant_ends_at
+     FROM granted g WHERE a.id = g.account_id RETURNING a.plan`,
+    [accountId, String(amount), grantId, endsAt, key],
+  );
+  if (granted.rows[0]) return { granted: true, grantId, plan: BigInt(granted.rows[0].plan), endsAt };
+  const earlier = await connection.query<{ same: boolean | null; plan: string; grant_id: string; grant_ends_at: Date }>(
+    `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
+       m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same
+     FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`,
+    [accountId, String(amount), endsAt, key],
+  );
+  const [row] = earlier.rows;
+  if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+  if (!row.same) throw new ServiceError('conflict', 'This grant key was used before, with another amount or end.', 'grantKey');
+  return { granted: false, grantId: row.grant_id, plan: BigInt(row.plan), endsAt: row.grant_ends_at };
+}

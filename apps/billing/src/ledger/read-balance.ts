@@ -1,0 +1,59 @@
+import type { Balance } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import { picoUsd, renderUsd } from '#money/pico-usd.js';
+import { availableOf, endDueGrant, type Funds } from './funds.js';
+
+/**
+ * The balance of spec 2.2 at this moment: a plan whose time is over is no longer in it, swept or not. Amounts come as text,
+ * because Prisma's decimals round. `ServiceError('not_found')` for an unknown account.
+ */
+export async function readBalance(prisma: PrismaClient, accountId: string): Promise<Balance & { expiredHeld: string }> {
+  const [row] = await prisma.$queryRaw<FundsRow[]>`
+    SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text,
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
+    FROM billing.account WHERE id = ${accountId}::uuid`;
+  if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+  return balanceAt(fundsOf(row), row.now);
+}
+
+/** Pure. `now` in milliseconds. */
+export function balanceAt(recorded: Funds, now: number): Balance & { expiredHeld: string } {
+  const funds = { ...recorded };
+  endDueGrant(funds, now);
+  const total = funds.topup + funds.plan;
+  return {
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: String(total),
+    balance_usd: renderUsd(picoUsd(total)),
+    reserved_pico_usd: String(funds.topupHeld + funds.planHeld),
+    available_pico_usd: String(availableOf(funds)),
+    topup_balance_pico_usd: String(funds.topup),
+    plan_balance_pico_usd: String(funds.plan),
+    plan_expires_at: funds.grant ? new Date(funds.grant.endsAt).toISOString() : null,
+    expiredHeld: String(funds.expired),
+  };
+}
+
+interface FundsRow {
+  topup: string;
+  topup_held: string;
+  plan: string;
+  plan_held: string;
+  expired: string;
+  grant_id: string | null;
+  grant_ends_at: number | null;
+  now: number;
+}
+
+function fundsOf(row: FundsRow): Funds {
+  return {
+    topup: BigInt(row.topup),
+    topupHeld: BigInt(row.topup_held),
+    plan: BigInt(row.plan),
+    planHeld: BigInt(row.plan_held),
+    expired: BigInt(row.expired),
+    grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
+  };
+}

@@ -1,0 +1,97 @@
+import { NestFactory } from '@nestjs/core';
+import { Registry } from 'prom-client';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { postgresReadiness } from '#database/postgres-readiness.js';
+import { createPrismaClient } from '#database/prisma-client.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
+import { FrameworkLogger, type Logger } from '#observability/logger.js';
+import { startOpsServer } from '#observability/ops-server.js';
+import type { BillingConfig } from './billing.config.js';
+import { createBillingMetrics, recordBatch } from './billing.metrics.js';
+import { billingModule } from './billing.module.js';
+import { LANE_SETTINGS } from './holds/apply-batch.js';
+import { HoldLanes } from './holds/hold-lanes.js';
+import { Lane } from './holds/lane.js';
+import { Reaper } from './holds/reaper.js';
+import { Renewals } from './holds/renewals.js';
+import { type OnConnection, Treasury } from './ledger/treasury.js';
+
+/** Renewals are many and small: a whole proxy's fit in one batch, and several wait without harm. */
+const RENEWAL_BATCH_MAX = 4_096;
+const RENEWAL_QUEUE_MAX = 65_536;
+
+/** Starts the service: every object of it on one screen. Returns how to stop it. */
+export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
+  const registry = new Registry();
+  const metrics = createBillingMetrics(registry);
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
+  const connect = (): Promise<PgConnection> =>
+    connectPg({
+      url: config.databaseUrl,
+      applicationName: 'tollgate-billing-lane',
+      statementTimeoutMs: 2_000,
+      connectTimeoutMs: 1_000,
+      settings: LANE_SETTINGS,
+    });
+  const { leaseMs, reaperGraceMs, batchMax, queueMax, applyDeadlineMs: deadlineMs } = config;
+  const terms = { leaseMs, reaperGraceMs };
+  const lanes = new HoldLanes({
+    lanes: config.lanes,
+    terms,
+    connect,
+    batchMax,
+    queueMax,
+    deadlineMs,
+    logger,
+    onApplied: (applied, milliseconds) => recordBatch(metrics, applied, milliseconds, lanes.queued),
+  });
+  const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
+  const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
+    connect,
+    batchMax: 1,
+    queueMax,
+    deadlineMs,
+    logger,
+    work: (connection, items) => Promise.all(items.map((work) => work(connection))),
+  });
+  const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection);
+
+  let connected = (): boolean => false;
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry,
+    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma)],
+  });
+  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
+  const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });
+  connected = () => messaging.connected;
+  const description = 'Accounts, keys, holds, limits and the ledger';
+  const app = await NestFactory.createMicroservice(billingModule({ config, prisma, messaging, lanes, renewals, treasury }), {
+    strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
+    logger: new FrameworkLogger(logger),
+  });
+  await app.listen();
+  const reaper = new Reaper({
+    connect,
+    lanes,
+    terms,
+    intervalMs: config.reaperIntervalMs,
+    sweepIntervalMs: config.planSweepIntervalMs,
+    renewalsArrive: connected,
+    onOpenHolds: (count) => metrics.holdsOpen.set(count),
+    logger,
+  });
+  reaper.start();
+
+  return async () => {
+    ops.drain();
+    await reaper.stop();
+    await app.close();
+    await Promise.all([lanes.close(), renewals.close(), moneyLane.close()]);
+    await messaging.close();
+    await prisma.$disconnect();
+    await ops.close();
+  };
+}
