@@ -2,6 +2,7 @@ import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
 import { renderError } from './errors.js';
 import type { ChatRequest } from './request.js';
 import { isContentNull, renderFinishReason, renderId, renderUsage } from './response.js';
@@ -17,6 +18,7 @@ const CHOICE_END = '},"finish_reason":null}]}\n\n';
 class ChatStream implements StreamRenderer {
   private readonly chunkStart: string;
   private readonly deltaStart: string;
+  private readonly sequencer = new ToolCallSequencer();
   private opened = false;
   private hasText = false;
   private hasReasoning = false;
@@ -65,12 +67,9 @@ class ChatStream implements StreamRenderer {
         this.hasReasoning = true;
         return `${this.open('null')}${this.deltaStart}"reasoning_content":${JSON.stringify(event.text)}${CHOICE_END}`;
       case 'tool-call-start':
-        this.hasToolCalls = true;
-        return this.open('null') + this.renderCallStart(event.index, event.callId, event.tool.name);
       case 'tool-call-delta':
-        // Later pieces carry no id, type or name, not even null ones: strict tools refuse a changed identity (T-16).
-        return `${this.deltaStart}"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]${CHOICE_END}`;
       case 'tool-call-end':
+        return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
       case 'completion-finish':
@@ -84,9 +83,22 @@ class ChatStream implements StreamRenderer {
     return `${this.open('""')}${this.deltaStart}"content":${JSON.stringify(text)}${CHOICE_END}`;
   }
 
-  private renderCallStart(index: number, callId: string, name: string): string {
-    const call = { index, id: callId, type: 'function', function: { name, arguments: '' } };
-    return `${this.deltaStart}"tool_calls":[${JSON.stringify(call)}]${CHOICE_END}`;
+  private renderCallEvents(events: readonly ToolCallEvent[]): string {
+    let chunks = '';
+    for (const event of events) {
+      if (event.type === 'tool-call-start') {
+        this.hasToolCalls = true;
+        chunks += this.open('null') + this.renderCallPiece(callStart(event.index, event.callId, event.tool.name));
+      } else if (event.type === 'tool-call-delta') {
+        // Later pieces carry no id, type or name, not even null ones: strict tools refuse a changed identity (T-16).
+        chunks += this.renderCallPiece(`{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}`);
+      }
+    }
+    return chunks;
+  }
+
+  private renderCallPiece(piece: string): string {
+    return `${this.deltaStart}"tool_calls":[${piece}]${CHOICE_END}`;
   }
 
   /**
@@ -104,4 +116,8 @@ class ChatStream implements StreamRenderer {
     if (this.hasText || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
     return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.open('""');
   }
+}
+
+function callStart(index: number, id: string, name: string): string {
+  return JSON.stringify({ index, id, type: 'function', function: { name, arguments: '' } });
 }

@@ -1,0 +1,248 @@
+import OpenAI from 'openai';
+import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completions';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Turn } from '#inference/turn.js';
+import { chatAdapter } from './adapter.js';
+
+/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
+const usageReport: StreamEvent = { type: 'usage-report', usage };
+const renderedUsage = {
+  prompt_tokens: 12,
+  completion_tokens: 9,
+  total_tokens: 21,
+  prompt_tokens_details: { cached_tokens: 4 },
+  completion_tokens_details: { reasoning_tokens: 5 },
+};
+const messages = [{ role: 'user' as const, content: 'Hello' }];
+
+/** A client whose every request is answered with these events, or with the error. */
+function clientOf(events: StreamEvent[] | GatewayError): OpenAI {
+  const answer = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
+    const headers = { 'x-request-id': reply.requestId };
+    try {
+      if (events instanceof GatewayError) throw events;
+      const parsed = chatAdapter.parseRequest(JSON.parse(String(init?.body)));
+      const text = parsed.request.stream ? streamText(parsed, events) : chatAdapter.renderCompletion(reply, parsed, collect(events));
+      const type = parsed.request.stream ? 'text/event-stream; charset=utf-8' : 'application/json';
+      return new Response(text, { headers: { ...headers, 'content-type': type } });
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const body = chatAdapter.renderError(error, reply.requestId);
+      return new Response(body, { status: error.status, headers: { ...headers, 'content-type': 'application/json' } });
+    }
+  };
+  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: answer as typeof fetch });
+}
+
+function streamText(parsed: ReturnType<typeof chatAdapter.parseRequest>, events: StreamEvent[]): string {
+  const renderer = chatAdapter.renderStream(reply, parsed);
+  const last = events.at(-1);
+  const text = renderer.keepAlive(15_000) + renderer.render(events.slice(0, -1));
+  if (last?.type === 'completion-failure') return text + renderer.fail(new GatewayError(last.code, last.message));
+  return text + renderer.finish(collect(events).finishReason, usage);
+}
+
+function collect(events: StreamEvent[]) {
+  const collector = new CompletionCollector();
+  for (const event of events) collector.add(event);
+  return collector.finish();
+}
+
+const textReply: StreamEvent[] = [
+  { type: 'reasoning-delta', text: 'Think.' },
+  { type: 'text-delta', text: 'Hi ' },
+  { type: 'text-delta', text: '\ud83d' },
+  { type: 'text-delta', text: '\ude42' },
+  usageReport,
+  { type: 'completion-finish', reason: 'stop' },
+];
+
+const callReply: StreamEvent[] = [
+  { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'get_weather' }, kind: 'function' },
+  { type: 'tool-call-start', index: 1, callId: 'call_b', tool: { name: 'now' }, kind: 'function' },
+  { type: 'tool-call-delta', index: 0, text: '{"city":' },
+  { type: 'tool-call-delta', index: 1, text: '{}' },
+  { type: 'tool-call-delta', index: 0, text: '"Oslo"}' },
+  { type: 'tool-call-end', index: 0 },
+  { type: 'tool-call-end', index: 1 },
+  usageReport,
+  { type: 'completion-finish', reason: 'stop' },
+];
+
+const tools: ChatCompletionFunctionTool[] = ['get_weather', 'now'].map((name) => ({
+  type: 'function',
+  function: { name, strict: true, parameters: { type: 'object', properties: {}, additionalProperties: true } },
+}));
+
+const failure = (code: ErrorCode): StreamEvent => ({ type: 'completion-failure', code, message: 'The model failed.' });
+
+test('create', async () => {
+  const completion = await clientOf(textReply).chat.completions.create({ model: 'sim-fast', messages });
+  expect(completion).toEqual({
+    id: 'chatcmpl-x1',
+    object: 'chat.completion',
+    created: 1_760_000_000,
+    model: 'sim-fast',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi 🙂', reasoning_content: 'Think.' }, finish_reason: 'stop' }],
+    usage: renderedUsage,
+  });
+  expect(completion._request_id).toBe('req_x1');
+});
+
+test('create with stream: chunks in order, usage last', async () => {
+  const params = { model: 'sim-fast', messages, stream: true, stream_options: { include_usage: true } } as const;
+  const chunks = [];
+  for await (const chunk of await clientOf(textReply).chat.completions.create(params)) chunks.push(chunk);
+  expect(chunks.map(({ choices, usage }) => usage ?? choices[0]?.finish_reason ?? choices[0]?.delta)).toEqual([
+    { role: 'assistant', content: null },
+    { reasoning_content: 'Think.' },
+    { content: 'Hi ' },
+    { content: '\ud83d' },
+    { content: '\ude42' },
+    'stop',
+    renderedUsage,
+  ]);
+});
+
+test('stream helper: the final completion is the plain one', async () => {
+  const client = clientOf(textReply);
+  const stream = client.chat.completions.stream({ model: 'sim-fast', messages, stream_options: { include_usage: true } });
+  expect(await stream.finalContent()).toBe('Hi 🙂');
+  expect(await stream.finalChatCompletion()).toMatchObject({
+    id: 'chatcmpl-x1',
+    choices: [{ finish_reason: 'stop', message: { role: 'assistant', content: 'Hi 🙂' } }],
+    usage: renderedUsage,
+  });
+});
+
+test('stream helper: interleaved calls of strict tools are parsed', async () => {
+  const stream = clientOf(callReply).chat.completions.stream({ model: 'sim-fast', messages, tools });
+  const [choice] = (await stream.finalChatCompletion()).choices;
+  expect(choice?.finish_reason).toBe('tool_calls');
+  expect(choice?.message.content).toBeNull();
+  expect(choice?.message.tool_calls).toMatchObject([
+    { id: 'call_a', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}', parsed_arguments: { city: 'Oslo' } } },
+    { id: 'call_b', type: 'function', function: { name: 'now', arguments: '{}', parsed_arguments: {} } },
+  ]);
+});
+
+test('parse helper: strict tools of a plain reply', async () => {
+  const completion = await clientOf(callReply).chat.completions.parse({ model: 'sim-fast', messages, tools });
+  expect(completion.choices[0]?.message.tool_calls).toMatchObject([
+    { function: { parsed_arguments: { city: 'Oslo' } } },
+    { function: { parsed_arguments: {} } },
+  ]);
+});
+
+test('JSON output: what the helper parses', async () => {
+  const answer: StreamEvent[] = [{ type: 'text-delta', text: '{"n":1}' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
+  const response_format = {
+    type: 'json_schema' as const,
+    json_schema: { name: 'n', strict: true, schema: { type: 'object', properties: { n: { type: 'integer' } } } },
+  };
+  const plain = await clientOf(answer).chat.completions.parse({ model: 'sim-fast', messages, response_format });
+  const streamed = await clientOf(answer).chat.completions.stream({ model: 'sim-fast', messages, response_format }).finalChatCompletion();
+  for (const completion of [plain, streamed])
+    expect(completion.choices[0]?.message).toMatchObject({ content: '{"n":1}', parsed: { n: 1 } });
+});
+
+test('runTools: calls are run and their results come back as a conversation', async () => {
+  const seen: Turn[][] = [];
+  const replies = [callReply, textReply];
+  const client = clientOf(textReply).withOptions({
+    fetch: async (_url, init) => {
+      const parsed = chatAdapter.parseRequest(JSON.parse(String(init?.body)));
+      seen.push(parsed.request.turns);
+      const text = chatAdapter.renderCompletion(reply, parsed, collect(replies.shift() ?? textReply));
+      return new Response(text, { headers: { 'content-type': 'application/json' } });
+    },
+  });
+  const runner = client.chat.completions.runTools({
+    model: 'sim-fast',
+    messages,
+    tools: [runnable('get_weather', () => 'sunny'), runnable('now', () => '12:00')],
+  });
+  expect(await runner.finalContent()).toBe('Hi 🙂');
+  const call = (callId: string, name: string, argumentsText: string) => {
+    return { type: 'tool-call', callId, tool: { name }, wireName: name, argumentsText, kind: 'function' };
+  };
+  expect(seen[1]).toEqual([
+    { role: 'user', parts: [{ type: 'text', text: 'Hello' }] },
+    {
+      role: 'assistant',
+      parts: [call('call_a', 'get_weather', '{"city":"Oslo"}'), call('call_b', 'now', '{}')],
+    },
+    {
+      role: 'tool',
+      results: [
+        { callId: 'call_a', parts: [{ type: 'text', text: 'sunny' }] },
+        { callId: 'call_b', parts: [{ type: 'text', text: '12:00' }] },
+      ],
+    },
+  ]);
+});
+
+function runnable(name: string, run: () => string) {
+  return { type: 'function' as const, function: { name, description: name, parameters: { type: 'object' }, function: run } };
+}
+
+const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
+  400: OpenAI.BadRequestError,
+  401: OpenAI.AuthenticationError,
+  402: OpenAI.APIError,
+  403: OpenAI.PermissionDeniedError,
+  404: OpenAI.NotFoundError,
+  413: OpenAI.APIError,
+  429: OpenAI.RateLimitError,
+  500: OpenAI.InternalServerError,
+  502: OpenAI.InternalServerError,
+  503: OpenAI.InternalServerError,
+  504: OpenAI.InternalServerError,
+};
+
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with code, type and param', async (code) => {
+  const { status, type } = ERROR_CODES[code];
+  const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+  const error: unknown = await client.chat.completions.create({ model: 'sim-fast', messages }).catch((caught) => caught);
+  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
+  expect(error).toMatchObject({
+    status,
+    code,
+    type,
+    param: 'model',
+    message: expect.stringContaining('What happened.'),
+    requestID: 'req_x1',
+  });
+});
+
+test('an invalid request names its field', async () => {
+  const params = {
+    model: 'sim-fast',
+    messages: [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png' } }] }],
+  };
+  await expect(clientOf(textReply).chat.completions.create(params)).rejects.toMatchObject({
+    status: 400,
+    code: 'image_url_not_supported',
+    param: 'messages[0].content[0].image_url.url',
+  });
+});
+
+test('C-34: a failure in the stream raises APIError with its code, after what had come', async () => {
+  const events: StreamEvent[] = [{ type: 'text-delta', text: 'Hi' }, usageReport, failure('upstream_timeout')];
+  const texts: unknown[] = [];
+  const reading = async () => {
+    const stream = await clientOf(events).chat.completions.create({ model: 'sim-fast', messages, stream: true });
+    for await (const chunk of stream) texts.push(chunk.choices[0]?.delta.content);
+  };
+  const error: unknown = await reading().catch((caught) => caught);
+  expect(error).toBeInstanceOf(OpenAI.APIError);
+  expect(error).toMatchObject({ code: 'upstream_timeout', type: 'api_error' });
+  expect(texts).toEqual(['', 'Hi']);
+  const helper = clientOf(events).chat.completions.stream({ model: 'sim-fast', messages });
+  await expect(helper.finalChatCompletion()).rejects.toMatchObject({ code: 'upstream_timeout' });
+});

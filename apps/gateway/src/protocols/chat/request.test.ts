@@ -1,0 +1,62 @@
+import { parseRequest } from './request.js';
+
+const minimal = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };
+
+test('T-47: a schema is passed on with its keys in order, not cloned or stripped', () => {
+  const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
+  const { request } = parseRequest({ ...minimal, tools: [{ type: 'function', function: { name: 'f', parameters } }] });
+  expect(request.tools[0]?.parameters).toBe(parameters);
+  expect(JSON.stringify(request.tools[0]?.parameters)).toBe(JSON.stringify(parameters));
+});
+
+test('a tool with an awkward name is declared, forced and found in the history under one safe name', () => {
+  const name = 'weather/get now';
+  const { request } = parseRequest({
+    ...minimal,
+    tools: [{ type: 'function', function: { name } }],
+    tool_choice: { type: 'function', function: { name } },
+    messages: [
+      ...minimal.messages,
+      { role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: { name, arguments: '{}' } }] },
+    ],
+  });
+  const wireName = expect.stringMatching(/^weather_get_now_[0-9a-f]{10}$/);
+  expect(request.tools).toEqual([{ key: { name }, wireName, kind: 'function', parameters: { type: 'object', properties: {} } }]);
+  expect(request.toolChoice).toEqual({ kind: 'tool', wireName: request.tools[0]?.wireName });
+  expect(request.turns[1]).toEqual({
+    role: 'assistant',
+    parts: [
+      { type: 'tool-call', callId: 'c', tool: { name }, wireName: request.tools[0]?.wireName, argumentsText: '{}', kind: 'function' },
+    ],
+  });
+});
+
+test('T-12: a run of tool messages is one turn, and ends with any other message', () => {
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: id });
+  const { request } = parseRequest({ ...minimal, messages: [result('a'), result('b'), ...minimal.messages, result('c')] });
+  const turn = (...ids: string[]) => ({ role: 'tool', results: ids.map((id) => ({ callId: id, parts: [{ type: 'text', text: id }] })) });
+  expect(request.turns).toEqual([turn('a', 'b'), { role: 'user', parts: [{ type: 'text', text: 'Hello' }] }, turn('c')]);
+});
+
+test('64 levels are accepted, 65 are not', () => {
+  const body = (levels: number) => ({ ...minimal, metadata: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) });
+  expect(parseRequest(body(64)).request.model).toBe('sim-fast');
+  expect(() => parseRequest(body(65))).toThrow(/64 levels/);
+});
+
+test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is no object is refused: %j', (body) => {
+  expect(() => parseRequest(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: undefined }));
+});
+
+test('nothing of a prompt is in a refusal', () => {
+  const secret = 'my secret';
+  const bodies = [
+    { ...minimal, messages: [{ role: secret, content: secret }] },
+    { ...minimal, messages: [{ role: 'user', content: [{ type: secret, text: secret }] }] },
+    { ...minimal, messages: [{ role: 'user', content: [{ type: 'image_url', image_url: `https://${secret}` }] }] },
+    { ...minimal, stop: [secret, secret, secret, secret, secret], user: secret },
+  ];
+  for (const body of bodies) {
+    expect(() => parseRequest(body)).toThrow(expect.objectContaining({ message: expect.not.stringContaining(secret) }));
+  }
+});

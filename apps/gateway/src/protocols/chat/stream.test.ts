@@ -1,0 +1,65 @@
+import { GatewayError } from '#inference/errors.js';
+import type { Usage } from '#inference/usage.js';
+import { parseRequest } from './request.js';
+import { renderStream } from './stream.js';
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' };
+const usage: Usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0, source: 'reported' };
+
+function stream(options?: { include_usage?: boolean }) {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: true, stream_options: options };
+  return renderStream(reply, parseRequest(body));
+}
+
+test.each([undefined, {}, { include_usage: false }])('T-27: no usage unless asked for: %j', (options) => {
+  const renderer = stream(options);
+  const text =
+    renderer.render([
+      { type: 'text-delta', text: 'Hi' },
+      { type: 'usage-report', usage },
+    ]) + renderer.finish('stop', usage);
+  expect(text).not.toContain('usage');
+  expect(text).not.toContain('"choices":[]');
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+});
+
+test('one call writes one string; a batch without content writes nothing', () => {
+  const renderer = stream();
+  expect(renderer.render([])).toBe('');
+  expect(
+    renderer.render([
+      { type: 'upstream-start', upstream: 'local' },
+      { type: 'usage-report', usage },
+    ]),
+  ).toBe('');
+  const text = renderer.render([
+    { type: 'text-delta', text: 'a' },
+    { type: 'text-delta', text: 'b' },
+  ]);
+  expect(text.match(/data: /g)).toHaveLength(3);
+});
+
+test('C-33: a sign of life is a comment, also before the first chunk, which still carries the role', () => {
+  const renderer = stream();
+  expect(renderer.keepAlive(15_000)).toBe(': keep-alive\n\n');
+  expect(renderer.render([{ type: 'text-delta', text: 'a' }])).toContain('"role":"assistant"');
+  expect(renderer.keepAlive(15_000)).toBe(': keep-alive\n\n');
+});
+
+test('C-34: a failure is the usual error body in one data line', () => {
+  const error = new GatewayError('model_capacity', 'The model is busy.', { retryAfterSeconds: 5 });
+  expect(stream().fail(error)).toBe(
+    'data: {"error":{"message":"The model is busy.","type":"rate_limit_error","param":null,"code":"model_capacity"}}\n\n',
+  );
+});
+
+test('reasoning after text is kept, and finish_reason is length whatever was called (C-21)', () => {
+  const renderer = stream();
+  const text = renderer.render([
+    { type: 'text-delta', text: 'a' },
+    { type: 'reasoning-delta', text: 'b' },
+    { type: 'tool-call-start', index: 0, callId: 'c', tool: { name: 'f' }, kind: 'function' },
+  ]);
+  expect(text).toContain('"delta":{"reasoning_content":"b"}');
+  expect(renderer.finish('length', usage)).toContain('"finish_reason":"length"');
+});

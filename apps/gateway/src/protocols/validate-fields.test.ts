@@ -1,0 +1,56 @@
+import { Type } from 'class-transformer';
+import { IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { GatewayError } from '#inference/errors.js';
+import { NumberBetween, PositiveInteger, validateFields } from './validate-fields.js';
+
+class Inner {
+  @IsOptional() @IsBoolean() flag?: boolean;
+}
+
+class Fields {
+  @IsString() model!: string;
+  @NumberBetween(0, 2) temperature?: number;
+  @PositiveInteger() limit?: number;
+  @IsOptional() @IsObject() @ValidateNested() @Type(() => Inner) inner?: Inner;
+}
+
+function refusal(body: Record<string, unknown>): { code: string; param: string | undefined; message: string } {
+  try {
+    validateFields(Fields, body);
+  } catch (error) {
+    const { code, param, message } = error as GatewayError;
+    expect(error).toBeInstanceOf(GatewayError);
+    return { code, param, message };
+  }
+  throw new Error('It was accepted.');
+}
+
+test('declared fields are read, undeclared ones are not looked at', () => {
+  const huge = {
+    get trap(): never {
+      throw new Error('looked at');
+    },
+  };
+  const fields = validateFields(Fields, { model: 'm', temperature: 0, inner: { flag: true, extra: 1 }, messages: huge });
+  expect(fields).toEqual({ model: 'm', temperature: 0, inner: { flag: true, extra: 1 } });
+});
+
+test('C-1: null is absent', () => {
+  expect(validateFields(Fields, { model: 'm', temperature: null, limit: null, inner: null })).toEqual({ model: 'm' });
+  expect(refusal({ model: null })).toEqual({ code: 'invalid_request', param: 'model', message: '`model` must be a string.' });
+});
+
+test.each([
+  [{ model: 5 }, 'model', '`model` must be a string.'],
+  [{ model: 'm', temperature: 2.01 }, 'temperature', '`temperature` must be a number from 0 to 2.'],
+  [{ model: 'm', temperature: 'warm' }, 'temperature', '`temperature` must be a number from 0 to 2.'],
+  [{ model: 'm', temperature: Number.POSITIVE_INFINITY }, 'temperature', '`temperature` must be a number from 0 to 2.'],
+  [{ model: 'm', limit: 0 }, 'limit', '`limit` must be a positive integer.'],
+  [{ model: 'm', limit: 2 ** 53 }, 'limit', '`limit` must be a positive integer.'],
+  [{ model: 'm', limit: '1' }, 'limit', '`limit` must be a positive integer.'],
+  [{ model: 'm', inner: 'x' }, 'inner', '`inner` must be an object.'],
+  [{ model: 'm', inner: [{}] }, 'inner', '`inner` must be an object.'],
+  [{ model: 'm', inner: { flag: 'yes' } }, 'inner.flag', '`inner.flag` must be a boolean value.'],
+])('%j is refused at %s', (body, param, message) => {
+  expect(refusal(body)).toEqual({ code: 'invalid_request', param, message });
+});
