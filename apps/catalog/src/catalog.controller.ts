@@ -37,7 +37,7 @@ export class CatalogController {
       return await this.applier.apply(yaml, fileName ?? 'catalog.yaml');
     } catch (error) {
       if (error instanceof CatalogFileError) throw new ServiceError('invalid_request', error.message, 'yaml');
-      throw new ServiceError('unavailable', 'The catalog could not be stored. Applying it again is safe.', undefined, { cause: error });
+      throw error;
     }
   }
 }

@@ -46,9 +46,16 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const unsubscribe = messaging.subscribe(catalogChanged, () => void snapshot.refresh());
   messaging.onReconnect(() => void snapshot.refresh());
   const applier = new Applier(store, snapshot, messaging, readSecret, metrics, logger);
-  const description = 'Models, prices, capabilities and routes';
+  const transport = new NatsTransport({
+    messaging,
+    name: 'catalog',
+    version: '1.0.0',
+    description: 'Models, prices, capabilities and routes',
+    logger,
+    shutdownGraceMs: config.shutdownGraceMs,
+  });
   const app = await NestFactory.createMicroservice(catalogModule({ snapshot, applier }), {
-    strategy: new NatsTransport({ messaging, name: 'catalog', version: '1.0.0', description, logger }),
+    strategy: transport,
     logger: new FrameworkLogger(logger),
   });
   await app.listen();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type CatalogApplyReply, catalogChanged } from '#contracts/catalog.js';
+import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import type { CatalogMetrics } from '../catalog.metrics.js';
@@ -19,10 +20,16 @@ export class Applier {
     private readonly logger: Logger,
   ) {}
 
-  /** Makes the catalog equal to the text. Throws `CatalogFileError` when it is faulty; nothing is applied then. */
+  /**
+   * Makes the catalog equal to the text. Throws `CatalogFileError` when it is faulty: nothing is applied then; and
+   * `ServiceError('unavailable')` when the database fails, which may be after the commit.
+   */
   async apply(text: string, fileName: string): Promise<CatalogApplyReply> {
     const wanted = this.#parse(text, fileName);
-    const outcome = await this.#counted(() => this.store.apply(wanted));
+    const outcome = await this.#counted(() => this.store.apply(wanted)).catch((error: unknown) => {
+      this.logger.error({ err: error, fileName }, 'catalog cannot be stored');
+      throw new ServiceError('unavailable', 'The catalog could not be stored. Applying it again is safe.');
+    });
     await this.#announce(outcome, fileName);
     return {
       revision: outcome.revision,

@@ -1,0 +1,182 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError } from '#config/load-config.js';
+import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import { freePort, type TestNatsServer } from '#testing/nats-server.js';
+import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { CatalogConfig } from './catalog.config.js';
+import { startCatalog } from './start-catalog.js';
+
+const logger = createLogger('test', 'silent');
+
+let nats: TestNatsServer;
+let database: TestDatabase;
+let folder: string;
+let cleanUps: (() => Promise<unknown>)[];
+
+beforeAll(async () => {
+  nats = await startNatsWithUsers();
+});
+
+beforeEach(async () => {
+  cleanUps = [];
+  database = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+afterAll(() => nats.stop());
+
+const catalog = (models: Record<string, string>) =>
+  JSON.stringify({
+    upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl: 'http://127.0.0.1:9100/v1' }],
+    models: Object.entries(models).map(([id, usd]) => ({
+      id,
+      ownedBy: 'us',
+      created: 1_700_000_000,
+      contextTokens: 1_000,
+      maxOutputTokens: 100,
+      price: { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd },
+      routes: [{ upstream: 'local', model: id }],
+    })),
+  });
+
+interface Replica {
+  readyz(): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+/** Starts a replica with a catalog file of its own. It notices changes by events alone: its interval is an hour. */
+async function startReplica(file: string): Promise<Replica> {
+  const catalogFile = join(folder, 'catalog.yaml');
+  await writeFile(catalogFile, file);
+  const opsPort = await freePort();
+  const config = Object.assign(new CatalogConfig(), {
+    natsUrl: nats.url,
+    natsUser: 'catalog',
+    natsPassword: TEST_NATS_PASSWORD,
+    databaseUrl: database.url,
+    catalogFile,
+    catalogRefreshMs: 3_600_000,
+    opsPort,
+  });
+  let stopped: Promise<void> | undefined;
+  const stopOnce = await startCatalog(config, logger);
+  const stop = () => {
+    stopped ??= stopOnce();
+    return stopped;
+  };
+  cleanUps.push(stop);
+  const readyz = async () => {
+    const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+    return { status: response.status, body: await response.json() };
+  };
+  await eventually(async () => (await readyz()).status === 200);
+  return { readyz, stop };
+}
+
+async function connectAs(user: string): Promise<Messaging> {
+  const messaging = await connectMessaging({ url: nats.url, user, password: TEST_NATS_PASSWORD, service: user, logger });
+  cleanUps.push(() => messaging.close());
+  return messaging;
+}
+
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  const until = Date.now() + 5_000;
+  while (!(await holds())) {
+    if (Date.now() > until) throw new Error('it did not happen within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+test('a start brings its file: the gateway sees models and prices, the inference-proxy where they run', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const [gateway, proxy] = [await connectAs('gateway'), await connectAs('inference-proxy')];
+  expect(await gateway.request(modelList, {})).toEqual({
+    revision: 1,
+    models: [
+      {
+        id: 'a',
+        ownedBy: 'us',
+        created: 1_700_000_000,
+        contextTokens: 1_000,
+        maxOutputTokens: 100,
+        defaultOutputTokens: 100,
+        input: ['text'],
+        reasoning: false,
+        tokensPerImageMax: 1_600,
+        price: { version: 1, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '1000000' },
+      },
+    ],
+  });
+  expect(await proxy.request(routeList, {})).toMatchObject({
+    revision: 1,
+    upstreams: [{ id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', apiKeyEnv: null, connectionsMax: 256 }],
+    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0 }] }],
+  });
+});
+
+test('an apply is answered with the new revision, told to everybody once, and told of never when nothing changed', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const [cli, gateway] = [await connectAs('cli'), await connectAs('gateway')];
+  const events: unknown[] = [];
+  gateway.subscribe(catalogChanged, (event) => events.push(event));
+  await gateway.request(modelList, {}); // the subscription is in place
+
+  const dearer = catalog({ a: '2', b: '1' });
+  expect(await cli.request(catalogApply, { yaml: dearer })).toEqual({ revision: 2, changed: true, models: 2, upstreams: 1 });
+  expect(await cli.request(catalogApply, { yaml: dearer })).toEqual({ revision: 2, changed: false, models: 2, upstreams: 1 });
+  expect(await cli.request(catalogApply, { yaml: catalog({ b: '1' }) })).toEqual({ revision: 3, changed: true, models: 1, upstreams: 1 });
+  expect((await cli.request(modelList, {})).models.map(({ id, price }) => [id, price.version])).toEqual([['b', 1]]);
+  await eventually(async () => events.length >= 2);
+  expect(events).toEqual([{ revision: 2 }, { revision: 3 }]);
+});
+
+test('a faulty catalog is refused with every fault, and nothing changes', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  const faulty = { yaml: 'upstreams: []\nmodels:\n  - id: a b\n    price: {}\n', fileName: 'mine.yaml' };
+  const refusal = await cli.request(catalogApply, faulty).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ name: 'ServiceError', code: 'invalid_request', param: 'yaml' });
+  const lines = (refusal as Error).message.split('\n');
+  expect(lines[0]).toBe(
+    'mine.yaml:3: models[0].id: must be an id of 1 to 256 letters, digits and ._:/@- that begins with a letter or digit',
+  );
+  expect(lines).toHaveLength(8);
+  expect((await cli.request(modelList, {})).revision).toBe(1);
+});
+
+test('replicas: both bring the same file as one revision; what one applies both answer with', async () => {
+  await Promise.all([startReplica(catalog({ a: '1' })), startReplica(catalog({ a: '1' }))]);
+  const cli = await connectAs('cli');
+  const revisions = async () =>
+    new Set(await Promise.all(Array.from({ length: 20 }, async () => (await cli.request(modelList, {})).revision)));
+  expect(await revisions()).toEqual(new Set([1]));
+  await cli.request(catalogApply, { yaml: catalog({ a: '7' }) });
+  await eventually(async () => (await revisions()).size === 1 && (await revisions()).has(2));
+});
+
+test('without its database it answers with what it has, applies nothing, and says so', async () => {
+  const replica = await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  await database.drop();
+  expect((await cli.request(modelList, {})).models.map(({ id }) => id)).toEqual(['a']);
+  await expect(cli.request(catalogApply, { yaml: catalog({ a: '2' }) })).rejects.toMatchObject({ code: 'unavailable' });
+  expect((await cli.request(modelList, {})).revision).toBe(1);
+  expect(await replica.readyz()).toEqual({ status: 503, body: { status: 'unavailable', missing: ['postgres'] } });
+});
+
+test('a faulty file ends the start with its faults', async () => {
+  await expect(startReplica('models: []\n')).rejects.toThrow(ConfigError);
+  await expect(startReplica('models: []\n')).rejects.toThrow(/catalog\.yaml:1: upstreams: must be a list/);
+});
