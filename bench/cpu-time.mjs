@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Of /proc/<pid>/stat; 100 on every Linux there is. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * CPU time used so far, user and system, by each named process and everything below it (Postgres works in children).
+ *
+ * @param {Record<string, number>} pids name → pid
+ * @returns {Record<string, number>} name → seconds
+ */
+export function cpuSeconds(pids) {
+  const processes = readProcesses();
+  return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, withDescendants(pid, processes) / TICKS_PER_SECOND]));
+}
+
+/** @returns {Map<number, { parent: number, ticks: number }>} */
+function readProcesses() {
+  const processes = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = readStat(name);
+    if (stat) processes.set(Number(name), stat);
+  }
+  return processes;
+}
+
+/** Own time, and that of children which have ended. @param {string} pid */
+function readStat(pid) {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { parent: Number(fields[1]), ticks: [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0) };
+  } catch {
+    return undefined; // ended while we looked
+  }
+}
+
+/** @param {number} root @param {ReturnType<typeof readProcesses>} processes @returns {number} */
+function withDescendants(root, processes) {
+  let ticks = processes.get(root)?.ticks ?? 0;
+  for (const [pid, { parent }] of processes) if (parent === root && pid !== root) ticks += withDescendants(pid, processes);
+  return ticks;
+}

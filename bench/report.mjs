@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+
+/**
+ * @typedef {{ mode: 'plain' | 'streamed', connections: number }} Scenario
+ * @typedef {{ requestsPerSecond: number, p50: number, p99: number, requests: number, errors: number, firstError?: string, cpu: Record<string, number> }} Sample
+ *   `cpu`: process → CPU-seconds per 1,000 requests
+ * @typedef {{ scenario: Scenario, target: string, samples: Sample[] }} Series
+ */
+
+/** The middle of the rounds, number by number. @param {Sample[]} samples @returns {Sample} */
+export function middle(samples) {
+  const of = (/** @type {(sample: Sample) => number} */ pick) => median(samples.map(pick));
+  const names = Object.keys(samples[0]?.cpu ?? {});
+  return {
+    requestsPerSecond: of((sample) => sample.requestsPerSecond),
+    p50: of((sample) => sample.p50),
+    p99: of((sample) => sample.p99),
+    requests: samples.reduce((sum, sample) => sum + sample.requests, 0),
+    errors: samples.reduce((sum, sample) => sum + sample.errors, 0),
+    cpu: Object.fromEntries(names.map((name) => [name, of((sample) => sample.cpu[name] ?? 0)])),
+  };
+}
+
+/** @param {Series[]} series */
+export function renderTable(series) {
+  const rows = series.map(({ scenario, target, samples }) => {
+    const own = middle(samples);
+    const of = (/** @type {string} */ name) => {
+      const other = series.find((one) => one.scenario === scenario && one.target === name);
+      return other ? (own.requestsPerSecond / middle(other.samples).requestsPerSecond).toFixed(2) : '–';
+    };
+    const range = samples.map((sample) => sample.requestsPerSecond);
+    return [
+      `${scenario.mode}, ${scenario.connections}`,
+      target,
+      Math.round(own.requestsPerSecond).toLocaleString('en'),
+      `${Math.round(Math.min(...range)).toLocaleString('en')}–${Math.round(Math.max(...range)).toLocaleString('en')}`,
+      own.p50.toFixed(2),
+      own.p99.toFixed(2),
+      of('direct'),
+      of('Portkey'),
+      total(own.cpu).toFixed(3),
+      String(own.errors),
+    ];
+  });
+  const heads = [
+    'load, connections',
+    'target',
+    'requests/s',
+    'range',
+    'p50 ms',
+    'p99 ms',
+    '× direct',
+    '× Portkey',
+    'CPU-s / 1,000',
+    'errors',
+  ];
+  return markdown(heads, rows);
+}
+
+/** Where a target of several processes spends its time. @param {Series[]} series @param {string} target */
+export function renderCpu(series, target) {
+  const own = series.filter((one) => one.target === target);
+  const names = Object.keys(own[0]?.samples[0]?.cpu ?? {});
+  if (names.length < 2) return '';
+  const rows = own.map(({ scenario, samples }) => {
+    const { cpu } = middle(samples);
+    return [`${scenario.mode}, ${scenario.connections}`, ...names.map((name) => (cpu[name] ?? 0).toFixed(3)), total(cpu).toFixed(3)];
+  });
+  return markdown(['load, connections', ...names, 'all'], rows);
+}
+
+/** What the figures were taken on. */
+export function describeMachine() {
+  const cpus = os.cpus();
+  const memory = Math.round(os.totalmem() / 1024 ** 3);
+  return `${cpuModel() ?? cpus[0]?.model ?? 'unknown CPU'}, ${cpus.length} cores, ${memory} GB memory, ${os.type()} ${os.release()}, Node ${process.version}`;
+}
+
+function cpuModel() {
+  try {
+    return /^model name\s*:\s*(.+)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Record<string, number>} parts */
+function total(parts) {
+  return Object.values(parts).reduce((sum, part) => sum + part, 0);
+}
+
+/** @param {number[]} values */
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  const upper = sorted[half] ?? 0;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[half - 1] ?? 0)) / 2;
+}
+
+/** @param {string[]} heads @param {string[][]} rows */
+function markdown(heads, rows) {
+  const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`;
+  return [line(heads), line(heads.map((_, index) => (index < 1 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+}

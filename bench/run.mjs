@@ -1,0 +1,206 @@
+/**
+ * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
+ *
+ *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--connections 1,32,128] [--modes plain,streamed]
+ *                      [--targets direct,minimal,portkey,tollgate] [--out NAME] [--profile DIRECTORY]
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { stopChild } from './child-process.mjs';
+import { cpuSeconds } from './cpu-time.mjs';
+import { describeMachine, middle, renderCpu, renderTable } from './report.mjs';
+import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
+import { startTollgate } from './tollgate.mjs';
+
+/** @typedef {import('./targets.mjs').Target} Target @typedef {import('./report.mjs').Series} Series */
+
+const TOKENS = 64;
+const MESSAGES = [
+  { role: 'system', content: 'You are a helpful assistant. Answer in one paragraph and do not repeat the question.' },
+  { role: 'user', content: `Why is the sky blue, and why are sunsets red? [[sim tokens=${TOKENS}]]` },
+];
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    connections: { type: 'string', default: '1,32,128' },
+    modes: { type: 'string', default: 'plain,streamed' },
+    targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    out: { type: 'string' },
+    profile: { type: 'string' },
+  },
+});
+const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
+const seconds = Number(flags.seconds ?? (flags.quick ? 1.5 : 3.5));
+const wanted = flags.targets.split(',');
+/** @type {import('./report.mjs').Scenario[]} */
+const scenarios = flags.modes
+  .split(',')
+  .flatMap((mode) =>
+    flags.connections.split(',').map((count) => ({ mode: mode === 'streamed' ? 'streamed' : 'plain', connections: Number(count) })),
+  );
+
+/** @type {(() => Promise<void>)[]} */
+const stops = [];
+let stopping = false;
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => void stopAll().then(() => process.exit(130)));
+
+try {
+  process.exitCode = await main();
+} finally {
+  await stopAll();
+}
+
+/** @returns {Promise<number>} the exit code: 1 when a single request failed */
+async function main() {
+  if (!existsSync(new URL('../dist/apps/upstream-sim/src/main.js', import.meta.url)))
+    throw new Error('nothing is built yet: run npm run build');
+  const targets = await startTargets();
+  const loader = fork(fileURLToPath(new URL('load-worker.mjs', import.meta.url)), {
+    env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
+  });
+  stops.push(() => stopChild(loader));
+  const text = await expectedText(/** @type {Target} */ (targets[0]));
+  const measured = targets.filter((target) => wanted.includes(target.name === 'minimal proxy' ? 'minimal' : target.name.toLowerCase()));
+  /** @type {Series[]} */
+  const series = scenarios.flatMap((scenario) => measured.map((target) => ({ scenario, target: target.name, samples: [] })));
+
+  await measureAll(loader, measured, series, text, Math.min(1.5, seconds), 1, false);
+  await measureAll(loader, measured, series, text, seconds, rounds, true);
+
+  const report = renderReport(series, targets);
+  console.log(report);
+  await save(report);
+  return series.some(({ samples }) => middle(samples).errors > 0) ? 1 : 0;
+}
+
+/** The upstream first: the others stand in front of it. */
+async function startTargets() {
+  const upstream = await started(startUpstream());
+  const targets = [upstream];
+  if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
+  if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
+  if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, flags.profile)));
+  return targets;
+}
+
+/** @param {Promise<Target>} starting */
+async function started(starting) {
+  const target = await starting;
+  stops.push(target.stop);
+  return target;
+}
+
+/**
+ * Every round goes through all loads, every load through all targets, each time beginning with another one: noise of the machine
+ * falls on all alike.
+ *
+ * @param {import('node:child_process').ChildProcess} loader @param {Target[]} targets @param {Series[]} series @param {string} text
+ * @param {number} duration @param {number} times @param {boolean} keep
+ */
+async function measureAll(loader, targets, series, text, duration, times, keep) {
+  for (let round = 0; round < times; round++) {
+    for (const scenario of scenarios) {
+      for (let turn = 0; turn < targets.length; turn++) {
+        const target = /** @type {Target} */ (targets[(turn + round) % targets.length]);
+        const sample = await measure(loader, target, scenario, text, duration);
+        const label = `${keep ? `round ${round + 1}` : 'warm-up'} ${scenario.mode} ${scenario.connections} ${target.name}`;
+        console.error(
+          `${label}: ${Math.round(sample.requestsPerSecond)}/s${sample.errors ? `, ${sample.errors} errors: ${sample.firstError}` : ''}`,
+        );
+        if (keep) series.find((one) => one.scenario === scenario && one.target === target.name)?.samples.push(sample);
+      }
+    }
+  }
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} loader @param {Target} target @param {import('./report.mjs').Scenario} scenario
+ * @param {string} text @param {number} duration @returns {Promise<import('./report.mjs').Sample>}
+ */
+async function measure(loader, target, { mode, connections }, text, duration) {
+  const stream = mode === 'streamed';
+  loader.send({
+    origin: target.origin,
+    path: '/v1/chat/completions',
+    headers: target.headers,
+    body: requestBody(stream),
+    text,
+    stream,
+    connections,
+    seconds: duration,
+  });
+  await once(loader, 'message'); // connected
+  const before = cpuSeconds(target.pids);
+  /** @type {[import('./load-worker.mjs').Outcome]} */
+  const [outcome] = /** @type {any} */ (await once(loader, 'message'));
+  const after = cpuSeconds(target.pids);
+  const perThousand = (/** @type {number} */ used) => (outcome.requests > 0 ? (used / outcome.requests) * 1_000 : 0);
+  return {
+    requestsPerSecond: outcome.requests / outcome.seconds,
+    p50: outcome.p50,
+    p99: outcome.p99,
+    requests: outcome.requests,
+    errors: outcome.errors,
+    firstError: outcome.firstError,
+    cpu: Object.fromEntries(Object.keys(before).map((name) => [name, perThousand((after[name] ?? 0) - (before[name] ?? 0))])),
+  };
+}
+
+/** @param {boolean} stream */
+function requestBody(stream) {
+  return JSON.stringify({
+    model: 'sim-fast',
+    messages: MESSAGES,
+    max_tokens: 256,
+    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+  });
+}
+
+/** What every target must say. @param {Target} upstream */
+async function expectedText(upstream) {
+  const reply = await fetch(`${upstream.origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: upstream.headers,
+    body: requestBody(false),
+  });
+  const { choices, usage } = await reply.json();
+  if (usage.completion_tokens !== TOKENS) throw new Error(`the upstream sent ${usage.completion_tokens} tokens`);
+  return choices[0].message.content;
+}
+
+/** @param {Series[]} series @param {Target[]} targets */
+function renderReport(series, targets) {
+  const tollgate = renderCpu(series, 'Tollgate');
+  const versions = targets.map((target) => target.name).join(', ');
+  return [
+    `# ${new Date().toISOString().slice(0, 10)}: chat completions of ${TOKENS} tokens`,
+    `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
+    `Method: \`bench/README.md\`. Targets: ${versions}. ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
+      'CPU-seconds are those of the target’s own processes, without upstream and load generator (for "direct": the upstream).',
+    renderTable(series),
+    ...(tollgate ? ['Tollgate’s CPU-seconds per 1,000 requests, by process:', tollgate] : []),
+    '',
+  ].join('\n\n');
+}
+
+/** @param {string} report */
+async function save(report) {
+  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out ?? (flags.quick ? 'quick' : 'chat')}.md`;
+  const directory = new URL('results/', import.meta.url);
+  await mkdir(directory, { recursive: true });
+  await writeFile(new URL(name, directory), `${report.trimEnd()}\n`);
+  console.error(`written to bench/results/${name}`);
+}
+
+async function stopAll() {
+  if (stopping) return;
+  stopping = true;
+  for (const stop of stops.reverse()) await stop().catch((error) => console.error(String(error)));
+}

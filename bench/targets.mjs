@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { freePort, startNode } from './child-process.mjs';
+
+const run = promisify(execFile);
+
+/**
+ * Something that answers POST /v1/chat/completions, with what to send to it and whose CPU time is its own.
+ *
+ * @typedef {{ name: string, origin: string, headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
+ */
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/** @param {string} path */
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The simulated upstream, asked directly: what nobody in front of it can beat. @returns {Promise<Target>} */
+export async function startUpstream() {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = await startNode([here('../dist/apps/upstream-sim/src/main.js')], {
+    env: { UPSTREAM_SIM_PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'warn' },
+    url: `${origin}/readyz`,
+  });
+  return {
+    name: 'direct',
+    origin,
+    headers: { ...JSON_HEADERS, authorization: 'Bearer sim' },
+    pids: { upstream: child.pid },
+    stop: child.stop,
+  };
+}
+
+/** @param {Target} upstream @returns {Promise<Target>} */
+export async function startMinimalProxy(upstream) {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = await startNode([here('minimal-proxy/proxy.mjs'), String(port), upstream.origin], { url: `${origin}/readyz` });
+  return { name: 'minimal proxy', origin, headers: upstream.headers, pids: { proxy: child.pid }, stop: child.stop };
+}
+
+/** Portkey's gateway as its npm package ships it, installed on first use. @param {Target} upstream @returns {Promise<Target>} */
+export async function startPortkey(upstream) {
+  const program = here('portkey/node_modules/@portkey-ai/gateway/build/start-server.js');
+  if (!existsSync(program)) {
+    console.error('installing @portkey-ai/gateway …');
+    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: here('portkey') });
+  }
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = await startNode(['--import', here('portkey/copy-response-headers.mjs'), program, `--port=${port}`, '--headless'], {
+    env: { PORT: String(port) },
+    url: origin,
+  });
+  return {
+    name: 'Portkey',
+    origin,
+    headers: { ...upstream.headers, 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstream.origin}/v1` },
+    pids: { portkey: child.pid },
+    stop: child.stop,
+  };
+}
