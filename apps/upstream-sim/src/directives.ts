@@ -71,6 +71,8 @@ const KINDS: Record<keyof Directives, Kind> = {
   times: 'number',
 };
 
+const DIRECTIVE = /\[\[sim(?=[\s\]])(.*?)\]\]/gs;
+
 /** What makes a request fail; `times` limits how often. */
 export const FAILURES = ['status', 'overflow', 'hang', 'cut', 'error', 'close'] as const satisfies (keyof Directives)[];
 
@@ -78,8 +80,13 @@ export const FAILURES = ['status', 'overflow', 'hang', 'cut', 'error', 'close'] 
 export function findDirectives(text: string, defaults: Directives = {}): Directives {
   if (!text.includes('[[sim')) return defaults;
   const found: Directives = { ...defaults };
-  for (const match of text.matchAll(/\[\[sim(?=[\s\]])(.*?)\]\]/gs)) Object.assign(found, parseDirectives(match[1] ?? ''));
+  for (const match of text.matchAll(DIRECTIVE)) Object.assign(found, parseDirectives(match[1] ?? ''));
   return found;
+}
+
+/** What is left of a text for a reader who knows no directives. */
+export function withoutDirectives(text: string): string {
+  return text.replaceAll(DIRECTIVE, '');
 }
 
 /** Reads the words of one directive: `name`, `name=value` or `name="any text"`, apart by spaces. */

@@ -82,6 +82,7 @@ test('tool_choice forces, requires and prevents', () => {
   expect(names('required', 'call time')).toEqual(['time']);
   expect(names('none', 'call time')).toEqual([]);
   expect(names('auto')).toEqual([]);
+  expect(names('auto', '[[sim say="call time"]]')).toEqual([]);
 });
 
 test('after tool results the answer quotes them', () => {

@@ -1,6 +1,10 @@
 import type { ChatRequest } from './chat-request.js';
+import { withoutDirectives } from './directives.js';
 import { schemaValue } from './schema-value.js';
 import { seedOf } from './words.js';
+
+/** Where the search for the end of an object gives up. */
+const ARGUMENTS_LENGTH_MAX = 65_536;
 
 export interface PlannedCall {
   id: string;
@@ -17,7 +21,7 @@ export function requestedCalls(request: ChatRequest, lastUserText: string): Plan
   const tools = new Map((request.tools ?? []).map(({ function: tool }) => [tool.name, tool]));
   const choice = request.tool_choice ?? 'auto';
   if (tools.size === 0 || choice === 'none') return [];
-  const spoken = spokenCalls(lastUserText).filter(({ name }) => tools.has(name));
+  const spoken = spokenCalls(withoutDirectives(lastUserText)).filter(({ name }) => tools.has(name));
   const names = chosen(choice, spoken, request, [...tools.keys()]);
   const calls = names.map(({ name, json }, index) => ({
     id: callId(request, name, index),
@@ -62,7 +66,7 @@ function spokenCalls(text: string): SpokenCall[] {
 
 /** The JSON object a text begins with, as written; undefined when it is none. */
 function leadingObject(text: string): string | undefined {
-  for (let end = text.indexOf('}'); end !== -1; end = text.indexOf('}', end + 1)) {
+  for (let end = text.indexOf('}'); end !== -1 && end < ARGUMENTS_LENGTH_MAX; end = text.indexOf('}', end + 1)) {
     const candidate = text.slice(0, end + 1);
     try {
       JSON.parse(candidate);

@@ -1,0 +1,66 @@
+import OpenAI from 'openai';
+import { type SimServer, startSimServer } from './sim-server.js';
+import { completionTokens, promptTokens } from './usage-rule.js';
+
+let sim: SimServer;
+let client: OpenAI;
+beforeAll(async () => {
+  sim = await startSimServer({ host: '127.0.0.1', port: 0 });
+  client = new OpenAI({ baseURL: `${sim.url}/v1`, apiKey: 'none', maxRetries: 0 });
+});
+afterAll(() => sim.close());
+
+const user = (content: string) => ({ role: 'user' as const, content });
+
+test('the official client reads plain replies, and the usage rule gives their usage', async () => {
+  const messages = [{ role: 'system' as const, content: 'Be brief.' }, user('hello [[sim tokens=7 reasoning=2]]')];
+  const { choices, usage } = await client.chat.completions.create({ model: 'sim-reason', messages });
+  const message = choices[0]?.message as unknown as { content: string; reasoning_content: string };
+  expect(usage).toMatchObject({
+    prompt_tokens: promptTokens({ messages }),
+    completion_tokens: completionTokens({ text: message.content, reasoning: message.reasoning_content }),
+  });
+});
+
+test('the official client reads streams', async () => {
+  const stream = client.chat.completions.stream({ model: 'sim-fast', messages: [user('hello')], stream_options: { include_usage: true } });
+  const final = await stream.finalChatCompletion();
+  const plain = await client.chat.completions.create({ model: 'sim-fast', messages: [user('hello')] });
+  expect([final.choices[0]?.message.content, final.usage]).toEqual([plain.choices[0]?.message.content, plain.usage]);
+});
+
+test.each(['', '[[sim interleave chunk=2]]'])('the official client runs tools to the end %s', async (directive) => {
+  const asked: string[] = [];
+  const tool = (name: string) => ({
+    type: 'function' as const,
+    function: {
+      name,
+      description: '',
+      parse: JSON.parse,
+      parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+      function: ({ city }: { city: string }) => {
+        asked.push(`${name} ${city}`);
+        return `${name} is fine`;
+      },
+    },
+  });
+  const runner = client.chat.completions.runTools({
+    model: 'sim-fast',
+    stream: true,
+    messages: [user(`call weather {"city":"Rome"}, call traffic ${directive}`)],
+    tools: [tool('weather'), tool('traffic')],
+  });
+  expect([await runner.finalContent(), asked]).toEqual([
+    'The result is: weather is fine | traffic is fine.',
+    ['weather Rome', 'traffic sim'],
+  ]);
+});
+
+test.each([
+  [401, OpenAI.AuthenticationError],
+  [404, OpenAI.NotFoundError],
+  [429, OpenAI.RateLimitError],
+  [503, OpenAI.InternalServerError],
+])('the official client sees %d as what it is', async (status, kind) => {
+  await expect(client.chat.completions.create({ model: 'sim-fast', messages: [user(`[[sim status=${status}]]`)] })).rejects.toThrow(kind);
+});
