@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
-import { discardBody } from './discard-body.js';
 import type { ErrorBodies } from './error-body.js';
 import type { GatewayRequest } from './exchange.js';
 import { ClientGoneError } from './read-body.js';
@@ -34,8 +33,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    writeError(exchange, response, error, this.bodies.render(request.url ?? '/', error, exchange.requestId), allow);
-    discardBody(request);
+    writeError(request, response, error, this.bodies.render(request.url ?? '/', error, exchange.requestId), allow);
   }
 
   private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {

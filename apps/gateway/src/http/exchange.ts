@@ -12,6 +12,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** The path of the route, not of the URL; `unknown` where there is none. */
   route = 'unknown';
+  /** The client sends its body only when told to (`Expect: 100-continue`). */
+  awaitsContinue = false;
   caller: ResolvedKey | undefined;
   errorCode: ErrorCode | undefined;
   firstContentAt: number | undefined;

@@ -29,11 +29,15 @@ export class HttpServer {
     private readonly accessLog: AccessLog,
     connectionsMax: number,
   ) {
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.serve(request as GatewayRequest, response);
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.serve(request, response, new Exchange());
     this.server = createServer(LIMITS, serve);
     this.server.maxConnections = connectionsMax;
     // `Expect: 100-continue` is answered when the body is about to be read: a request refused before need never send it.
-    this.server.on('checkContinue', serve);
+    this.server.on('checkContinue', (request, response) => {
+      const exchange = new Exchange();
+      exchange.awaitsContinue = true;
+      this.serve(request, response, exchange);
+    });
     this.server.on('checkExpectation', serve);
     this.server.on('clientError', refuseMalformed);
   }
@@ -60,9 +64,9 @@ export class HttpServer {
     await Promise.all([...this.running].map(async ({ exchange }) => exchange.work));
   }
 
-  private serve(request: GatewayRequest, response: ServerResponse): void {
-    request.exchange = new Exchange();
-    request.exchange.route = routeAt(request.url ?? '/')?.path ?? 'unknown';
+  private serve(incoming: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
+    const request = Object.assign(incoming, { exchange });
+    exchange.route = routeAt(request.url ?? '/')?.path ?? 'unknown';
     this.running.add(request);
     if (this.draining) response.shouldKeepAlive = false;
     // A write that loses the race against the client's leaving: `close` tells all who need to know.

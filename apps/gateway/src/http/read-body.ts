@@ -29,7 +29,10 @@ export class BodyReader {
     if (Number(declared) > this.limits.bodyBytesMax) throw this.tooLarge();
     // A body without a declared size has to be read before it is known not to be too large, which is refused first.
     if (declared !== undefined) checkMediaType(headers);
-    if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+    if (request.exchange.awaitsContinue) {
+      request.exchange.awaitsContinue = false;
+      response.writeContinue();
+    }
     const body = await this.collect(request);
     if (declared === undefined) checkMediaType(headers);
     return body;

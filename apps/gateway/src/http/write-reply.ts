@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '#inference/errors.js';
-import type { Exchange } from './exchange.js';
+import { discardBody } from './discard-body.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
 
 const RETRY_AFTER_MAX_SECONDS = 60;
 const NOT_RETRIED = new Set([401, 402, 403, 404, 413]);
@@ -36,8 +37,12 @@ export function writeStreamHead(exchange: Exchange, response: ServerResponse): v
   ]);
 }
 
-/** An error before anything was written. `body` is the format's own rendering of it. */
-export function writeError(exchange: Exchange, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
+/**
+ * An error before anything was written. `body` is the format's own rendering of it. The client can read it at once; the reply
+ * ends when the client has stopped sending.
+ */
+export function writeError(request: GatewayRequest, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
+  const { exchange } = request;
   const headers: Record<string, string | number> = {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
@@ -47,8 +52,14 @@ export function writeError(exchange: Exchange, response: ServerResponse, error: 
   if (error.status === 429 || error.status === 503) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
   if (NOT_RETRIED.has(error.status)) headers['x-should-retry'] = 'false';
   if (allow !== undefined) headers.allow = allow;
+  if (exchange.awaitsContinue) headers.connection = 'close';
   response.writeHead(error.status, headers);
-  response.end(body);
+  if (request.complete || exchange.awaitsContinue) {
+    response.end(body);
+    return;
+  }
+  response.write(body);
+  void discardBody(request).then(() => response.end());
 }
 
 /** Whole seconds, 1 to 60: clients ignore anything else (H-4). */

@@ -1,0 +1,61 @@
+import { GatewayError } from '#inference/errors.js';
+import { parseJson } from './parse-json.js';
+
+function refusal(body: string | Buffer): { code: string; message: string } {
+  try {
+    parseJson(Buffer.from(body as string));
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, message: error.message };
+    throw error;
+  }
+  throw new Error('it parsed');
+}
+
+test.each([
+  ['', 'line 1, column 1: expected a value, but it ends here.'],
+  ['{"a": x}', 'line 1, column 7: expected a value.'],
+  ['{"a":1,}', 'line 1, column 8: expected a field name in double quotes.'],
+  ["{'a':1}", 'line 1, column 2: expected a field name in double quotes.'],
+  ['{"a" 1}', 'line 1, column 6: expected ":".'],
+  ['[1 2]', 'line 1, column 4: expected "," or "]".'],
+  ['{\n  "a": 1\n  "b": 2\n}', 'line 3, column 3: expected "," or "}".'],
+  ['{"a":"b\nc"}', 'line 1, column 8: expected a control character to be escaped.'],
+  ['{"a":"b\\x"}', 'line 1, column 8: expected an escape such as \\n or \\u0020.'],
+  ['{"a":"b', 'line 1, column 8: expected a closing double quote, but it ends here.'],
+  ['{"a":{"b":[1', 'line 1, column 13: expected "," or "]", but it ends here.'],
+  ['{} {}', 'line 1, column 4: expected nothing after the end of the value.'],
+  ['01', 'line 1, column 2: expected nothing after the end of the value.'],
+  ['nul', 'line 1, column 1: expected a value.'],
+])('%j is refused with its position', (body, position) => {
+  expect(refusal(body)).toEqual({ code: 'invalid_json', message: `The request body is not valid JSON: ${position}` });
+});
+
+test('a long string does not stop the search for a fault', () => {
+  const text = 'x'.repeat(5_000_000);
+  expect(refusal(`{"a":"${text}",]`).message).toMatch(/column 5000009: expected a field name/);
+});
+
+test('bytes that are not UTF-8 are not JSON', () => {
+  expect(refusal(Buffer.from([0x22, 0xff, 0x22])).code).toBe('invalid_json');
+});
+
+test.each([
+  ['"__proto__"', '{"a":[{"__proto__":{"b":1}}]}'],
+  ['an escaped "__proto__"', '{"\\u005f_pr\\u006fto__" : 1}'],
+])('a field %s is refused', (_name, body) => {
+  expect(refusal(body).code).toBe('invalid_request');
+});
+
+test('depth and number of values are limited', () => {
+  expect(parseJson(Buffer.from(`${'['.repeat(64)}${']'.repeat(64)}`))).toBeDefined();
+  expect(refusal(`${'['.repeat(65)}${']'.repeat(65)}`)).toEqual({
+    code: 'invalid_request',
+    message: 'The request body is nested deeper than 64 levels.',
+  });
+  expect(refusal(`[${'0,'.repeat(1_000_000)}0]`).code).toBe('invalid_request');
+});
+
+test('structure within strings is text', () => {
+  const value = { quoted: `${'['.repeat(100)}\\"`, value: '__proto__', 'back\\slash\\': '"', emoji: '😀' };
+  expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
+});
