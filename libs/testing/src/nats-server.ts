@@ -13,11 +13,17 @@ export interface TestNatsServer {
   stop(): Promise<void>;
 }
 
-/** Starts a nats-server of the test's own. `args` are its command-line flags, such as `['-c', file]`; a port is chosen for it. */
-export async function startNatsServer(args: string[] = []): Promise<TestNatsServer> {
+/**
+ * Starts a nats-server of the test's own. `args` are its command-line flags, such as `['-c', file]`; a port is chosen for it.
+ * `environment` is read at every start, on top of the process's own (which a test cannot change for its children).
+ */
+export async function startNatsServer(args: string[] = [], environment: Record<string, string> = {}): Promise<TestNatsServer> {
   const port = await freePort();
   const start = async (): Promise<ChildProcess> => {
-    const child = spawn(requiredVariable('TEST_NATS_SERVER'), ['-a', '127.0.0.1', '-p', String(port), ...args], { stdio: 'ignore' });
+    const child = spawn(requiredVariable('TEST_NATS_SERVER'), ['-a', '127.0.0.1', '-p', String(port), ...args], {
+      stdio: 'ignore',
+      env: { ...process.env, ...environment },
+    });
     await reachable(port, child);
     return child;
   };

@@ -1,0 +1,276 @@
+import { Controller } from '@nestjs/common';
+import { connect, headers, type NatsConnection } from 'nats';
+import { Topic } from '#contracts/endpoint.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { Logger } from '#observability/logger.js';
+import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { Connections, CountRequest, double, echo, eventually, serve, TextRequest } from '../testing/test-services.js';
+import type { CallContext } from './messaging.js';
+import { Serves } from './serves.js';
+
+let server: TestNatsServer;
+let raw: NatsConnection;
+const connections = new Connections(() => server.url);
+
+beforeAll(async () => {
+  server = await startNatsServer();
+});
+
+beforeEach(async () => {
+  raw = await connect({ servers: server.url, reconnect: false });
+});
+
+afterEach(async () => {
+  await connections.closeAll();
+  await raw.close();
+});
+
+afterAll(() => server.stop());
+
+const PARAGRAPH = 'ä'.repeat(2_000_000);
+const seen: CallContext[] = [];
+let release: () => void = () => undefined;
+
+@Controller()
+class Calculator {
+  @Serves(double) async double({ count }: CountRequest, context: CallContext): Promise<{ doubled: number }> {
+    seen.push(context);
+    if (count === 13) throw new ServiceError('conflict', 'Not that one.\nReally not.', 'count');
+    if (count === 14) throw new TypeError('secret detail');
+    if (count === 15) await new Promise<void>((resolve) => (release = resolve));
+    return { doubled: 2 * count };
+  }
+
+  @Serves(echo, { validate: false }) echo(request: TextRequest): TextRequest {
+    return request;
+  }
+}
+
+async function start(logger?: Logger) {
+  const service = await connections.connect('test');
+  const app = await serve(service, [Calculator], { logger });
+  const caller = await connections.connect('caller');
+  return { app, service, caller };
+}
+
+describe('a request', () => {
+  test('is plain JSON on its subject, from any client', async () => {
+    await start();
+    const reply = await raw.request(double.subject, '{"count":21,"unknown":true}');
+    expect({ body: reply.string(), headers: reply.headers }).toEqual({ body: '{"doubled":42}', headers: undefined });
+  });
+
+  test('brings the reply and its context', async () => {
+    const { caller } = await start();
+    seen.length = 0;
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    expect(await caller.request(double, { count: 4 }, { traceparent })).toEqual({ doubled: 8 });
+    expect(seen.map(({ subject, traceparent, signal }) => ({ subject, traceparent, aborted: signal.aborted }))).toEqual([
+      { subject: 'test.v1.count.double', traceparent, aborted: false },
+    ]);
+  });
+
+  test('that breaks a rule is refused with the field at fault', async () => {
+    const { caller } = await start();
+    await expect(caller.request(double, { count: -1 })).rejects.toMatchObject({
+      name: 'ServiceError',
+      code: 'invalid_request',
+      message: 'count must not be less than 0',
+      param: 'count',
+    });
+  });
+
+  test('keeps a typed error whole, and names it in headers', async () => {
+    const { caller } = await start();
+    await expect(caller.request(double, { count: 13 })).rejects.toEqual(
+      new ServiceError('conflict', 'Not that one.\nReally not.', 'count'),
+    );
+    const reply = await raw.request(double.subject, '{"count":13}');
+    expect(Object.fromEntries([...(reply.headers ?? [])].map(([name, [value]]) => [name, value]))).toEqual({
+      'Nats-Service-Error-Code': '409',
+      'Nats-Service-Error': 'Not that one. Really not.',
+      'Tollgate-Error-Code': 'conflict',
+      'Tollgate-Error-Param': 'count',
+    });
+  });
+
+  test('whose handler fails is an internal_error without its reason, which is logged', async () => {
+    const errors: unknown[] = [];
+    const logger = { error: (fields: unknown) => errors.push(fields), warn: () => undefined, info: () => undefined } as unknown as Logger;
+    const { caller } = await start(logger);
+    await expect(caller.request(double, { count: 14 })).rejects.toEqual(
+      new ServiceError('internal_error', 'The service failed to handle this request.'),
+    );
+    expect(errors).toEqual([{ err: new TypeError('secret detail'), subject: 'test.v1.count.double' }]);
+  });
+
+  test('that is not JSON is refused', async () => {
+    await start();
+    const reply = await raw.request(double.subject, '{"count":');
+    expect(reply.json()).toEqual({ code: 'invalid_json', message: 'The request is not JSON.' });
+  });
+
+  test('nobody serves fails at once', async () => {
+    const caller = await connections.connect('caller');
+    await expect(caller.request(double, { count: 1 }, { timeoutMs: 60_000 })).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('that is not answered in time, or aborted, fails', async () => {
+    const { caller } = await start();
+    await expect(caller.request(double, { count: 15 }, { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'timeout' });
+    const controller = new AbortController();
+    const call = caller.request(double, { count: 15 }, { signal: controller.signal });
+    controller.abort();
+    await expect(call).rejects.toMatchObject({ kind: 'closed' });
+    await expect(caller.request(double, { count: 1 }, { signal: controller.signal })).rejects.toMatchObject({ kind: 'closed' });
+    release();
+  });
+
+  test('is not started when its deadline has passed', async () => {
+    await start();
+    seen.length = 0;
+    const late = headers();
+    late.set('Tollgate-Timeout-Ms', '0');
+    const reply = await raw.request(double.subject, '{"count":1}', { timeout: 1_000, headers: late });
+    expect(reply.json()).toEqual({ code: 'unavailable', message: 'The deadline passed before the work began.' });
+    expect(seen).toEqual([]);
+  });
+
+  test('of 8 MB and its reply pass a server that allows 1 MB', async () => {
+    const { caller } = await start();
+    const text = PARAGRAPH.repeat(2);
+    expect(Buffer.byteLength(text)).toBe(8_000_000);
+    expect((await caller.request(echo, { text })).text === text).toBe(true);
+  });
+
+  test('above the limit is refused, and so is such a reply', async () => {
+    const service = await connections.connect('test', { payloadBytesMax: 3_000_000 });
+    await serve(service, [Calculator]);
+    const caller = await connections.connect('caller');
+    await expect(caller.request(echo, { text: PARAGRAPH })).rejects.toEqual(
+      new ServiceError('request_too_large', 'The request exceeds 3000000 bytes.'),
+    );
+    const narrow = await connections.connect('narrow', { payloadBytesMax: 1_000_000 });
+    await expect(narrow.request(echo, { text: 'x'.repeat(2_000_000) })).rejects.toMatchObject({ kind: 'broken' });
+  });
+});
+
+describe('a connection', () => {
+  test('that is lost fails what is under way, refuses new calls, and recovers by itself', async () => {
+    const { caller, service } = await start();
+    const reconnected = new Promise<void>((resolve) => caller.onReconnect(resolve));
+    const pending = caller.request(double, { count: 15 });
+    pending.catch(() => undefined);
+    await caller.request(double, { count: 1 });
+    await server.kill();
+    await expect(pending).rejects.toMatchObject({ kind: 'broken' });
+    await expect(caller.request(double, { count: 1 })).rejects.toMatchObject({ kind: 'unavailable' });
+    await server.restart();
+    await reconnected;
+    await eventually(() => service.connected);
+    await service.link.connection.flush();
+    expect(await caller.request(double, { count: 5 })).toEqual({ doubled: 10 });
+    release();
+  });
+
+  test('hears events before and after a server restart', async () => {
+    const topic = new Topic<{ revision: number }>('test.v1.event.changed', 'Something changed');
+    const [publisher, subscriber] = await Promise.all([connections.connect('publisher'), connections.connect('subscriber')]);
+    const events: { revision: number }[] = [];
+    const stop = subscriber.subscribe(topic, (event) => {
+      events.push(event);
+      if (event.revision === 2) throw new Error('a handler that fails');
+    });
+    await subscriber.link.connection.flush();
+    publisher.publish(topic, { revision: 1 });
+    publisher.publish(topic, { revision: 2 });
+    await eventually(() => events.length === 2);
+    await server.restart();
+    await eventually(() => publisher.connected && subscriber.connected);
+    await eventually(() => {
+      publisher.publish(topic, { revision: 3 });
+      return events.length > 2;
+    });
+    expect(events.slice(0, 3)).toEqual([{ revision: 1 }, { revision: 2 }, { revision: 3 }]);
+    stop();
+  });
+});
+
+describe('service discovery', () => {
+  const ask = async (verb: string): Promise<unknown> => (await raw.request(`$SRV.${verb}.test`, '', { timeout: 2_000 })).json();
+
+  test('answers before and after a server restart', async () => {
+    const { service, caller } = await start();
+    const info = {
+      type: 'io.nats.micro.v1.info_response',
+      name: 'test',
+      id: expect.any(String),
+      version: '1.2.3',
+      description: 'A service of a test',
+      endpoints: [
+        {
+          subject: 'test.v1.count.double',
+          name: 'test-v1-count-double',
+          queue_group: 'test',
+          metadata: { description: 'Doubles a number', kind: 'reply' },
+        },
+        {
+          subject: 'test.v1.text.echo',
+          name: 'test-v1-text-echo',
+          queue_group: 'test',
+          metadata: { description: 'Says it again', kind: 'reply' },
+        },
+      ],
+    };
+    expect(await ask('INFO')).toEqual(info);
+    await server.restart();
+    await eventually(() => service.connected && caller.connected);
+    await service.link.connection.flush();
+    await raw.close();
+    raw = await connect({ servers: server.url, reconnect: false });
+    expect(await ask('INFO')).toEqual(info);
+    expect(await ask('PING')).toMatchObject({ name: 'test', version: '1.2.3' });
+  });
+
+  test('counts requests and failures', async () => {
+    const { caller } = await start();
+    await caller.request(double, { count: 1 });
+    await caller.request(double, { count: 13 }).catch(() => undefined);
+    expect(await ask('STATS')).toMatchObject({
+      endpoints: [
+        { subject: 'test.v1.count.double', num_requests: 2, num_errors: 1, data: { running: 0, completed: 2, failed: 1 } },
+        { subject: 'test.v1.text.echo', num_requests: 0, num_errors: 0, data: { running: 0, completed: 0, failed: 0 } },
+      ],
+    });
+  });
+});
+
+describe('shutdown', () => {
+  test('finishes what runs, and takes nothing new', async () => {
+    const { app, caller } = await start();
+    const running = caller.request(double, { count: 15 });
+    await caller.request(double, { count: 1 });
+    const closed = app.close();
+    await eventuallyUnavailable(() => caller.request(double, { count: 1 }));
+    release();
+    expect(await running).toEqual({ doubled: 30 });
+    await closed;
+  });
+
+  test('of a caller refuses new calls', async () => {
+    const { caller } = await start();
+    await caller.close();
+    await expect(caller.request(double, { count: 1 })).rejects.toMatchObject({ kind: 'closed' });
+  });
+});
+
+async function eventuallyUnavailable(call: () => Promise<unknown>): Promise<void> {
+  let kind: string | undefined;
+  const attempt = async (): Promise<void> => {
+    kind = await call().then(
+      () => 'answered',
+      (error) => error.kind,
+    );
+  };
+  while (kind !== 'unavailable') await attempt();
+}

@@ -1,0 +1,232 @@
+import { Controller } from '@nestjs/common';
+import { connect, type NatsConnection, RequestStrategy } from 'nats';
+import * as billing from '#contracts/billing.js';
+import * as catalog from '#contracts/catalog.js';
+import { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import * as inference from '#contracts/inference.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { Connections, eventually, serve } from '../testing/test-services.js';
+import { MessagingError } from './messaging.js';
+import type { NatsMessaging } from './nats-messaging.js';
+import { Serves } from './serves.js';
+
+const CONFIG = new URL('../../../config/nats.conf', import.meta.url).pathname;
+const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'] as const;
+type User = (typeof USERS)[number];
+
+const passwordOf = (user: User): string => `secret-of-${user}`;
+const variableOf = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
+
+/** The server's; read again at every restart. */
+const environment = Object.fromEntries(USERS.map((user) => [variableOf(user), passwordOf(user)]));
+
+let server: TestNatsServer;
+const services: NatsMessaging[] = [];
+const connections = new Connections(() => server.url);
+const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: passwordOf(user) });
+
+const contracts: unknown[] = [billing, catalog, inference].flatMap((module) => Object.values(module));
+const endpoints = contracts.filter((value) => value instanceof Endpoint) as Endpoint<object, unknown>[];
+const topics = contracts.filter((value) => value instanceof Topic) as Topic<object>[];
+
+/** Everything that may be asked, and by whom. A new subject must be given to somebody here and in nats.conf. */
+const CALLERS: Record<string, User[]> = {
+  'billing.v1.key.resolve': ['gateway'],
+  'billing.v1.hold.apply': ['gateway'],
+  'billing.v1.hold.reserve': ['gateway'],
+  'billing.v1.hold.settle': ['gateway', 'inference-proxy'],
+  'billing.v1.hold.release': ['gateway'],
+  'billing.v1.hold.renew': ['inference-proxy'],
+  'billing.v1.hold.list': ['cli'],
+  'billing.v1.request.show': ['cli'],
+  'billing.v1.balance.get': ['gateway', 'cli', 'internal'],
+  'billing.v1.account.create': ['cli'],
+  'billing.v1.account.list': ['cli'],
+  'billing.v1.project.create': ['cli'],
+  'billing.v1.project.update': ['cli'],
+  'billing.v1.project.list': ['cli'],
+  'billing.v1.key.create': ['cli'],
+  'billing.v1.key.revoke': ['cli'],
+  'billing.v1.key.list': ['cli'],
+  'billing.v1.topup.create': ['cli'],
+  'billing.v1.plan.grant': ['cli'],
+  'catalog.v1.model.list': ['gateway', 'cli', 'internal'],
+  'catalog.v1.route.list': ['inference-proxy'],
+  'catalog.v1.catalog.apply': ['cli'],
+};
+
+@Controller()
+class Upstream {
+  @Serves(inference.generate, { validate: false }) async *generate(): AsyncIterable<readonly StreamEvent[]> {
+    for (let index = 0; index < 200; index++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      yield [{ type: 'text-delta', text: String(index) }];
+    }
+  }
+}
+
+/** Serves every endpoint whose subject starts with `prefix`, with a reply that is its subject. */
+function answering(prefix: string): new () => object {
+  class Answering {}
+  Controller()(Answering);
+  for (const endpoint of endpoints.filter(({ subject }) => subject.startsWith(prefix))) {
+    const descriptor = { value: () => Promise.resolve(endpoint.subject), writable: true, configurable: true };
+    Serves(endpoint, { validate: false })(Answering.prototype, endpoint.subject, descriptor);
+    Object.defineProperty(Answering.prototype, endpoint.subject, descriptor);
+  }
+  return Answering;
+}
+
+beforeAll(async () => {
+  server = await startNatsServer(['-c', CONFIG], environment);
+  const controllers = { billing: answering('billing.'), catalog: answering('catalog.'), 'inference-proxy': Upstream };
+  for (const [user, controller] of Object.entries(controllers)) {
+    services.push(await as(user as User));
+    await serve(services.at(-1) as NatsMessaging, [controller], { name: user });
+  }
+  await serve(await as('gateway'), [], { name: 'gateway' });
+});
+
+afterAll(async () => {
+  await connections.closeAll();
+  await server.stop();
+});
+
+describe('without the right password', () => {
+  test.each([
+    ['a wrong one', { user: 'cli', pass: 'guess' }],
+    ['an empty one', { user: 'cli', pass: '' }],
+    ['nobody', {}],
+    ['an unknown user', { user: 'admin', pass: passwordOf('cli') }],
+  ])('%s is refused', async (_name, credentials) => {
+    await expect(connect({ servers: server.url, ...credentials })).rejects.toMatchObject({ code: 'AUTHORIZATION_VIOLATION' });
+  });
+
+  test('a command fails at once with a clear message', async () => {
+    await expect(connections.connect('cli', { password: 'guess', connectTimeoutMs: 60_000 })).rejects.toEqual(
+      new MessagingError('unavailable', 'NATS refuses user "cli": wrong user or password'),
+    );
+  });
+
+  test('a service goes on trying, and says once why', async () => {
+    const lines: unknown[] = [];
+    const note = (...line: unknown[]): number => lines.push(line);
+    const logger = { error: note, warn: note, info: note } as never;
+    let connected = false;
+    const password = `${passwordOf('internal')}-to-be`;
+    const connecting = connections.connect('internal', { password, logger }).then(() => (connected = true));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect({ connected, lines }).toEqual({
+      connected: false,
+      lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS refuses user "internal": wrong user or password']],
+    });
+    environment[variableOf('internal')] = password;
+    await server.restart();
+    await connecting;
+    environment[variableOf('internal')] = passwordOf('internal');
+    await server.restart();
+    await eventually(() => connected);
+  }, 20_000);
+});
+
+describe('as a user', () => {
+  let callers: Map<User, NatsMessaging>;
+
+  beforeAll(async () => {
+    callers = new Map(await Promise.all(USERS.map(async (user) => [user, await as(user)] as const)));
+    await eventually(() => services.every(({ connected }) => connected));
+    await Promise.all(services.map(({ link }) => link.connection.flush()));
+  });
+
+  test('every subject of the contracts has its callers', () => {
+    expect(Object.keys(CALLERS).sort()).toEqual(endpoints.map(({ subject }) => subject).sort());
+  });
+
+  test.each(endpoints.map((endpoint) => [endpoint.subject, endpoint] as const))(
+    '%s answers its callers alone, and refuses promptly',
+    async (subject, endpoint) => {
+      const outcomes = await Promise.all(
+        [...callers].map(async ([user, messaging]) => [
+          user,
+          await messaging.request(endpoint, {}, { timeoutMs: 60_000 }).catch((error: MessagingError) => error.message),
+        ]),
+      );
+      const refused = `Publishing to ${subject} is not permitted.`;
+      expect(Object.fromEntries(outcomes)).toEqual(
+        Object.fromEntries(USERS.map((user) => [user, CALLERS[subject]?.includes(user) ? subject : refused])),
+      );
+    },
+  );
+
+  test('a stream runs from inference-proxy to gateway with credit and cancel, and to nobody else', async () => {
+    const outcomes = await Promise.all(
+      [...callers].map(async ([user, messaging]) => {
+        let events = 0;
+        try {
+          for await (const batch of messaging.openStream(inference.generate, {} as inference.GenerateRequest)) events += batch.length;
+          return [user, events];
+        } catch (error) {
+          return [user, (error as MessagingError).message];
+        }
+      }),
+    );
+    const refused = 'Publishing to inference.v1.generate is not permitted.';
+    expect(Object.fromEntries(outcomes)).toEqual(Object.fromEntries(USERS.map((user) => [user, user === 'gateway' ? 200 : refused])));
+  });
+
+  test('a request of 8 MB reaches the inference-proxy', async () => {
+    const request = { text: 'x'.repeat(8 * 1024 * 1024) } as unknown as inference.GenerateRequest;
+    let events = 0;
+    for await (const batch of (callers.get('gateway') as NatsMessaging).openStream(inference.generate, request)) events += batch.length;
+    expect(events).toBe(200);
+  });
+
+  test('a catalog of 2 MB reaches the catalog', async () => {
+    const request = { yaml: 'x'.repeat(2_000_000) };
+    expect(await (callers.get('cli') as NatsMessaging).request(catalog.catalogApply, request)).toBe('catalog.v1.catalog.apply');
+  });
+
+  test.each(topics.map((topic) => [topic.subject, topic] as const))(
+    '%s reaches those who cache, from its owner alone',
+    async (_subject, topic) => {
+      const heard: unknown[] = [];
+      const stops = (['gateway', 'internal'] as const).map((user) => callers.get(user)?.subscribe(topic, (event) => heard.push(event)));
+      await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
+      for (const [user, messaging] of callers) messaging.publish(topic, { user });
+      await eventually(() => heard.length >= 2);
+      await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
+      const owner = topic.subject.split('.')[0];
+      expect(heard).toEqual([{ user: owner }, { user: owner }]);
+      for (const stop of stops) stop?.();
+    },
+  );
+
+  test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('nobody but its owner can listen to %s', async (subject) => {
+    for (const user of USERS) {
+      const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
+      const refused = new Promise<boolean>((resolve) => {
+        connection.subscribe(subject, { callback: (error) => error !== null && resolve(true) });
+      });
+      const allowed = connection.flush().then(() => false);
+      expect({ user, refused: await Promise.race([refused, allowed]) }).toEqual({
+        user,
+        refused: !(user === 'billing' && subject === 'billing.v1.>'),
+      });
+      await connection.close();
+    }
+  });
+
+  test('the cli discovers every service', async () => {
+    const connection = await connect({ servers: server.url, user: 'cli', pass: passwordOf('cli'), inboxPrefix: '_INBOX.cli' });
+    const names: string[] = [];
+    for await (const { name } of await connection.services.client({ strategy: RequestStrategy.Timer, maxWait: 300 }).ping())
+      names.push(name);
+    expect(names.sort()).toEqual(['billing', 'catalog', 'gateway', 'inference-proxy']);
+    await connection.close();
+  });
+
+  test('the contracts have one stream, and this file knows it', () => {
+    expect(contracts.filter((value) => value instanceof StreamEndpoint)).toEqual([inference.generate]);
+  });
+});

@@ -1,0 +1,375 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Controller } from '@nestjs/common';
+import { connect, type NatsConnection } from 'nats';
+import { ServiceError } from '#contracts/service-error.js';
+import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { Connections, CountRequest, countUp, eventually, measure, serve, TextRequest } from '../testing/test-services.js';
+import { WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import type { CallContext, EventStream } from './messaging.js';
+import { Serves } from './serves.js';
+
+let server: TestNatsServer;
+let raw: NatsConnection;
+const children: ChildProcess[] = [];
+const connections = new Connections(() => server.url);
+
+beforeAll(async () => {
+  server = await startNatsServer();
+});
+
+beforeEach(async () => {
+  raw = await connect({ servers: server.url, reconnect: false });
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await connections.closeAll();
+  await raw.close();
+});
+
+afterAll(() => server.stop());
+
+type Source = (count: number, context: CallContext) => AsyncIterable<readonly number[]>;
+
+/** Serves `countUp` from `source`, and connects a caller. */
+async function start(source: Source) {
+  @Controller()
+  class Counter {
+    @Serves(countUp) count({ count }: CountRequest, context: CallContext): AsyncIterable<readonly number[]> {
+      return source(count, context);
+    }
+
+    @Serves(measure, { validate: false }) async *measure({ text }: TextRequest): AsyncIterable<readonly number[]> {
+      yield [text.length];
+    }
+  }
+  const service = await connections.connect('test');
+  const app = await serve(service, [Counter]);
+  return { app, service, caller: await connections.connect('caller') };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Resolves with the time at which `signal` fired. */
+const aborted = (signal: AbortSignal): Promise<number> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(performance.now())));
+
+async function collect<Event>(stream: EventStream<Event>): Promise<(readonly Event[])[]> {
+  const batches: (readonly Event[])[] = [];
+  for await (const batch of stream) batches.push(batch);
+  return batches;
+}
+
+describe('a stream', () => {
+  test('of one batch is two messages in all', async () => {
+    const { caller, service } = await start(async function* () {
+      yield [1, 2, 3];
+    });
+    await Promise.all([caller.link.connection.flush(), service.link.connection.flush()]);
+    const before = [caller, service].map(({ link }) => link.connection.stats().outMsgs);
+    expect(await collect(caller.openStream(countUp, { count: 3 }))).toEqual([[1, 2, 3]]);
+    expect([caller, service].map(({ link }, index) => link.connection.stats().outMsgs - (before[index] ?? 0))).toEqual([1, 1]);
+  });
+
+  test('merges what is yielded in one turn of the event loop', async () => {
+    const { caller } = await start(async function* () {
+      yield [1];
+      yield [2];
+      await turn();
+      yield [3];
+      yield [];
+      yield [4];
+    });
+    expect((await collect(caller.openStream(countUp, { count: 4 }))).flat()).toEqual([1, 2, 3, 4]);
+    const messages = raw.subscribe('_INBOX.frames', { max: 2 });
+    raw.publish(countUp.subject, '{"count":4}', { reply: '_INBOX.frames' });
+    const frames: string[] = [];
+    for await (const message of messages) frames.push(message.string());
+    expect(frames).toEqual(['E1\n[1,2]', 'L2\n[3,4]']);
+  });
+
+  test('carries many events in order, faster than its window', async () => {
+    const { caller } = await start(async function* (count) {
+      for (let index = 1; index <= count; index++) {
+        yield [index];
+        if (index % 3 === 0) await turn();
+      }
+    });
+    const events = (await collect(caller.openStream(countUp, { count: 5_000 }))).flat();
+    expect(events).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
+  });
+
+  test('of an event larger than a message passes', async () => {
+    const large = Array.from({ length: 600_000 }, (_, index) => index);
+    const { caller } = await start(async function* () {
+      yield [0];
+      await turn();
+      yield large;
+      yield large;
+    });
+    const events = (await collect(caller.openStream(countUp, { count: 1 }))).flat();
+    expect(events.length).toBe(1_200_001);
+    expect(events.at(-1)).toBe(599_999);
+  });
+
+  test('takes a request of 8 MB through a server that allows 1 MB', async () => {
+    const { caller } = await start(async function* () {});
+    const text = 'x'.repeat(8 * 1024 * 1024);
+    expect(await collect(caller.openStream(measure, { text }))).toEqual([[8 * 1024 * 1024]]);
+  });
+
+  test('brings the typed error of its source, after what came before', async () => {
+    const { caller } = await start(async function* () {
+      yield [1];
+      throw new ServiceError('model_not_found', 'No such model.', 'model');
+    });
+    const batches: unknown[] = [];
+    const read = async (): Promise<void> => {
+      for await (const batch of caller.openStream(countUp, { count: 1 })) batches.push(batch);
+    };
+    await expect(read()).rejects.toEqual(new ServiceError('model_not_found', 'No such model.', 'model'));
+    expect(batches).toEqual([[1]]);
+  });
+
+  test('whose source is not JSON, or that breaks a rule, fails with an error', async () => {
+    const { caller } = await start(async function* () {
+      yield [1n as unknown as number];
+    });
+    await expect(collect(caller.openStream(countUp, { count: 1 }))).rejects.toMatchObject({ code: 'internal_error' });
+    await expect(collect(caller.openStream(countUp, { count: -1 }))).rejects.toMatchObject({ code: 'invalid_request', param: 'count' });
+  });
+
+  test('nobody serves fails at once', async () => {
+    const caller = await connections.connect('caller');
+    await expect(collect(caller.openStream(countUp, { count: 1 }))).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('back-pressure', () => {
+  test('a reader that stops reading stops the writer, and memory stays bounded', async () => {
+    let pulled = 0;
+    const batch = Array.from({ length: 1_000 }, () => 1_000_000);
+    const { caller } = await start(async function* (count) {
+      for (; pulled < count; pulled++) {
+        await turn();
+        yield batch;
+      }
+    });
+    const iterator = caller.openStream(countUp, { count: 2_000 })[Symbol.asyncIterator]();
+    const batchBytes = JSON.stringify(batch).length;
+    await iterator.next();
+    const settled = async (): Promise<number> => {
+      for (let before = -1; before !== pulled; ) {
+        before = pulled;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      return pulled;
+    };
+    expect(await settled()).toBeLessThan(Math.min(WINDOW_FRAMES, WINDOW_BYTES / batchBytes) + 5);
+    let events = batch.length;
+    for (let step = await iterator.next(); !step.done; step = await iterator.next()) events += step.value.length;
+    expect(events).toBe(2_000 * batch.length);
+  });
+
+  test('a reader that is slow, but alive, is not given up', async () => {
+    const { caller } = await start(async function* () {
+      for (let index = 0; index < 12; index++) {
+        await new Promise((resolve) => setTimeout(resolve, 500));
+        yield [index];
+      }
+    });
+    const stream = caller.openStream(countUp, { count: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 6_500));
+    expect((await collect(stream)).flat()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  }, 15_000);
+});
+
+describe('a cancel', () => {
+  test('reaches the writer within 250 ms, which may still bring a last batch', async () => {
+    let noticed: Promise<number> | undefined;
+    const { caller } = await start(async function* (_count, { signal }) {
+      noticed = aborted(signal);
+      yield [1];
+      await noticed;
+      yield [99];
+    });
+    const stream = caller.openStream(countUp, { count: 1 });
+    const batches: unknown[] = [];
+    let cancelledAt = 0;
+    for await (const batch of stream) {
+      batches.push(batch);
+      if (cancelledAt > 0) continue;
+      cancelledAt = performance.now();
+      stream.cancel();
+      stream.cancel();
+    }
+    expect(batches).toEqual([[1], [99]]);
+    expect(((await noticed) ?? 0) - cancelledAt).toBeLessThan(250);
+  });
+
+  test('before the first event reaches the writer within 250 ms', async () => {
+    let noticed: Promise<number> | undefined;
+    const { caller } = await start(async function* (_count, { signal }) {
+      noticed = aborted(signal);
+      await noticed;
+      yield [99];
+    });
+    const controller = new AbortController();
+    const stream = caller.openStream(countUp, { count: 1 }, { signal: controller.signal });
+    const collected = collect(stream);
+    await eventually(() => noticed !== undefined);
+    const cancelledAt = performance.now();
+    controller.abort();
+    expect(await collected).toEqual([[99]]);
+    expect(((await noticed) ?? 0) - cancelledAt).toBeLessThan(250);
+  });
+
+  test('by leaving the loop reaches the writer', async () => {
+    let noticed: Promise<number> | undefined;
+    const { caller } = await start(async function* (_count, { signal }) {
+      noticed = aborted(signal);
+      yield [1];
+      await noticed;
+    });
+    for await (const _batch of caller.openStream(countUp, { count: 1 })) break;
+    const leftAt = performance.now();
+    expect(((await noticed) ?? 0) - leftAt).toBeLessThan(250);
+  });
+
+  test('that the source ignores ends after the grace, and the source is left', async () => {
+    let left = false;
+    const { caller } = await start(() => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise<never>(() => undefined),
+        return: () => {
+          left = true;
+          return new Promise<never>(() => undefined);
+        },
+      }),
+    }));
+    const stream = caller.openStream(countUp, { count: 1 });
+    const startedAt = performance.now();
+    stream.cancel();
+    await expect(collect(stream)).rejects.toThrow();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    await eventually(() => left);
+  });
+});
+
+describe('a lost frame', () => {
+  async function answeredWith(frames: string[]) {
+    const controls: string[] = [];
+    raw.subscribe('_INBOX.writer', { callback: (_error, message) => controls.push(message.string()) });
+    raw.subscribe(countUp.subject, {
+      callback: (_error, message) => {
+        for (const frame of frames) raw.publish(message.reply ?? '', frame, { reply: '_INBOX.writer' });
+      },
+    });
+    await raw.flush();
+    const caller = await connections.connect('caller');
+    const batches: unknown[] = [];
+    const read = async (): Promise<void> => {
+      for await (const batch of caller.openStream(countUp, { count: 1 })) batches.push(...batch);
+    };
+    const failure: unknown = await read().catch((error) => error);
+    await eventually(() => controls.length > 0);
+    return { batches, failure, controls };
+  }
+
+  test.each([
+    ['in the middle', ['E1\n[1]', 'E3\n[3]', 'L4\n[4]']],
+    ['at the beginning', ['E2\n[2]']],
+    ['noticed by a heartbeat', ['E1\n[1]', 'H2\n']],
+    ['that comes twice', ['E1\n[1]', 'E1\n[1]']],
+    ['that is not one', ['E1\n[1]', '{"doubled":2}']],
+    ['that is not JSON', ['E1\n[1]', 'E2\n[1']],
+  ])('%s is an error, and the writer is told to stop', async (_name, frames) => {
+    const { batches, failure, controls } = await answeredWith(frames);
+    expect(failure).toMatchObject({ name: 'MessagingError', kind: 'broken' });
+    expect(batches).toEqual(frames[0] === 'E1\n[1]' ? [1] : []);
+    expect(new Set(controls)).toEqual(new Set(['S']));
+  });
+});
+
+describe('a peer that dies', () => {
+  /** Starts the other end in a process of its own; resolves when it says that it is at work. */
+  async function peer(role: 'reader' | 'writer'): Promise<ChildProcess> {
+    const here = (path: string): string => new URL(`../testing/${path}`, import.meta.url).pathname;
+    const child = spawn(process.execPath, ['--import', here('typescript-hooks.mjs'), here('stream-peer.ts'), role, server.url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    children.push(child);
+    await once(child.stdout, 'data');
+    return child;
+  }
+
+  test('as a reader, by SIGKILL, ends the writer within 2 s', async () => {
+    let noticed: Promise<number> | undefined;
+    await start(async function* (_count, { signal }) {
+      noticed = aborted(signal);
+      yield [1];
+      await noticed;
+    });
+    const reader = await peer('reader');
+    const killedAt = performance.now();
+    reader.kill('SIGKILL');
+    expect(((await noticed) ?? 0) - killedAt).toBeLessThan(2_000);
+  }, 20_000);
+
+  test('as a writer, by SIGKILL, fails the reader within 3 s', async () => {
+    const writer = await peer('writer');
+    const caller = await connections.connect('caller');
+    const iterator = caller.openStream(countUp, { count: 7 })[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: [7] });
+    const killedAt = performance.now();
+    writer.kill('SIGKILL');
+    await expect(iterator.next()).rejects.toMatchObject({ kind: 'broken' });
+    expect(performance.now() - killedAt).toBeLessThan(3_000);
+  }, 20_000);
+
+  test('as the server, fails both ends, and the next call works', async () => {
+    let noticed: Promise<number> | undefined;
+    const { caller, service } = await start(async function* (count, { signal }) {
+      noticed = aborted(signal);
+      yield [count];
+      if (count === 1) await noticed;
+    });
+    const iterator = caller.openStream(countUp, { count: 1 })[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: [1] });
+    const failed = expect(iterator.next()).rejects.toMatchObject({ kind: 'broken' });
+    await server.restart();
+    await failed;
+    await noticed;
+    await eventually(() => caller.connected && service.connected);
+    await service.link.connection.flush();
+    expect(await collect(caller.openStream(countUp, { count: 2 }))).toEqual([[2]]);
+  });
+});
+
+describe('shutdown', () => {
+  test('lets a stream finish within the grace', async () => {
+    const { app, caller } = await start(async function* () {
+      yield [1];
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      yield [2];
+    });
+    const iterator = caller.openStream(countUp, { count: 1 })[Symbol.asyncIterator]();
+    await iterator.next();
+    const closed = app.close();
+    expect(await iterator.next()).toEqual({ done: false, value: [2] });
+    await closed;
+  });
+
+  test('cancels a stream that outlasts the grace, and its reader hears of it', async () => {
+    const { app, caller } = await start(async function* () {
+      yield [1];
+      await new Promise(() => undefined);
+    });
+    const iterator = caller.openStream(countUp, { count: 1 })[Symbol.asyncIterator]();
+    await iterator.next();
+    const failed = expect(iterator.next()).rejects.toEqual(new ServiceError('unavailable', 'The stream was cut off.'));
+    await app.close();
+    await failed;
+  });
+});

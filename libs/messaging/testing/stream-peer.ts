@@ -1,0 +1,24 @@
+/**
+ * One end of a stream in a process of its own, so that a test can kill it: `reader <url>` or `writer <url>`. Says `ready` on
+ * standard output when its end is at work.
+ */
+import { Controller } from '@nestjs/common';
+import { Serves } from '../src/serves.js';
+import { Connections, type CountRequest, countUp, serve } from './test-services.js';
+
+const [role, url = ''] = process.argv.slice(2);
+const messaging = await new Connections(() => url).connect(`test-${role}`);
+
+if (role === 'reader') {
+  for await (const _batch of messaging.openStream(countUp, { count: 1 })) console.log('ready');
+} else {
+  @Controller()
+  class Silent {
+    @Serves(countUp) async *count({ count }: CountRequest): AsyncIterable<readonly number[]> {
+      yield [count];
+      await new Promise(() => undefined);
+    }
+  }
+  await serve(messaging, [Silent]);
+  console.log('ready');
+}

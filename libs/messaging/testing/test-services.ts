@@ -1,0 +1,74 @@
+import { type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { IsInt, IsString, Max, Min } from 'class-validator';
+import { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { createLogger, type Logger } from '#observability/logger.js';
+import { type ConnectOptions, connectMessaging } from '../src/connect-messaging.js';
+import type { NatsMessaging } from '../src/nats-messaging.js';
+import { NatsTransport } from '../src/nats-transport.js';
+
+/** What the tests' services are asked. */
+export class CountRequest {
+  @IsInt() @Min(0) @Max(1_000_000) count!: number;
+}
+
+export class TextRequest {
+  @IsString() text!: string;
+}
+
+export const double = new Endpoint<CountRequest, { doubled: number }>('test.v1.count.double', CountRequest, 'Doubles a number');
+export const echo = new Endpoint<TextRequest, TextRequest>('test.v1.text.echo', TextRequest, 'Says it again');
+export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, 'Counts from 1');
+export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, 'Says how long a text is');
+
+export const silentLogger: Logger = createLogger('test', 'silent');
+
+@Module({})
+class TestModule {}
+
+/** Serves controllers as the service `name` until closed. */
+export async function serve(
+  messaging: NatsMessaging,
+  controllers: NonNullable<DynamicModule['controllers']>,
+  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number } = {},
+): Promise<INestMicroservice> {
+  const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000 } = settings;
+  const strategy = new NatsTransport({ messaging, name, version: '1.2.3', description: 'A service of a test', logger, shutdownGraceMs });
+  const app = await NestFactory.createMicroservice({ module: TestModule, controllers }, { strategy, logger: false });
+  await app.listen();
+  return app;
+}
+
+/** Connections of a test, closed together. */
+export class Connections {
+  private readonly open: NatsMessaging[] = [];
+
+  constructor(private readonly url: () => string) {}
+
+  async connect(service: string, options: Partial<ConnectOptions> = {}): Promise<NatsMessaging> {
+    const messaging = await connectMessaging({
+      url: this.url(),
+      user: service,
+      password: '',
+      service,
+      logger: silentLogger,
+      closeGraceMs: 0,
+      ...options,
+    });
+    this.open.push(messaging);
+    return messaging;
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all(this.open.splice(0).map((messaging) => messaging.close()));
+  }
+}
+
+/** Resolves when `condition` holds. Fails after `limitMs`. */
+export async function eventually(condition: () => boolean, limitMs = 5_000): Promise<void> {
+  const giveUpAt = performance.now() + limitMs;
+  while (!condition()) {
+    if (performance.now() > giveUpAt) throw new Error(`not within ${limitMs} ms: ${condition}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
