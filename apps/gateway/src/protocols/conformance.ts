@@ -217,7 +217,7 @@ function collect(events: readonly StreamEvent[]) {
 }
 
 /** Reads our own output strictly: whole frames of an optional `event:` and exactly one `data:` line, or a comment (H-7). */
-export function readFrames(text: string): SseFrame[] {
+function readFrames(text: string): SseFrame[] {
   const blocks = text.split('\n\n');
   if (blocks.pop() !== '') throw new Error('The text does not end with a whole frame.');
   return blocks.filter((block) => !/^:[^\n]*$/.test(block)).map(readFrame);

@@ -2,7 +2,7 @@ import { Type } from 'class-transformer';
 import { Equals, IsBoolean, IsObject, IsOptional, IsString, MinLength, ValidateNested } from 'class-validator';
 import { NumberBetween, PositiveInteger } from '../validate-fields.js';
 
-export class ChatStreamOptions {
+class ChatStreamOptions {
   @IsOptional() @IsBoolean() include_usage?: boolean;
 }
 
