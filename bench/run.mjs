@@ -6,10 +6,10 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { ensureBuilt } from '../scripts/local/build.mjs';
 import { stopChild } from './child-process.mjs';
 import { cpuSeconds } from './cpu-time.mjs';
 import { describeMachine, middle, renderCpu, renderTable } from './report.mjs';
@@ -59,8 +59,7 @@ try {
 
 /** @returns {Promise<number>} the exit code: 1 when a single request failed */
 async function main() {
-  if (!existsSync(new URL('../dist/apps/upstream-sim/src/main.js', import.meta.url)))
-    throw new Error('nothing is built yet: run npm run build');
+  await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
   const targets = await startTargets();
   const loader = fork(fileURLToPath(new URL('load-worker.mjs', import.meta.url)), {
     env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
