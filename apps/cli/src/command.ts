@@ -22,7 +22,7 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
   name: string;
   summary: string;
   parameters: Table;
-  /** What follows `tollgate`, ready to be copied. */
+  /** What follows `npm run -s tollgate --`. */
   examples: readonly string[];
   endpoint: Endpoint<Request, Reply>;
   /** Throws `UsageError` when the values do not go together. */

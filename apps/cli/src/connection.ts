@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '#config/load-config.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
-import type { Messaging } from '#messaging/messaging.js';
+import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import type { CliConfig } from './cli.config.js';
 
-const TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 
 export interface ConnectionSettings {
   url: string;
@@ -26,17 +27,31 @@ export function connectionSettings(config: CliConfig, folder: string): Connectio
   return { url, password };
 }
 
-/** Connects as the administrator's user. Gives up after five seconds, and at once on a wrong password. */
-export function connectCli({ url, password }: ConnectionSettings): Promise<Messaging> {
-  return connectMessaging({
-    url,
-    user: 'cli',
-    password,
-    service: 'cli',
-    logger: createLogger('cli', 'silent'),
-    requestTimeoutMs: TIMEOUT_MS,
-    connectTimeoutMs: TIMEOUT_MS,
-  });
+/** Connects as the administrator's user. Gives up after two seconds, and at once on a wrong password. */
+export async function connectCli({ url, password }: ConnectionSettings): Promise<Messaging> {
+  try {
+    return await connectMessaging({
+      url,
+      user: 'cli',
+      password,
+      service: 'cli',
+      logger: createLogger('cli', 'silent'),
+      requestTimeoutMs: ANSWER_TIMEOUT_MS,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    });
+  } catch (error) {
+    if (!(error instanceof MessagingError)) throw error;
+    throw new MessagingError(error.kind, `${hostsOf(url)}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Where we tried, without what a URL may carry besides. */
+function hostsOf(url: string): string {
+  return url
+    .split(',')
+    .map((server) => server.trim())
+    .map((server) => (URL.canParse(server) && new URL(server).host) || server.replace(/^.*@/, ''))
+    .join(', ');
 }
 
 /** Undefined when there is no such file: then nothing was started here. */

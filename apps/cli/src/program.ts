@@ -23,19 +23,34 @@ export function buildProgram(
     .exitOverride()
     .configureOutput({ ...output, outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`) })
     .helpCommand(false)
-    .addHelpText('after', "\nRun 'tollgate <command> --help' for a command's options and examples.");
-  const groupCommands = new Map<string, Command>();
-  for (const command of commands) {
-    const [first, verb] = command.name.split(' ') as [string, string?];
-    if (verb === undefined) {
-      addCommand(program, first, command, run);
+    .addHelpText('after', GENERAL_HELP);
+  for (const [first, members] of Map.groupBy(commands, ({ name }) => name.split(' ', 1)[0] ?? name)) {
+    const [single] = members;
+    if (single?.name === first) {
+      addCommand(program, first, single, run);
       continue;
     }
-    const group = groupCommands.get(first) ?? program.command(first).description(groups[first] ?? '');
-    groupCommands.set(first, group);
-    addCommand(group, verb, command, run);
+    const verbOf = ({ name }: CliCommand): string => name.slice(first.length + 1);
+    const group = program.command(first).description(`${groups[first] ?? ''} (${members.map(verbOf).join(', ')})`);
+    group.addHelpText('after', examplesHelp(members.flatMap(({ examples }) => examples.slice(0, 1))));
+    for (const member of members) addCommand(group, verbOf(member), member, run);
   }
   return program;
+}
+
+const CALL = 'npm run -s tollgate --';
+const GENERAL_HELP = `
+Examples:
+  ${CALL} account create --name acme
+  ${CALL} topup --account <account-id> --usd 25 --payment-id inv-1001
+  ${CALL} project create --account <account-id> --name web --rpm 600 --concurrency 50
+  ${CALL} key create --project <project-id>
+
+Each command has a --help with its options and examples, and --json for scripts.
+It connects to NATS_URL as the user cli with NATS_CLI_PASSWORD; after npm start, neither needs to be set.`;
+
+function examplesHelp(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  ${CALL} ${example}`).join('\n')}`;
 }
 
 function addCommand(parent: Command, word: string, command: CliCommand, run: Runner): void {
@@ -50,7 +65,7 @@ function addCommand(parent: Command, word: string, command: CliCommand, run: Run
     }
   }
   leaf.option('--json', 'print one JSON document');
-  leaf.addHelpText('after', `\nExamples:\n${command.examples.map((example) => `  tollgate ${example}`).join('\n')}`);
+  leaf.addHelpText('after', examplesHelp(command.examples));
   leaf.action(async (...args: unknown[]) => {
     const { json, ...options } = args[argumentNames.length] as Record<string, unknown>;
     const positional = Object.fromEntries(argumentNames.map((name, index) => [name, args[index]]));

@@ -294,7 +294,7 @@ describe('help', () => {
       expect(out).toContain('--json');
       for (const example of examples) {
         expect(example.startsWith(name)).toBe(true);
-        expect(out).toContain(`  tollgate ${example}\n`);
+        expect(out).toContain(`  npm run -s tollgate -- ${example}\n`);
       }
       for (const { description } of Object.values(parameters)) expect(out.replace(/\s+/g, ' ')).toContain(description);
     },

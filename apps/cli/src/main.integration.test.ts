@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Controller, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { type Account, accountCreate, accountList } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
+import { Serves } from '#messaging/serves.js';
+import { createLogger } from '#observability/logger.js';
+import { freePort, type TestNatsServer } from '#testing/nats-server.js';
+import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const ACCOUNT: Account = {
+  accountId: '0190a6f0-7c1e-7000-8000-000000000001',
+  name: 'acme',
+  status: 'active',
+  createdAt: '2026-11-21T00:00:00.000Z',
+};
+const logger = createLogger('test', 'silent');
+
+@Controller()
+class FakeBilling {
+  @Serves(accountList) async list(): Promise<{ accounts: Account[] }> {
+    return { accounts: [ACCOUNT] };
+  }
+
+  @Serves(accountCreate) async create({ name }: { name: string }): Promise<Account> {
+    if (name === 'slow') return new Promise(() => undefined);
+    throw new ServiceError('conflict', 'There is such an account.');
+  }
+}
+
+@Module({ controllers: [FakeBilling] })
+class FakeBillingModule {}
+
+let nats: TestNatsServer;
+let folder: string;
+let stopBilling: () => Promise<void>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
+  [nats] = await Promise.all([startNatsWithUsers(), build()]);
+  const messaging = await connectMessaging({ url: nats.url, user: 'billing', password: TEST_NATS_PASSWORD, service: 'billing', logger });
+  const app = await NestFactory.createMicroservice(FakeBillingModule, {
+    strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description: 'Not really', logger, shutdownGraceMs: 0 }),
+    logger: false,
+  });
+  await app.listen();
+  stopBilling = async () => {
+    await app.close();
+    await messaging.close();
+  };
+});
+
+afterAll(async () => {
+  await stopBilling();
+  await nats.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** The command line as it is shipped, compiled into a folder of the test's own: never an older build. */
+async function build(): Promise<void> {
+  await cp(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const swc = join(ROOT, 'node_modules/@swc/cli/bin/swc.js');
+  await promisify(execFile)(process.execPath, [swc, 'apps/cli', 'libs', '--out-dir', join(folder, 'dist'), '--quiet'], { cwd: ROOT });
+}
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs `tollgate` as a process, in `folder`, with these variables only. */
+function tollgate(
+  args: string[],
+  variables: Record<string, string> = { NATS_URL: nats.url, NATS_CLI_PASSWORD: TEST_NATS_PASSWORD },
+): Promise<Result> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(folder, 'dist/apps/cli/src/main.js'), ...args], { cwd: folder, env: variables }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+test('a table for people, and the reply itself for scripts', async () => {
+  expect(await tollgate(['account', 'list'])).toEqual({
+    code: 0,
+    out: `ACCOUNT                               NAME  STATUS  CREATED\n${ACCOUNT.accountId}  acme  active  ${ACCOUNT.createdAt}\n`,
+    err: '',
+  });
+  const { out } = await tollgate(['account', 'list', '--json']);
+  expect(JSON.parse(out)).toEqual({ accounts: [ACCOUNT] });
+});
+
+test('in the folder of npm start it needs no variables', async () => {
+  await mkdir(join(folder, '.local'));
+  await writeFile(join(folder, '.local/demo.json'), JSON.stringify({ natsUrl: nats.url }));
+  await writeFile(join(folder, '.local/secrets.json'), JSON.stringify({ natsPasswords: { cli: TEST_NATS_PASSWORD } }));
+  await chmod(join(folder, '.local/secrets.json'), 0o600);
+  const result = await tollgate(['account', 'list', '--json'], {});
+  await rm(join(folder, '.local'), { recursive: true });
+  expect(JSON.parse(result.out)).toEqual({ accounts: [ACCOUNT] });
+});
+
+test('what a service refuses is one line and code 1', async () => {
+  expect(await tollgate(['account', 'create', '--name', 'acme'])).toEqual({ code: 1, out: '', err: 'error: There is such an account.\n' });
+});
+
+test('a service that is not there is one line and code 1', async () => {
+  expect(await tollgate(['models', 'list'])).toEqual({ code: 1, out: '', err: 'error: Nobody serves catalog.v1.model.list.\n' });
+});
+
+test('a service that does not answer is given up on after five seconds', async () => {
+  const startedAt = performance.now();
+  expect(await tollgate(['account', 'create', '--name', 'slow'])).toEqual({
+    code: 1,
+    out: '',
+    err: 'error: No answer from billing.v1.account.create in time. It may have been done all the same: look before you repeat it.\n',
+  });
+  expect(performance.now() - startedAt).toBeLessThan(9_000);
+}, 15_000);
+
+test('a wrong password is one line and code 1, at once', async () => {
+  expect(await tollgate(['account', 'list'], { NATS_URL: nats.url, NATS_CLI_PASSWORD: 'wrong' })).toEqual({
+    code: 1,
+    out: '',
+    err: `error: ${new URL(nats.url).host}: NATS refuses user "cli": wrong user or password\n`,
+  });
+});
+
+test('no server is one line and code 1, and never shows what the URL carries', async () => {
+  const host = `127.0.0.1:${await freePort()}`;
+  expect(await tollgate(['account', 'list'], { NATS_URL: `nats://user:secret@${host}`, NATS_CLI_PASSWORD: 'x' })).toEqual({
+    code: 1,
+    out: '',
+    err: `error: ${host}: nothing answers at the NATS address\n`,
+  });
+}, 15_000);
+
+test('no settings are one line and code 1; a wrong command line is one line and code 2', async () => {
+  expect(await tollgate(['account', 'list'], {})).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^error: NATS_URL and NATS_CLI_PASSWORD not set.*\n$/),
+  });
+  expect(await tollgate(['account', 'burn'], {})).toEqual({ code: 2, out: '', err: "error: unknown command 'burn'\n" });
+});
