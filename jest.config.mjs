@@ -8,16 +8,27 @@ const shared = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 };
+const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs'];
 
 /**
- * `unit` needs nothing but the code. `integration` gets a Postgres server and a nats-server binary, `e2e` a running stack,
- * from their global set-ups; a test asks for what it needs through libs/testing.
+ * `unit` and `architecture` need nothing but the code. `integration` gets a Postgres server and a nats-server binary, `e2e` a
+ * running stack: scripts/test.mjs provides both, and a test asks for them through libs/testing.
  */
 export default {
   coverageProvider: 'v8',
+  // Copies of the project that local runs may leave: nothing in there is a module of ours.
+  modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
-    { ...shared, displayName: 'unit', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '(?<!\\.integration)\\.test\\.ts$' },
-    { ...shared, displayName: 'integration', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.integration\\.test\\.ts$' },
-    { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.test\\.ts$' },
+    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration)\\.test\\.ts$' },
+    { ...shared, displayName: 'integration', roots: besideTheCode, testRegex: '\\.integration\\.test\\.ts$' },
+    { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
+    {
+      ...shared,
+      displayName: 'e2e',
+      roots: ['<rootDir>/test'],
+      testRegex: '\\.test\\.ts$',
+      testPathIgnorePatterns: ['<rootDir>/test/architecture/'],
+      slowTestThreshold: 30,
+    },
   ],
 };

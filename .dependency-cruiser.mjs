@@ -1,0 +1,155 @@
+/**
+ * Who may import whom. Run by `npm test` through scripts/check-imports.mjs, which resolves `#config/…` to the sources;
+ * test/architecture/import-graph.test.ts breaks each rule once to see it fail.
+ */
+
+const TESTS = '\\.test\\.ts$|/__fixtures__/|/conformance[-a-z]*\\.ts$|^libs/testing/|^libs/[a-z]+/testing/';
+const PRODUCTION = '^(apps|libs)/';
+const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
+/** Pure code may validate and compute; what does I/O, holds a connection or knows a clock is not on this list. */
+const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
+
+/** An adapter may use its own folder, the files beside the folders, what is pure, and `also`. */
+function adapterRules(family, folder, also) {
+  return [
+    {
+      name: `${family}-adapters-are-pure`,
+      comment: 'An adapter translates. It reads what it is given and does no I/O, so that a fixture can show all it does.',
+      severity: 'error',
+      from: { path: `^${folder}/([^/]+)/`, pathNot: TESTS },
+      to: { pathNot: [`^${folder}/[^/]+\\.ts$`, `^${folder}/[^/]+/`, ...PURE, ...also] },
+    },
+    {
+      name: `${family}-adapters-stand-alone`,
+      comment: 'Adapters never import one another: each can be read, changed and deleted by itself.',
+      severity: 'error',
+      from: { path: `^${folder}/([^/]+)/` },
+      to: { path: `^${folder}/[^/]+/`, pathNot: `^${folder}/$1/` },
+    },
+  ];
+}
+
+export const forbidden = [
+  {
+    name: 'apps-meet-only-through-contracts',
+    comment: 'A service talks to another over NATS, in the messages of libs/contracts.',
+    severity: 'error',
+    from: { path: '^apps/([^/]+)/' },
+    to: { path: '^apps/', pathNot: '^apps/$1/' },
+  },
+  {
+    name: 'libs-never-import-apps',
+    severity: 'error',
+    from: { path: '^libs/' },
+    to: { path: '^apps/' },
+  },
+  {
+    name: 'canonical-model-imports-nothing',
+    comment: 'It is the vocabulary everything else is written in.',
+    severity: 'error',
+    from: { path: '^libs/inference/', pathNot: TESTS },
+    to: { pathNot: '^libs/inference/' },
+  },
+  {
+    name: 'money-imports-nothing',
+    severity: 'error',
+    from: { path: '^libs/money/', pathNot: TESTS },
+    to: { pathNot: '^libs/money/' },
+  },
+  {
+    name: 'contracts-are-messages-only',
+    comment: 'Shapes and their rules. (A key’s checksum is one of them, hence crypto and zlib.)',
+    severity: 'error',
+    from: { path: '^libs/contracts/', pathNot: TESTS },
+    to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
+  },
+  ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
+  ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [
+    '^libs/contracts/',
+    '^apps/inference-proxy/src/upstream-failure\\.ts$',
+  ]),
+  {
+    name: 'pipeline-knows-no-protocol',
+    comment: 'What always happens to a request does not depend on how its client speaks.',
+    severity: 'error',
+    from: { path: '^apps/gateway/src/pipeline/', pathNot: TESTS },
+    to: { path: '^apps/gateway/src/(protocols|http)/' },
+  },
+  {
+    name: 'ledger-knows-no-holds',
+    severity: 'error',
+    from: { path: '^apps/billing/src/ledger/', pathNot: TESTS },
+    to: { path: '^apps/billing/src/holds/' },
+  },
+  {
+    name: 'nest-at-the-edge',
+    comment: 'The domain runs and is tested without the framework.',
+    severity: 'error',
+    from: {
+      path: PRODUCTION,
+      pathNot: [
+        TESTS,
+        '/src/(main|start-[a-z-]+)\\.ts$',
+        '\\.(module|controller|guard|filter|pipe)\\.ts$',
+        '^libs/messaging/src/', // the transport strategy
+        '^libs/observability/src/logger\\.ts$', // the framework's log goes through ours
+      ],
+    },
+    to: { path: npm('@nestjs') },
+  },
+  {
+    name: 'nats-behind-messaging',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: [TESTS, '^libs/messaging/'] },
+    to: { path: npm('nats') },
+  },
+  {
+    name: 'postgres-behind-database',
+    comment: 'Prisma and pg have one door. (The type of a result row may be named anywhere.)',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: [TESTS, '^libs/database/'] },
+    to: { path: npm('pg', '@prisma', 'prisma'), dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'only-billing-and-catalog-own-tables',
+    severity: 'error',
+    from: { path: '^apps/', pathNot: [TESTS, '^apps/(billing|catalog)/'] },
+    to: { path: '^libs/database/' },
+  },
+  {
+    name: 'production-never-imports-tests',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: TESTS },
+    to: { path: [TESTS, '^test/', '^bench/', '^scripts/'] },
+  },
+  {
+    name: 'production-needs-no-development-package',
+    comment: 'It would be missing from the image. Types are erased and may come from anywhere.',
+    severity: 'error',
+    from: { path: PRODUCTION, pathNot: TESTS },
+    to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm'] },
+  },
+  {
+    name: 'no-cycles',
+    comment: 'Two modules that need each other are one. (A type alone may point back.)',
+    severity: 'error',
+    from: {},
+    to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+  },
+  {
+    name: 'every-import-resolves',
+    severity: 'error',
+    from: { pathNot: '/generated/' },
+    to: { couldNotResolve: true, pathNot: '/generated/' },
+  },
+];
+
+export const options = {
+  parser: 'swc',
+  tsPreCompilationDeps: true, // `import type` counts
+  combinedDependencies: true,
+  doNotFollow: { path: ['node_modules', '/generated/'] },
+  exclude: { path: ['^dist/', '/generated/'] },
+};
+
+export default { forbidden, options };

@@ -1,0 +1,39 @@
+/**
+ * Checks the import graph against `.dependency-cruiser.mjs`: exits 1 on a violation, and when it has seen no modules at all (a
+ * parser that cannot read TypeScript finds nothing to complain about). `node scripts/check-imports.mjs [--base FOLDER] [--json]`
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { cruise } from 'dependency-cruiser';
+import { forbidden, options } from '../.dependency-cruiser.mjs';
+import packageJson from '../package.json' with { type: 'json' };
+import { ROOT } from './local/project.mjs';
+
+const { values } = parseArgs({ options: { base: { type: 'string', default: ROOT }, json: { type: 'boolean' } } });
+const base = resolve(values.base);
+const folders = ['apps', 'libs', 'test'].filter((folder) => existsSync(join(base, folder)));
+const { output } = await cruise(
+  folders,
+  { ...options, baseDir: base, validate: true, ruleSet: { forbidden } },
+  { alias: sourceAliases(), conditionNames: ['import', 'node', 'types'], exportsFields: ['exports'], bustTheCache: true },
+);
+const { totalCruised, totalDependenciesCruised, violations } = output.summary;
+if (values.json) {
+  const rules = forbidden.map(({ name }) => name);
+  console.log(JSON.stringify({ totalCruised, rules, violations: violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to })) }));
+} else {
+  for (const { rule, from, to } of violations) console.error(`${rule.name}: ${from} → ${to}`);
+  console.log(`${totalCruised} modules, ${totalDependenciesCruised} imports, ${violations.length} violations of ${forbidden.length} rules`);
+}
+process.exitCode = violations.length > 0 || totalCruised === 0 ? 1 : 0;
+
+/** package.json sends `#config/…` to `dist`; here it means the sources. */
+function sourceAliases() {
+  return Object.fromEntries(
+    Object.entries(packageJson.imports).map(([name, target]) => [
+      name.replace('/*', ''),
+      join(base, target.replace('./dist/', '').replace('/*', '')),
+    ]),
+  );
+}

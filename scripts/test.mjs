@@ -1,0 +1,155 @@
+/**
+ * `npm test`: sets up what it needs, runs everything, and ends with `N passed, N failed`. Runs on the machine's own Node,
+ * before installation. It uses databases, servers and ports of its own, so it may run beside `npm start`.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { ensureBuilt } from './local/build.mjs';
+import { ensureDependencies } from './local/dependencies.mjs';
+import { findNatsServer } from './local/nats.mjs';
+import { PidFile, sweep } from './local/pid-file.mjs';
+import { freePort } from './local/ports.mjs';
+import { ownPostgres } from './local/postgres.mjs';
+import { LOCAL, StartError } from './local/project.mjs';
+import { loadSecrets } from './local/secrets.mjs';
+import { removeStack, startStack } from './local/stack.mjs';
+import { createStatus, seconds } from './local/status.mjs';
+import { Supervisor } from './local/supervisor.mjs';
+import { runChecks } from './testing/checks.mjs';
+import { runJest } from './testing/jest.mjs';
+import { Score } from './testing/score.mjs';
+
+const PREFIX = 'test-';
+const SUITES = ['checks', 'unit', 'integration', 'e2e'];
+const HELP = `npm test [-- <part>] [<pattern>]
+
+Runs ${SUITES.join(', ')}, or one of them; <pattern> picks test files by path. Ends with "N passed, N failed".
+`;
+/** Seconds instead of minutes, so that what waits for a lease ends within a test. */
+const E2E_SETTINGS = { LEASE_MS: '5000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000', LOG_LEVEL: 'info' };
+
+const score = new Score();
+const cleanUps = [];
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => void cleanUp().finally(() => process.exit(1)));
+}
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof StartError ? error.message : (error?.stack ?? error)}\n`);
+  score.add('the test run itself', { passed: 0, failed: 1 });
+} finally {
+  await cleanUp();
+}
+process.exitCode = score.close();
+
+async function main() {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } });
+  if (values.help) {
+    process.stdout.write(HELP);
+    process.exit(0);
+  }
+  const named = SUITES.includes(positionals[0]);
+  const suites = named ? [positionals[0]] : SUITES;
+  const patterns = named ? positionals.slice(1) : positionals;
+
+  const status = createStatus();
+  mkdirSync(LOCAL, { recursive: true });
+  for (const folder of await sweep(LOCAL, PREFIX)) discard(folder);
+  await ensureDependencies(status);
+  await ensureBuilt(status);
+
+  const run = { patterns, score };
+  if (suites.includes('checks')) {
+    await runChecks(run);
+    await suite('architecture', () => ({}), run);
+  }
+  if (suites.includes('unit')) await suite('unit', () => ({}), run);
+  if (suites.includes('integration')) await suite('integration', () => startServers(status), run);
+  if (suites.includes('e2e')) await suite('e2e', () => startWhole(status), run);
+}
+
+/** Prepares what a suite needs, runs it, and takes down again what was prepared. A suite that cannot be prepared has failed. */
+async function suite(name, prepare, { patterns, score }) {
+  const started = performance.now();
+  let result;
+  try {
+    result = await runJest({ name, patterns, environment: await prepare() });
+  } catch (error) {
+    process.stderr.write(`${name}: ${error instanceof StartError ? error.message : error.stack}\n`);
+    result = { passed: 0, failed: 1 };
+  }
+  score.add(name, result);
+  console.log(`── ${name}: ${result.passed} passed, ${result.failed} failed (${seconds(performance.now() - started)})\n`);
+  await cleanUp();
+}
+
+/** A Postgres server where every test makes a database of its own, and a NATS binary every test starts for itself. */
+async function startServers(status) {
+  const natsServer = process.env.TEST_NATS_SERVER || (await findNatsServer(status));
+  return { TEST_POSTGRES_URL: process.env.TEST_POSTGRES_URL || (await startPostgres()), TEST_NATS_SERVER: natsServer };
+}
+
+async function startPostgres() {
+  const dataDir = join(LOCAL, PREFIX + randomUUID());
+  mkdirSync(dataDir, { recursive: true });
+  const pidFile = await PidFile.claim(dataDir);
+  const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: console.log });
+  cleanUps.push(async () => {
+    await supervisor.stopAll();
+    pidFile.release();
+    discard(dataDir);
+  });
+  const { postgresPassword: password } = loadSecrets(dataDir);
+  const { url, program } = await ownPostgres({
+    dataDir,
+    port: await freePort(),
+    password,
+    durable: false,
+    step: createStatus({ quiet: true }).step,
+  });
+  await supervisor.start(program);
+  return url;
+}
+
+/** The system the end-to-end tests share. Its logs are kept when a test fails. */
+async function startWhole(status) {
+  const dataDir = join(LOCAL, PREFIX + randomUUID());
+  const abort = new AbortController();
+  const failuresBefore = score.failed;
+  let stack;
+  cleanUps.push(async () => {
+    abort.abort();
+    await stack?.stop();
+    if (score.failed > failuresBefore) keepLogs(dataDir);
+    discard(dataDir);
+  });
+  stack = await startStack({
+    dataDir,
+    durable: false,
+    env: E2E_SETTINGS,
+    serviceEnv: { 'upstream-sim': { SIM_RECORD: 'true' } },
+    quiet: true,
+    signal: abort.signal,
+  });
+  status.say('e2e', `a system of its own at ${stack.gatewayUrl}`);
+  return { TEST_STACK: JSON.stringify(stack), ...(await startServers(status)) };
+}
+
+function keepLogs(dataDir) {
+  const kept = join(LOCAL, 'e2e-logs');
+  rmSync(kept, { recursive: true, force: true });
+  renameSync(join(dataDir, 'logs'), kept);
+  console.log(`the logs of the services are kept in ${kept}`);
+}
+
+function discard(folder) {
+  removeStack(folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function cleanUp() {
+  for (const task of cleanUps.splice(0).reverse()) await task();
+}

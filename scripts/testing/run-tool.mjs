@@ -1,0 +1,19 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { NODE, ROOT } from '../local/project.mjs';
+
+/** Runs one of the project's tools on the project's Node, on our console, within `timeoutMs`. Returns whether it succeeded. */
+export async function runTool(args, { environment = {}, timeoutMs = 600_000 } = {}) {
+  const child = spawn(NODE, args, {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '', ...environment },
+  });
+  const timer = setTimeout(() => {
+    console.error(`not finished after ${timeoutMs / 1000} s: ${args[0]}`);
+    child.kill('SIGKILL');
+  }, timeoutMs);
+  const [code] = await once(child, 'close');
+  clearTimeout(timer);
+  return code === 0;
+}

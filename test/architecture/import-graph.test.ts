@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+interface Check {
+  totalCruised: number;
+  rules: string[];
+  violations: { rule: string; from: string; to: string }[];
+}
+
+function checkImports(args: string[]): Check & { status: number | null } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/check-imports.mjs', '--json', ...args], { encoding: 'utf8' });
+  if (!stdout) throw new Error(stderr);
+  return { status, ...(JSON.parse(stdout) as Check) };
+}
+
+/** For each rule, files that break it: the import statement stands in the file that is at fault. */
+const BROKEN: Record<string, Record<string, string>> = {
+  'apps-meet-only-through-contracts': {
+    'apps/billing/src/a1.ts': "import '../../catalog/src/b1.js';",
+    'apps/catalog/src/b1.ts': '',
+  },
+  'libs-never-import-apps': { 'libs/config/src/a2.ts': "import '../../../apps/cli/src/b2.js';", 'apps/cli/src/b2.ts': '' },
+  'canonical-model-imports-nothing': { 'libs/inference/src/a3.ts': "import '#config/b3.js';", 'libs/config/src/b3.ts': '' },
+  'money-imports-nothing': { 'libs/money/src/a4.ts': "import 'node:fs';" },
+  'contracts-are-messages-only': { 'libs/contracts/src/a5.ts': "import '#config/b5.js';", 'libs/config/src/b5.ts': '' },
+  'protocol-adapters-are-pure': { 'apps/gateway/src/protocols/chat/a6.ts': "import 'node:http';" },
+  'protocol-adapters-stand-alone': {
+    'apps/gateway/src/protocols/chat/a7.ts': "import '../messages/b7.js';",
+    'apps/gateway/src/protocols/messages/b7.ts': '',
+  },
+  'upstream-adapters-are-pure': { 'apps/inference-proxy/src/upstreams/openai-chat/a8.ts': "import 'undici';" },
+  'upstream-adapters-stand-alone': {
+    'apps/inference-proxy/src/upstreams/openai-chat/a9.ts': "import '../anthropic-messages/b9.js';",
+    'apps/inference-proxy/src/upstreams/anthropic-messages/b9.ts': '',
+  },
+  'pipeline-knows-no-protocol': {
+    'apps/gateway/src/pipeline/a10.ts': "import type { B } from '../protocols/chat/b10.js';\nexport type A = B;",
+    'apps/gateway/src/protocols/chat/b10.ts': 'export type B = 1;',
+  },
+  'ledger-knows-no-holds': { 'apps/billing/src/ledger/a11.ts': "import '../holds/b11.js';", 'apps/billing/src/holds/b11.ts': '' },
+  'nest-at-the-edge': { 'apps/billing/src/holds/a12.ts': "import '@nestjs/common';" },
+  'nats-behind-messaging': { 'apps/gateway/src/clients/a13.ts': "import 'nats';" },
+  'postgres-behind-database': { 'apps/billing/src/holds/a14.ts': "import 'pg';" },
+  'only-billing-and-catalog-own-tables': { 'apps/gateway/src/a15.ts': "import '#database/b15.js';", 'libs/database/src/b15.ts': '' },
+  'production-never-imports-tests': { 'apps/billing/src/a16.ts': "import '#testing/b16.js';", 'libs/testing/src/b16.ts': '' },
+  'production-needs-no-development-package': { 'apps/billing/src/a17.ts': "import 'fast-check';" },
+  'no-cycles': { 'libs/config/src/a18.ts': "import './b18.js';", 'libs/config/src/b18.ts': "import './a18.js';" },
+  'every-import-resolves': { 'apps/billing/src/a19.ts': "import '#config/nowhere.js';" },
+};
+
+test('every import of the project keeps the rules, and there are imports to look at', () => {
+  const { status, totalCruised, violations } = checkImports([]);
+  expect(violations).toEqual([]);
+  expect(totalCruised).toBeGreaterThan(150);
+  expect(status).toBe(0);
+});
+
+describe('each rule fails when it is broken', () => {
+  let folder: string;
+  let rules: string[];
+  let violations: Check['violations'];
+
+  beforeAll(() => {
+    // Inside the project, so that packages resolve.
+    mkdirSync('.local', { recursive: true });
+    folder = mkdtempSync('.local/import-graph-');
+    copyFileSync('package.json', join(folder, 'package.json'));
+    for (const [file, source] of Object.values(BROKEN).flatMap(Object.entries<string>)) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true });
+      writeFileSync(join(folder, file), `${source}\nexport {};\n`);
+    }
+    const check = checkImports(['--base', folder]);
+    expect(check.status).toBe(1);
+    ({ rules, violations } = check);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('there is an example for every rule', () => {
+    expect(Object.keys(BROKEN).sort()).toEqual(rules.sort());
+  });
+
+  test.each(Object.entries(BROKEN))('%s', (rule, files) => {
+    const culprits = Object.keys(files).filter((file) => /\/a\d+\.ts$/.test(file));
+    const found = violations
+      .filter(({ from }) => culprits.includes(from))
+      .map((violation) => ({ rule: violation.rule, from: violation.from }));
+    expect(found).toEqual(culprits.map((from) => ({ rule, from })));
+  });
+});
+
+test('a folder without modules is no success', () => {
+  const folder = mkdtempSync('.local/import-graph-');
+  try {
+    mkdirSync(join(folder, 'apps'));
+    expect(checkImports(['--base', folder])).toMatchObject({ status: 1, totalCruised: 0, violations: [] });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
