@@ -1,0 +1,102 @@
+import { MemoryLedger } from '../../test/memory-ledger.js';
+import { makeTenants, RandomTraffic } from '../../test/random-traffic.js';
+import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
+import { endGrant } from '../ledger/funds.js';
+import type { AccountState } from './batch.js';
+
+const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+const SEEDS = 40;
+const STEPS = 150;
+
+/** Rare paths the traffic must have reached, or the comparison proves little (billing.md 5). */
+const reached = new Set<string>();
+
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold does what the serial model does', (seed) => {
+  const traffic = new RandomTraffic(seed, []);
+  const tenants = makeTenants(traffic);
+  traffic.tenants.push(...tenants);
+  const ledger = new MemoryLedger(TERMS);
+  const model = new SerialModel(TERMS);
+  for (const { accountId, projects } of tenants) {
+    const funds = { topup: 3_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+    ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });
+    model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
+    for (const { projectId, keyId, ...limits } of projects) {
+      ledger.projects.set(projectId, { projectId, accountId, enabled: true, openHolds: 0, requestWindow: [], ...limits });
+      model.projects.set(projectId, { accountId, enabled: true, admitted: [], ...limits });
+      ledger.keys.set(keyId, projectId);
+      model.keys.set(keyId, projectId);
+    }
+  }
+
+  for (let count = 0; count < STEPS; count++) {
+    const step = traffic.next();
+    switch (step.kind) {
+      case 'top-up':
+        accountOf(ledger, step.accountId).funds.topup += step.amount;
+        modelAccount(model, step.accountId).topup += step.amount;
+        break;
+      case 'grant': {
+        const { funds } = accountOf(ledger, step.accountId);
+        endGrant(funds);
+        Object.assign(funds, { plan: step.amount, grant: { id: step.grantId, endsAt: step.endsAt } });
+        model.grant(step.accountId, step.grantId, step.amount, step.endsAt);
+        break;
+      }
+      case 'meter':
+        ledger.meter(step.holdId, step.usage, step.leaseUntil);
+        Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
+        break;
+      case 'batch': {
+        const { outcomes, rows } = ledger.apply(step.batch, step.now);
+        expect(outcomes).toEqual(model.apply(step.batch, step.now));
+        for (const outcome of outcomes.reserves) reached.add(`reserve ${outcome.status === 'refused' ? outcome.code : outcome.status}`);
+        for (const { status } of outcomes.settles) reached.add(`settle ${status}`);
+        for (const { charge, over, reason } of rows.settled) {
+          if (charge.endedCost > 0n) reached.add('cost from an ended grant');
+          if (charge.forfeit > 0n) reached.add('forfeit at settle');
+          if (charge.planCost > 0n && charge.topupCost > 0n) reached.add('cost from plan and top-up');
+          if (over > 0n) reached.add('over the hold');
+          if (reason === 'lease-expired') reached.add('reaped');
+        }
+        if (rows.forfeits.length > 0) reached.add('plan ended');
+        break;
+      }
+    }
+    for (const { accountId, projects } of tenants) {
+      const { funds, openHolds } = accountOf(ledger, accountId);
+      const { topup, plan, grant } = modelAccount(model, accountId);
+      expect({ ...funds, openHolds }).toEqual({ topup, plan, grant, ...model.heldOf(accountId) });
+      expect(funds.topupHeld <= funds.topup && funds.planHeld <= funds.plan).toBe(true);
+      for (const { projectId } of projects) expect(ledger.projects.get(projectId)?.openHolds).toBe(model.openHoldsOf(projectId));
+    }
+  }
+});
+
+test('the random traffic reached every rare path', () => {
+  expect([...reached].sort()).toEqual([
+    'cost from an ended grant',
+    'cost from plan and top-up',
+    'forfeit at settle',
+    'over the hold',
+    'plan ended',
+    'reaped',
+    'reserve closed',
+    'reserve concurrency_limit',
+    'reserve held',
+    'reserve insufficient_balance',
+    'reserve invalid_api_key',
+    'reserve rate_limit_exceeded',
+    'settle already',
+    'settle settled',
+    'settle unknown',
+  ]);
+});
+
+function accountOf(ledger: MemoryLedger, id: string): AccountState {
+  return ledger.accounts.get(id) as AccountState;
+}
+
+function modelAccount(model: SerialModel, id: string): ModelAccount {
+  return model.accounts.get(id) as ModelAccount;
+}

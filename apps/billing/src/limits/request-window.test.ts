@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { admitRequest, countRequests, type RequestWindow, retryAfterSeconds, slideWindow } from './request-window.js';
+
+const START = 1_800_000_000_000;
+
+/** What the reserve step does with a window. */
+function ask(window: RequestWindow, limit: number, now: number): { window: RequestWindow; retryAfter?: number } {
+  const slid = slideWindow(window, now);
+  if (countRequests(slid) < limit) return { window: admitRequest(slid, now) };
+  return { window: slid, retryAfter: retryAfterSeconds(slid, limit, now) };
+}
+
+const traffic = fc.record({
+  limit: fc.integer({ min: 1, max: 8 }),
+  gaps: fc.array(
+    fc.oneof(
+      fc.constant(0),
+      fc.integer({ min: 1, max: 1_500 }),
+      fc.integer({ min: 1_000, max: 20_000 }),
+      fc.integer({ min: 59_000, max: 62_000 }),
+    ),
+    { minLength: 1, maxLength: 120 },
+  ),
+});
+
+test('there are never more requests than the limit in any 60 s, and a refusal is never needless by a second or more', () => {
+  fc.assert(
+    fc.property(traffic, ({ limit, gaps }) => {
+      const admitted: number[] = [];
+      let window: RequestWindow = [];
+      let now = START;
+      for (const gap of gaps) {
+        now += gap;
+        const answer = ask(window, limit, now);
+        window = answer.window;
+        const within = (milliseconds: number): number => admitted.filter((time) => time > now - milliseconds).length;
+        if (answer.retryAfter === undefined) {
+          admitted.push(now);
+          expect(within(60_000)).toBeLessThanOrEqual(limit);
+        } else expect(within(61_000)).toBeGreaterThanOrEqual(limit);
+        expect(window.length).toBeLessThanOrEqual(61);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('Retry-After is neither early nor late: refused a second before it, admitted at it', () => {
+  fc.assert(
+    fc.property(traffic, ({ limit, gaps }) => {
+      let window: RequestWindow = [];
+      let now = START;
+      for (const gap of gaps) {
+        now += gap;
+        const answer = ask(window, limit, now);
+        window = answer.window;
+        if (answer.retryAfter === undefined) continue;
+        expect(answer.retryAfter).toBeGreaterThanOrEqual(1);
+        expect(answer.retryAfter).toBeLessThanOrEqual(60);
+        expect(ask(window, limit, now + answer.retryAfter * 1_000).retryAfter).toBeUndefined();
+        if (answer.retryAfter > 1) expect(ask(window, limit, now + (answer.retryAfter - 1) * 1_000).retryAfter).toBe(1);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('a limit that was lowered below the window tells when enough have left', () => {
+  const window: RequestWindow = [
+    [START, 2],
+    [START + 10_000, 2],
+    [START + 30_000, 1],
+  ];
+  expect(retryAfterSeconds(window, 1, START + 40_000)).toBe(50);
+  expect(retryAfterSeconds(window, 2, START + 40_000)).toBe(30);
+  expect(retryAfterSeconds(window, 5, START + 40_000)).toBe(20);
+});
+
+test('a clock that steps back admits nothing early', () => {
+  const full = admitRequest(admitRequest([], START), START - 5_000);
+  expect(full).toEqual([[START, 2]]);
+  expect(ask(full, 2, START - 5_000)).toEqual({ window: full, retryAfter: 60 });
+  expect(ask(full, 2, START + 59_999).retryAfter).toBe(1);
+  expect(ask(full, 2, START + 60_000).window).toEqual([[START + 60_000, 1]]);
+});

@@ -1,0 +1,65 @@
+import type { AccountState, Applied, Batch, BatchState, ProjectState, Terms } from '../src/holds/batch.js';
+import { foldBatch } from '../src/holds/fold-batch.js';
+import { billableUsage, type Hold } from '../src/holds/hold.js';
+
+/** The tables as maps, written by the same rows: runs the fold without a database. */
+export class MemoryLedger {
+  readonly accounts = new Map<string, AccountState>();
+  readonly projects = new Map<string, ProjectState>();
+  readonly keys = new Map<string, string>();
+  readonly holds = new Map<string, Hold>();
+  readonly settlements = new Map<string, bigint>();
+
+  constructor(private readonly terms: Terms) {}
+
+  apply(batch: Batch, now: number): Applied {
+    const applied = foldBatch(this.read(batch, now), batch, this.terms);
+    const { rows } = applied;
+    for (const account of rows.accounts) this.accounts.set(account.accountId, account);
+    for (const project of rows.projects) this.projects.set(project.projectId, project);
+    for (const { holdId, cost } of rows.settled) {
+      if (!this.holds.delete(holdId)) throw new Error(`hold ${holdId} was not there`);
+      this.settlements.set(holdId, cost);
+    }
+    for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
+    for (const { reserve, planPart, grantId, leaseUntil } of rows.opened) {
+      const { holdId, accountId, projectId } = reserve;
+      const price = {
+        inputPicoUsd: BigInt(reserve.price.inputPicoUsd),
+        cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
+        outputPicoUsd: BigInt(reserve.price.outputPicoUsd),
+      };
+      const meter = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' } as const;
+      const amount = BigInt(reserve.amountPicoUsd);
+      this.holds.set(holdId, { holdId, accountId, projectId, amount, planPart, grantId, price, meter, leaseUntil });
+    }
+    return applied;
+  }
+
+  meter(holdId: string, usage: Hold['meter'], leaseUntil: number): void {
+    const hold = this.holds.get(holdId);
+    if (hold) this.holds.set(holdId, { ...hold, meter: billableUsage(usage), leaseUntil });
+  }
+
+  /** Only what Postgres would answer with: the rows the batch names. Frozen, because a fold may not change what it is given. */
+  private read({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState {
+    const ids = new Set([...settles, ...reserves].map(({ holdId }) => holdId));
+    const holds = new Map([...this.holds].filter(([id]) => ids.has(id)));
+    const accountIds = new Set([...settles, ...reserves].map(({ accountId }) => accountId).concat(sweeps));
+    const projectIds = new Set([...reserves, ...holds.values()].map(({ projectId }) => projectId));
+    return {
+      now,
+      accounts: new Map([...this.accounts].filter(([id]) => accountIds.has(id)).map(([id, account]) => [id, frozen(account)])),
+      projects: new Map([...this.projects].filter(([id]) => projectIds.has(id)).map(([id, project]) => [id, frozen(project)])),
+      keys: this.keys,
+      holds,
+      settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
+    };
+  }
+}
+
+function frozen<Row extends object>(row: Row): Row {
+  const copy = structuredClone(row);
+  for (const value of Object.values(copy)) Object.freeze(value);
+  return Object.freeze(copy);
+}

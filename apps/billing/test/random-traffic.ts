@@ -1,0 +1,160 @@
+import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing.js';
+import type { Batch, Settle } from '../src/holds/batch.js';
+
+/** One step of random traffic, at a moment of a virtual clock. */
+export type Step = { now: number } & (
+  | { kind: 'batch'; batch: Batch }
+  | { kind: 'top-up'; accountId: string; amount: bigint }
+  | { kind: 'grant'; accountId: string; grantId: string; amount: bigint; endsAt: number }
+  | { kind: 'meter'; holdId: string; sequence: number; usage: TokenUsage; leaseUntil: number }
+);
+
+export interface Tenant {
+  accountId: string;
+  projects: { projectId: string; keyId: string; requestsPerMinuteMax: number; concurrencyMax: number }[];
+}
+
+/** 2027; far enough that nothing depends on today. */
+export const CLOCK_START = 1_800_000_000_000;
+
+const AMOUNT_MAX = 1_000;
+
+/** Deterministic traffic: the same seed makes the same steps, whatever the answers are. */
+export class RandomTraffic {
+  private now = CLOCK_START;
+  private sequence = 0;
+  private readonly recent: { holdId: string; accountId: string }[] = [];
+
+  constructor(
+    private state: number,
+    readonly tenants: Tenant[],
+  ) {}
+
+  next(): Step {
+    this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 61_000], [4, 4, 4, 3, 2, 1, 0.3]);
+    const now = this.now;
+    const { accountId } = this.oneOf(this.tenants);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 1, 2]);
+    if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
+    if (kind === 'grant') {
+      const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000]);
+      return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };
+    }
+    const hold = this.recent.length > 0 ? this.oneOf(this.recent) : undefined;
+    if (kind === 'meter' && hold) {
+      this.sequence += 1;
+      return { now, kind, holdId: hold.holdId, sequence: this.sequence, usage: this.usage(), leaseUntil: now + this.oneOf([0, 60_000]) };
+    }
+    return { now, kind: 'batch', batch: this.batch() };
+  }
+
+  private batch(): Batch {
+    const settles = Array.from({ length: this.below(8) }, () => this.settle());
+    const reserves = Array.from({ length: this.below(10) }, () => this.reserve());
+    return { settles, reserves, sweeps: this.chance(0.1) ? [this.oneOf(this.tenants).accountId] : [] };
+  }
+
+  private settle(): Settle {
+    const known = this.recent.length > 0 && this.chance(0.9);
+    const { holdId, accountId } = known ? this.oneOf(this.recent) : this.remember(this.oneOf(this.tenants).accountId);
+    const reason = this.pick(['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 2]);
+    const billed = reason === 'completed' || reason === 'client-left';
+    const wrongAccount = this.chance(0.02);
+    return {
+      holdId,
+      accountId: wrongAccount ? this.oneOf(this.tenants).accountId : accountId,
+      reason,
+      usage: billed ? this.usage() : undefined,
+      upstream: 'local',
+    };
+  }
+
+  private reserve(): ReserveRequest {
+    const { accountId, projects } = this.oneOf(this.tenants);
+    const { projectId, keyId } = this.oneOf(projects);
+    const again = this.recent.length > 0 && this.chance(0.1);
+    const { holdId } = again ? this.oneOf(this.recent) : this.remember(accountId);
+    const wrongKey = this.chance(0.02);
+    return {
+      holdId,
+      accountId,
+      projectId,
+      keyId: wrongKey ? this.oneOf(this.oneOf(this.tenants).projects).keyId : keyId,
+      requestId: `req-${holdId}`,
+      model: 'sim-fast',
+      amountPicoUsd: String(this.pick([this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [30, 1, 0.2])),
+      price: this.oneOf(PRICES),
+    };
+  }
+
+  private usage(): TokenUsage {
+    return {
+      promptTokens: this.below(100),
+      cachedTokens: this.below(60),
+      outputTokens: this.below(150),
+      reasoningTokens: this.below(20),
+      source: this.oneOf(['reported', 'estimated'] as const),
+    };
+  }
+
+  private remember(accountId: string): { holdId: string; accountId: string } {
+    const hold = { holdId: this.uuid(), accountId };
+    this.recent.push(hold);
+    if (this.recent.length > 40) this.recent.shift();
+    return hold;
+  }
+
+  uuid(): string {
+    const hex = Array.from({ length: 32 }, () => this.below(16).toString(16)).join('');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+  }
+
+  private oneOf<Value>(values: readonly Value[]): Value {
+    return values[this.below(values.length)] as Value;
+  }
+
+  private pick<Value>(values: readonly Value[], weights: readonly number[]): Value {
+    let rest = this.random() * weights.reduce((total, weight) => total + weight, 0);
+    const position = weights.findIndex((weight) => {
+      rest -= weight;
+      return rest < 0;
+    });
+    return values.at(position) as Value;
+  }
+
+  private chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  private below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  /** Mulberry32: small, good enough, and the same everywhere. */
+  private random(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+}
+
+const PRICES: PinnedPrice[] = [
+  { version: 1, inputPicoUsd: '3', cachedInputPicoUsd: '1', outputPicoUsd: '5' },
+  { version: 2, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' },
+  { version: 3, inputPicoUsd: '7', cachedInputPicoUsd: '7', outputPicoUsd: '11' },
+];
+
+/** Two customers: one with tight limits and a roomy project, one alone. Ids come from the seed too. */
+export function makeTenants(traffic: { uuid(): string }): Tenant[] {
+  const project = (requestsPerMinuteMax: number, concurrencyMax: number): Tenant['projects'][number] => ({
+    projectId: traffic.uuid(),
+    keyId: traffic.uuid(),
+    requestsPerMinuteMax,
+    concurrencyMax,
+  });
+  return [
+    { accountId: traffic.uuid(), projects: [project(6, 100), project(1_000, 3)] },
+    { accountId: traffic.uuid(), projects: [project(1_000, 1_000)] },
+  ];
+}

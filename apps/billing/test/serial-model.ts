@@ -1,0 +1,182 @@
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing.js';
+import type { Batch, BatchOutcomes, Settle, Terms } from '../src/holds/batch.js';
+
+interface ModelHold {
+  accountId: string;
+  projectId: string;
+  amount: bigint;
+  planPart: bigint;
+  grantId: string | null;
+  prices: [bigint, bigint, bigint];
+  leaseUntil: number;
+  meter: TokenUsage | undefined;
+}
+
+export interface ModelAccount {
+  topup: bigint;
+  plan: bigint;
+  grant: { id: string; endsAt: number } | null;
+}
+
+export interface ModelProject {
+  accountId: string;
+  requestsPerMinuteMax: number;
+  concurrencyMax: number;
+  enabled: boolean;
+  /** Every admitted request's time. */
+  admitted: number[];
+}
+
+/**
+ * What the ledger must do, in the plainest words: no counters, everything is summed up again from the open holds each
+ * time it is needed, and money is an account's two purses. Slow on purpose, so that it is easy to believe.
+ */
+export class SerialModel {
+  readonly accounts = new Map<string, ModelAccount>();
+  readonly projects = new Map<string, ModelProject>();
+  readonly keys = new Map<string, string>();
+  readonly holds = new Map<string, ModelHold>();
+  readonly costs = new Map<string, bigint>();
+
+  constructor(private readonly terms: Terms) {}
+
+  apply(batch: Batch, now: number): BatchOutcomes {
+    const touched = new Set([...batch.settles, ...batch.reserves].map(({ accountId }) => accountId).concat(batch.sweeps ?? []));
+    for (const id of touched) this.endDuePlan(id, now);
+    return { settles: this.settle(batch.settles, now), reserves: batch.reserves.map((reserve) => this.reserve(reserve, now)) };
+  }
+
+  grant(accountId: string, id: string, amount: bigint, endsAt: number): void {
+    Object.assign(this.account(accountId), { plan: amount, grant: { id, endsAt } });
+  }
+
+  heldOf(accountId: string): { topupHeld: bigint; planHeld: bigint; expired: bigint; openHolds: number } {
+    const live = this.account(accountId).grant?.id;
+    const open = [...this.holds.values()].filter((hold) => hold.accountId === accountId);
+    return {
+      topupHeld: sum(open.map((hold) => hold.amount - hold.planPart)),
+      planHeld: sum(open.filter((hold) => hold.grantId === live).map((hold) => hold.planPart)),
+      expired: sum(open.filter((hold) => hold.grantId !== live).map((hold) => hold.planPart)),
+      openHolds: open.length,
+    };
+  }
+
+  openHoldsOf(projectId: string): number {
+    return [...this.holds.values()].filter((hold) => hold.projectId === projectId).length;
+  }
+
+  private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
+    const ended: ModelHold[] = [];
+    const statuses = settles.map((settle): SettleOutcome['status'] => {
+      if (this.costs.has(settle.holdId)) return 'already';
+      const hold = this.holds.get(settle.holdId);
+      if (!hold) {
+        if (settle.reason !== 'lease-expired' && this.accounts.has(settle.accountId)) this.costs.set(settle.holdId, 0n);
+        return 'unknown';
+      }
+      if (hold.accountId !== settle.accountId) return 'unknown';
+      if (settle.reason === 'lease-expired' && hold.leaseUntil + this.terms.reaperGraceMs >= now) return 'unknown';
+      const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
+      this.holds.delete(settle.holdId);
+      this.costs.set(settle.holdId, cost);
+      ended.push({ ...hold, amount: cost });
+      return 'settled';
+    });
+    // Everything of the batch is free again before the first is charged.
+    for (const { accountId, amount: cost, planPart, grantId } of ended) {
+      const account = this.account(accountId);
+      const own = grantId !== account.grant?.id ? least(cost, planPart) : 0n;
+      const fromPlan = least(cost - own, account.plan - this.heldOf(accountId).planHeld);
+      account.plan -= fromPlan;
+      account.topup -= cost - own - fromPlan;
+    }
+    return settles.map(({ holdId }, position) => {
+      const status = statuses[position] ?? 'unknown';
+      return { status, holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(holdId)) };
+    });
+  }
+
+  private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {
+    const { holdId, accountId, projectId } = reserve;
+    const open = this.holds.get(holdId);
+    if (this.costs.has(holdId) || (open && open.accountId !== accountId)) return { status: 'closed', holdId };
+    if (open) return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+    const project = this.projects.get(projectId);
+    if (!project?.enabled || project.accountId !== accountId || this.keys.get(reserve.keyId) !== projectId) {
+      return { status: 'refused', holdId, code: 'invalid_api_key' };
+    }
+    const waits = this.waits(project, now);
+    if (waits.length >= project.requestsPerMinuteMax) {
+      const limit = project.requestsPerMinuteMax;
+      const free = waits[waits.length - limit] as number;
+      return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: Math.ceil((free - now) / 1000) };
+    }
+    if (this.openHoldsOf(projectId) >= project.concurrencyMax) {
+      return { status: 'refused', holdId, code: 'concurrency_limit', limit: project.concurrencyMax, retryAfterSeconds: 1 };
+    }
+    const account = this.account(accountId);
+    const { topupHeld, planHeld } = this.heldOf(accountId);
+    const amount = BigInt(reserve.amountPicoUsd);
+    const available = account.topup - topupHeld + account.plan - planHeld;
+    if (amount > available || amount > 10n ** 18n) {
+      return {
+        status: 'refused',
+        holdId,
+        code: 'insufficient_balance',
+        requiredPicoUsd: reserve.amountPicoUsd,
+        availablePicoUsd: String(available),
+      };
+    }
+    const planPart = least(amount, account.plan - planHeld);
+    const { inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = reserve.price;
+    project.admitted.push(now);
+    this.holds.set(holdId, {
+      accountId,
+      projectId,
+      amount,
+      planPart,
+      grantId: planPart > 0n && account.grant ? account.grant.id : null,
+      prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
+      leaseUntil: now + this.terms.leaseMs,
+      meter: undefined,
+    });
+    return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+  }
+
+  /** When each admitted request that still counts stops counting, soonest first: 60 s after the last one of its second. */
+  private waits(project: ModelProject, now: number): number[] {
+    const second = (time: number): number => Math.floor(time / 1000);
+    const lastOf = new Map(project.admitted.map((time) => [second(time), time])); // times only grow
+    return project.admitted
+      .map((time) => (lastOf.get(second(time)) ?? time) + 60_000)
+      .filter((free) => free > now)
+      .sort((a, b) => a - b);
+  }
+
+  private endDuePlan(accountId: string, now: number): void {
+    const account = this.accounts.get(accountId);
+    if (account?.grant && account.grant.endsAt <= now) Object.assign(account, { plan: 0n, grant: null });
+  }
+
+  private account(id: string): ModelAccount {
+    const account = this.accounts.get(id);
+    if (!account) throw new Error(`no account ${id}`);
+    return account;
+  }
+}
+
+function billed(hold: ModelHold, usage: TokenUsage | undefined): bigint {
+  if (!usage) return 0n;
+  const cached = Math.min(usage.cachedTokens, usage.promptTokens);
+  const [input, cachedInput, output] = hold.prices;
+  const cost = BigInt(usage.promptTokens - cached) * input + BigInt(cached) * cachedInput + BigInt(usage.outputTokens) * output;
+  return least(cost, hold.amount);
+}
+
+function sum(amounts: bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n);
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
