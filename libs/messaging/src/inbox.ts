@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { NatsConnection } from 'nats';
 import type { MessagingError } from './messaging.js';
 import type { IncomingMessage, Receiver } from './receiver.js';
+import { subscribe } from './subscribe.js';
 
 /** What a subject of the inbox belongs to; its first letter says so on the wire. */
 export type ReceiverKind = 'call' | 'reader' | 'writer' | 'payload';
@@ -26,7 +27,7 @@ export class Inbox {
     private readonly onStray: (message: IncomingMessage) => void,
   ) {
     this.prefix = `_INBOX.${service}.${randomBytes(12).toString('hex')}.`;
-    connection.subscribe(`${this.prefix}*`, { callback: (error, message) => error === null && this.deliver(message) });
+    subscribe(connection, `${this.prefix}*`, (message) => this.deliver(message));
   }
 
   /** Returns the subject at which `receiver` can be reached until it is removed. */

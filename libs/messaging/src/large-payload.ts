@@ -16,12 +16,19 @@ const OFFER_IDLE_TICKS = 40_000 / TICK_MS;
  * Payloads above the server's `max_payload`. The message itself then only names size and subject; the receiver fetches
  * piece after piece from there, at its own pace. The request for a piece is its offset in decimal, the answer is raw bytes.
  *
- * Returns the headers that announce `bytes`, on top of `announcement`.
+ * Returns the headers that announce `bytes`, on top of those given. The offer ends with the last piece, with `withdraw`, or
+ * when nobody fetches for a while.
  */
-export function offerPayload(link: Link, bytes: Buffer, announcement: MsgHdrs = headers()): MsgHdrs {
+export function offerPayload(link: Link, bytes: Buffer, announcement: MsgHdrs = headers()): PayloadOffer {
+  const offer = new Offer(link, bytes);
   announcement.set(PAYLOAD_BYTES_HEADER, String(bytes.length));
-  announcement.set(PAYLOAD_FROM_HEADER, new Offer(link, bytes).subject);
-  return announcement;
+  announcement.set(PAYLOAD_FROM_HEADER, offer.subject);
+  return { announcement, withdraw: () => offer.fail() };
+}
+
+export interface PayloadOffer {
+  announcement: MsgHdrs;
+  withdraw(): void;
 }
 
 /** Bytes announced by a message; 0 when its body is all there is. */
@@ -80,7 +87,7 @@ class Offer implements Receiver, Beating {
   receive(message: IncomingMessage): void {
     this.idleTicks = 0;
     const offset = Number(Buffer.from(message.data).toString());
-    if (!message.reply || !Number.isInteger(offset)) return;
+    if (!message.reply || !Number.isInteger(offset) || offset < 0) return;
     const end = Math.min(this.bytes.length, offset + Math.min(PIECE_BYTES_MAX, this.link.messageBytesMax));
     this.link.outbox.send(message.reply, this.bytes.subarray(offset, end));
     if (end === this.bytes.length) this.withdraw();

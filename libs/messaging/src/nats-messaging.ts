@@ -6,7 +6,8 @@ import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import { Link } from './link.js';
 import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
 import type { IncomingMessage } from './receiver.js';
-import { StreamReader } from './stream-reader.js';
+import { type PackedRequest, StreamReader } from './stream-reader.js';
+import { subscribe } from './subscribe.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
 export interface MessagingSettings {
@@ -39,8 +40,10 @@ export class NatsMessaging implements Messaging {
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
-    return call(this.link, endpoint.subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
+    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    const terms = { timeoutMs, headers, signal: options.signal };
+    const reply = call(this.link, endpoint.subject, body, terms, this.readReply<Reply>);
+    return withdraw === undefined ? reply : reply.finally(withdraw);
   }
 
   openStream<Request extends object, Event>(
@@ -54,8 +57,7 @@ export class NatsMessaging implements Messaging {
       reader.fail(refusal);
       return reader;
     }
-    const { body, headers } = this.pack(payload, options.timeoutMs, options.traceparent);
-    reader.open(body, headers);
+    reader.open(this.pack(payload, options.timeoutMs, options.traceparent));
     return reader;
   }
 
@@ -64,17 +66,13 @@ export class NatsMessaging implements Messaging {
   }
 
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
-    const subscription = this.connection.subscribe(topic.subject, {
-      callback: (error, message) => {
-        try {
-          if (error !== null) throw error;
-          handler(decodeJson(message.data) as Event);
-        } catch (cause) {
-          this.settings.logger.error({ err: cause, subject: topic.subject }, 'event not handled');
-        }
-      },
+    return subscribe(this.connection, topic.subject, (message) => {
+      try {
+        handler(decodeJson(message.data) as Event);
+      } catch (error) {
+        this.settings.logger.error({ err: error, subject: topic.subject }, 'event not handled');
+      }
     });
-    return () => subscription.unsubscribe();
   }
 
   onReconnect(handler: () => void): void {
@@ -118,12 +116,12 @@ export class NatsMessaging implements Messaging {
     return undefined;
   }
 
-  private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined) {
+  private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined): PackedRequest {
     const body = encodeJson(payload);
     const headers = requestHeaders(timeoutMs, traceparent);
-    return body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED
-      ? { body, headers }
-      : { body: Buffer.alloc(0), headers: offerPayload(this.link, body, headers) };
+    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) return { body, headers };
+    const offer = offerPayload(this.link, body, headers);
+    return { body: Buffer.alloc(0), headers: offer.announcement, withdraw: offer.withdraw };
   }
 
   private readonly readReply = <Reply>(reply: IncomingMessage): Reply | Promise<Reply> => {

@@ -147,7 +147,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     if (!message.reply) return;
     if (body.length > this.link.payloadBytesMax) throw new Error(`a reply of ${body.length} bytes is too large`);
     if (body.length <= this.link.messageBytesMax) this.link.outbox.send(message.reply, body);
-    else this.link.outbox.send(message.reply, Buffer.alloc(0), undefined, offerPayload(this.link, body));
+    else this.link.outbox.send(message.reply, Buffer.alloc(0), undefined, offerPayload(this.link, body).announcement);
   }
 
   private replyError(message: ServiceMsg, error: unknown): void {

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
 import { type Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import type { CallContext } from './messaging.js';
 
 export interface ServesOptions {
   /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
@@ -15,14 +16,28 @@ export interface ServedExtras {
   validate: boolean;
 }
 
+/** What a method must look like to be bound: checked by the compiler. */
+type Serving<Request, Result> = <Bound extends (payload: Request, context: CallContext) => Result>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<Bound>,
+) => void;
+
 /**
  * Binds a controller's method to an endpoint. The method gets `(payload, context: CallContext)`, without parameter
  * decorators, and returns the reply, or for a `StreamEndpoint` an `AsyncIterable` of event batches. What it throws reaches
  * the caller if it is a `ServiceError`; anything else is logged and becomes `internal_error`.
  */
+export function Serves<Request extends object, Reply>(
+  endpoint: Endpoint<Request, Reply>,
+  options?: ServesOptions,
+): Serving<Request, Reply | Promise<Reply>>;
+export function Serves<Request extends object, Event>(
+  endpoint: StreamEndpoint<Request, Event>,
+  options?: ServesOptions,
+): Serving<Request, AsyncIterable<readonly Event[]> | Promise<AsyncIterable<readonly Event[]>>>;
 export function Serves(
-  // biome-ignore lint/suspicious/noExplicitAny: endpoints are invariant in their request
-  endpoint: Endpoint<any, unknown> | StreamEndpoint<any, unknown>,
+  endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
   { validate = true }: ServesOptions = {},
 ): MethodDecorator {
   const extras: ServedExtras = {

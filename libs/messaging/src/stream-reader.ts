@@ -15,6 +15,13 @@ const PROBE_TICKS = 1_500 / TICK_MS;
 /** Silence after which the writer counts as dead, whatever the server says. */
 const SILENCE_TICKS_MAX = 5_000 / TICK_MS;
 
+/** A request ready to be sent. `withdraw` frees a body that travels apart, once nobody needs it. */
+export interface PackedRequest {
+  body: Uint8Array;
+  headers?: MsgHdrs;
+  withdraw?: () => void;
+}
+
 interface Waiter<Event> {
   resolve(result: IteratorResult<readonly Event[]>): void;
   reject(error: Error): void;
@@ -36,6 +43,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
 
   private silentTicks = 0;
   private uncreditedTicks = 0;
+  private withdraw: (() => void) | undefined;
   private cancelTimer: NodeJS.Timeout | undefined;
   private cancelled = false;
   private ended = false;
@@ -51,7 +59,8 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     signal?.addEventListener('abort', this.onAbort);
   }
 
-  open(body: Uint8Array, headers: MsgHdrs | undefined): void {
+  open({ body, headers, withdraw }: PackedRequest): void {
+    this.withdraw = withdraw;
     this.link.outbox.send(this.peer, body, this.inbox, headers);
   }
 
@@ -241,6 +250,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.failure = failure;
     clearTimeout(this.cancelTimer);
     this.signal?.removeEventListener('abort', this.onAbort);
+    this.withdraw?.();
     this.link.inbox.remove(this.inbox);
     this.link.pulse.remove(this);
     const { waiter } = this;

@@ -22,6 +22,7 @@ function faultOf(fault: ValidationError, parent: string): ServiceError {
   const [constraint] = Object.values(fault.constraints ?? {});
   const [child] = fault.children ?? [];
   if (constraint === undefined && child !== undefined) return faultOf(child, path);
+  if (fault.value === undefined) return new ServiceError('invalid_request', `${path} is missing`, path);
   const rule = constraint ?? `${fault.property} is invalid`;
   return new ServiceError(
     'invalid_request',

@@ -1,0 +1,39 @@
+import { headers } from 'nats';
+import { ServiceError } from '#contracts/service-error.js';
+import { decodeJson, encodeJson, errorHeaders, readError, readTimeout, readTrace, requestHeaders, toWireError } from './wire.js';
+
+const message = (data: string, carried?: ReturnType<typeof headers>) => ({ subject: 'test', data: Buffer.from(data), headers: carried });
+
+test('JSON is plain, an empty body is an empty object, nothing is null', () => {
+  expect(String(encodeJson({ text: 'ä' }))).toBe('{"text":"ä"}');
+  expect(String(encodeJson(undefined))).toBe('null');
+  expect(decodeJson(Buffer.alloc(0))).toEqual({});
+});
+
+test('headers are sent only when they say something', () => {
+  expect(requestHeaders(undefined, undefined)).toBeUndefined();
+  const both = message('', requestHeaders(250, '00-abc\r\n'));
+  expect([readTimeout(both), readTrace(both)]).toEqual([250, '00-abc']);
+  expect([readTimeout(message('')), readTrace(message(''))]).toEqual([undefined, undefined]);
+});
+
+test('an error survives the wire whole', () => {
+  const error = new ServiceError('insufficient_balance', 'Line one.\nLine “two”.', 'amount');
+  const wire = toWireError(error);
+  expect(readError(message(String(encodeJson(wire)), errorHeaders(wire)))).toEqual(error);
+});
+
+test('an error of another service is read from its headers', () => {
+  const theirs = headers();
+  theirs.set('Nats-Service-Error-Code', '500');
+  theirs.set('Nats-Service-Error', 'it broke');
+  expect(readError(message('', theirs))).toEqual(new ServiceError('internal_error', 'it broke'));
+  expect(readError(message('not json', theirs))).toEqual(new ServiceError('internal_error', 'it broke'));
+});
+
+test('whatever is not written for callers stays here', () => {
+  expect(toWireError(new Error('password is 1234'))).toEqual({
+    code: 'internal_error',
+    message: 'The service failed to handle this request.',
+  });
+});
