@@ -61,7 +61,7 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   await app.listen();
 
   const stopping = new AbortController();
-  void snapshot.refresh();
+  // Nothing is answered before the file is applied: a gateway that asked too early would remember an empty catalog.
   snapshot.startInterval(config.catalogRefreshMs);
   const applying = applyStartFile(file, applier, logger, stopping.signal).then((applied) => {
     fileApplied = applied;

@@ -269,7 +269,7 @@ describe('what goes wrong is one line, and a code', () => {
   });
 
   test('a refused catalog lists its faults', async () => {
-    const faults = 'package.json:1: upstreams: must be a list of 0 to 1000 entries\npackage.json:1: name: is not a field of the catalog';
+    const faults = 'package.json:1: upstreams: must be a list of 0 to 200 entries\npackage.json:1: name: is not a field of the catalog';
     const result = await run(['catalog', 'apply', 'package.json'], new ServiceError('invalid_request', faults, 'yaml'));
     expect(result).toMatchObject({ code: 1, out: '', err: `error: nothing was applied\n${faults}\n` });
   });

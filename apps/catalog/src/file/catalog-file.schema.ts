@@ -87,6 +87,6 @@ export class ModelEntry {
 }
 
 export class CatalogFileEntry {
-  @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => UpstreamEntry) upstreams!: UpstreamEntry[];
-  @List(0, 10_000) @ValidateNested({ each: true }) @Type(() => ModelEntry) models!: ModelEntry[];
+  @List(0, 200) @ValidateNested({ each: true }) @Type(() => UpstreamEntry) upstreams!: UpstreamEntry[];
+  @List(0, 1_000) @ValidateNested({ each: true }) @Type(() => ModelEntry) models!: ModelEntry[];
 }

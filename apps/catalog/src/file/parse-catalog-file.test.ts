@@ -248,7 +248,7 @@ describe('faults', () => {
       edited(['[{ upstream: local, model: Org/Small }]', '{ upstream: local }']),
       'c.yaml:12: models[0].routes: must be a list of 1 to 100 entries',
     ],
-    ['only models', 'models: []\n', 'c.yaml:1: upstreams: must be a list of 0 to 1000 entries'],
+    ['only models', 'models: []\n', 'c.yaml:1: upstreams: must be a list of 0 to 200 entries'],
     ['nothing at all', '# later\n', 'c.yaml:1: must have the fields upstreams and models'],
     ['a list', '- 1\n', 'c.yaml:1: must have the fields upstreams and models'],
     ['a key twice', edited(['ownedBy: us', 'ownedBy: us\n    ownedBy: them']), 'c.yaml:9: not valid YAML: Map keys must be unique'],
