@@ -8,7 +8,11 @@ export type { Logger } from 'pino';
  * cookies have no field to go to (billing.md 7, "Logs").
  */
 export function createLogger(service: string, level: string): Logger {
-  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } });
+  // Lines are written together, a quarter of a second late at most, and what is left is flushed at exit: one write a line
+  // was a tenth of the gateway's time.
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 250 });
+  const formatters = { level: (label: string) => ({ level: label }) };
+  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination);
 }
 
 /** Lets the framework write through the service's own logger; its chatter at start goes to `debug`. */
