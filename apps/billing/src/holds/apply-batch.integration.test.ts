@@ -1,0 +1,113 @@
+import type { PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { LedgerFixture, TERMS } from '../../test/ledger-fixture.js';
+import { makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
+import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
+import { grantPlan } from '../ledger/grant-plan.js';
+import { topUp } from '../ledger/top-up.js';
+import { applyBatch } from './apply-batch.js';
+import { billableUsage } from './hold.js';
+
+/** Each seed is a whole history of two customers. `SEEDS` in the environment runs more of them. */
+const SEEDS = Number(process.env.SEEDS ?? 6);
+const STEPS = 80;
+
+let ledger: LedgerFixture;
+let lane: PgConnection;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  lane = await ledger.connect();
+});
+afterAll(() => ledger.close());
+
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
+  'seed %i: Postgres does what the serial model does, and every invariant holds after each batch (billing.md 2.4, I1 to I6)',
+  async (seed) => {
+    const traffic = new RandomTraffic(seed, []);
+    const tenants = makeTenants(traffic);
+    traffic.tenants.push(...tenants);
+    const model = new SerialModel(TERMS);
+    for (const tenant of tenants) await open(tenant, model);
+    for (let count = 0; count < STEPS; count++) {
+      const step = traffic.next();
+      await take(step, model);
+      expect(await ledger.violations()).toEqual([]);
+      for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
+    }
+  },
+  60_000,
+);
+
+async function take(step: Step, model: SerialModel): Promise<void> {
+  switch (step.kind) {
+    case 'batch': {
+      const { outcomes } = await applyBatch(lane, step.batch, TERMS, step.now);
+      expect(outcomes).toEqual(model.apply(step.batch, step.now));
+      return;
+    }
+    case 'top-up': {
+      const { accountId, amount } = step;
+      await topUp(ledger.sql, { accountId, amount: picoUsd(amount), paymentId: crypto.randomUUID() });
+      (model.accounts.get(accountId) as ModelAccount).topup += amount;
+      return;
+    }
+    case 'grant': {
+      const { accountId, grantId, amount, endsAt } = step;
+      await grantPlan(ledger.sql, { accountId, grantId, amount: picoUsd(amount), endsAt: new Date(endsAt) });
+      model.grant(accountId, grantId, amount, endsAt);
+      return;
+    }
+    case 'meter': {
+      const { promptTokens, cachedTokens, outputTokens } = billableUsage(step.usage);
+      await ledger.sql.query(
+        `UPDATE billing.hold SET meter_sequence = $2, meter_prompt_tokens = $3, meter_cached_tokens = $4, meter_output_tokens = $5,
+           lease_until = $6 WHERE id = $1`,
+        [step.holdId, step.sequence, promptTokens, cachedTokens, outputTokens, new Date(step.leaseUntil)],
+      );
+      Object.assign(model.holds.get(step.holdId) ?? {}, { meter: step.usage, leaseUntil: step.leaseUntil });
+    }
+  }
+}
+
+async function open({ accountId, projects }: Tenant, model: SerialModel): Promise<void> {
+  await ledger.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
+  await topUp(ledger.sql, { accountId, amount: picoUsd(3_000n), paymentId: accountId });
+  model.accounts.set(accountId, { topup: 3_000n, plan: 0n, grant: null });
+  for (const { projectId, keyId, requestsPerMinuteMax, concurrencyMax } of projects) {
+    await ledger.sql.query(
+      `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max) VALUES ($1, $2, 'test', $3, $4)`,
+      [projectId, accountId, requestsPerMinuteMax, concurrencyMax],
+    );
+    await ledger.sql.query(`INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, sha256($3), 'abcd')`, [
+      keyId,
+      projectId,
+      Buffer.from(keyId),
+    ]);
+    model.projects.set(projectId, { accountId, enabled: true, admitted: [], requestsPerMinuteMax, concurrencyMax });
+    model.keys.set(keyId, projectId);
+  }
+}
+
+async function fundsOf(accountId: string): Promise<unknown> {
+  const { rows } = await ledger.sql.query(
+    `SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, open_holds, grant_id,
+       extract(epoch FROM grant_ends_at)::float8 * 1000 AS ends_at FROM billing.account WHERE id = $1`,
+    [accountId],
+  );
+  return rows[0];
+}
+
+function modelFunds(model: SerialModel, accountId: string): unknown {
+  const { topup, plan, grant } = model.accounts.get(accountId) as ModelAccount;
+  const { topupHeld, planHeld, expired, openHolds } = model.heldOf(accountId);
+  return {
+    topup: String(topup),
+    topup_held: String(topupHeld),
+    plan: String(plan),
+    plan_held: String(planHeld),
+    expired: String(expired),
+    open_holds: openHolds,
+    grant_id: grant?.id ?? null,
+    ends_at: grant?.endsAt ?? null,
+  };
+}

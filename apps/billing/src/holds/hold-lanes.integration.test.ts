@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { LedgerFixture, PRICE, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { showRequest } from './show-request.js';
+
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+test('200 parallel reserves from two replicas on money for 10: exactly 10 held, never negative (issue 2, acceptance 5)', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()];
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, (_, count) => (replicas[count % 2] as (typeof replicas)[0]).reserve(reserveOf(customer, 100n))),
+  );
+  const held = outcomes.filter(({ status }) => status === 'held');
+  const refused = outcomes.filter(({ status }) => status === 'refused');
+  expect(held).toHaveLength(10);
+  expect(refused).toHaveLength(190);
+  expect(refused.at(-1)).toEqual({
+    status: 'refused',
+    holdId: expect.any(String),
+    code: 'insufficient_balance',
+    requiredPicoUsd: '100',
+    availablePicoUsd: '0',
+  });
+  expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '1000', open_holds: 10 }));
+});
+
+test('a request is charged its usage, the rest of the hold comes back, and everything about it can be shown', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 500n);
+  const { holdId, accountId } = reserve;
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  const shown = {
+    requestId: reserve.requestId,
+    holdId,
+    ...customer,
+    model: 'sim-fast',
+    upstream: null,
+    heldPicoUsd: '500',
+    price: PRICE,
+    settlement: null,
+  };
+  expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual(shown);
+  const usage = usageOf(100, 30, 20);
+  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage, upstream: 'local' })).toEqual({
+    status: 'settled',
+    holdId,
+    costPicoUsd: '140',
+  });
+  expect(await ledger.account(accountId)).toEqual(row({ topup: '860' }));
+  expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual({
+    ...shown,
+    upstream: 'local',
+    settlement: { reason: 'completed', usage, costPicoUsd: '140', settledAt: expect.stringMatching(/Z$/) },
+  });
+});
+
+test('settling again, from wherever and at the same time, charges once and answers what was recorded', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replicas = [ledger.newLanes(), ledger.newLanes()];
+  const reserve = reserveOf(customer, 500n);
+  const { holdId, accountId } = reserve;
+  await replicas[0]?.reserve(reserve);
+  const settle = (count: number) => ({ holdId, accountId, reason: 'completed' as const, usage: usageOf(100 + count) });
+  const outcomes = await Promise.all(
+    Array.from({ length: 40 }, (_, count) => (replicas[count % 2] as (typeof replicas)[0]).settle(settle(count))),
+  );
+  const settled = outcomes.filter(({ status }) => status === 'settled');
+  expect(settled).toHaveLength(1);
+  expect(outcomes.filter(({ status }) => status === 'already')).toHaveLength(39);
+  expect(new Set(outcomes.map(({ costPicoUsd }) => costPicoUsd)).size).toBe(1);
+  expect(await ledger.account(accountId)).toEqual(row({ topup: String(1_000n - BigInt(settled[0]?.costPicoUsd ?? 0)) }));
+  expect(await replicas[0]?.reserve(reserve)).toEqual({ status: 'closed', holdId });
+});
+
+test('a reserve that arrives after its release finds it closed; the release can be repeated (billing.md 4)', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 500n);
+  const release = { holdId: reserve.holdId, accountId: customer.accountId, reason: 'released' as const };
+  expect(await lanes.settle(release)).toEqual({ status: 'unknown', holdId: reserve.holdId, costPicoUsd: '0' });
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'closed', holdId: reserve.holdId });
+  expect(await lanes.settle(release)).toEqual({ status: 'already', holdId: reserve.holdId, costPicoUsd: '0' });
+  expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000' }));
+});
+
+test('reserving again with the same id is answered "held" and holds once, even when the key was revoked meanwhile', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 500n);
+  const held = { status: 'held', holdId: reserve.holdId, leaseMs: TERMS.leaseMs };
+  expect(await Promise.all([lanes.reserve(reserve), lanes.reserve(reserve)])).toEqual([held, held]);
+  await ledger.sql.query('UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', [customer.keyId]);
+  expect(await lanes.reserve(reserve)).toEqual(held);
+  expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '500', open_holds: 1 }));
+});
+
+test('a usage above the hold costs the hold; the excess is kept beside it and nobody pays it', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 100n);
+  await lanes.reserve(reserve);
+  const { holdId, accountId } = reserve;
+  const usage = usageOf(2 ** 31 - 1, 2 ** 31 - 1);
+  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage })).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
+  const { rows } = await ledger.sql.query('SELECT cost, over FROM billing.settlement WHERE hold_id = $1', [holdId]);
+  expect(rows).toEqual([{ cost: '100', over: String(3n * (2n ** 31n - 1n) - 100n) }]);
+  expect(await ledger.account(accountId)).toEqual(row({ topup: '900' }));
+});
+
+test('more cached tokens than prompt tokens, as some upstreams report, count as a wholly cached prompt', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 100n);
+  await lanes.reserve(reserve);
+  const { holdId, accountId } = reserve;
+  const outcome = await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5, 99) });
+  expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
+});
+
+test('a free model holds and costs nothing, with an empty account', async () => {
+  const customer = await ledger.customer();
+  const lanes = ledger.newLanes();
+  const free = { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
+  const reserve = { ...reserveOf(customer, 0n), price: free };
+  const { holdId, accountId } = reserve;
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5) })).toEqual({
+    status: 'settled',
+    holdId,
+    costPicoUsd: '0',
+  });
+});
+
+test("a settle in another account's name changes nothing", async () => {
+  const [owner, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(owner, 100n);
+  await lanes.reserve(reserve);
+  const { holdId } = reserve;
+  const stolen = { holdId, accountId: other.accountId, reason: 'completed' as const, usage: usageOf(50) };
+  expect(await lanes.settle(stolen)).toEqual({ status: 'unknown', holdId, costPicoUsd: '0' });
+  expect(await ledger.account(owner.accountId)).toEqual(row({ topup: '1000', topup_held: '100', open_holds: 1 }));
+  expect(await ledger.account(other.accountId)).toEqual(row({ topup: '1000' }));
+});
+
+test('refusals come in order: key, requests per minute, concurrency, funds', async () => {
+  const customer = await ledger.customer({ topup: 100n, requestsPerMinuteMax: 2, concurrencyMax: 1 });
+  const lanes = ledger.newLanes();
+  const ask = (amount: bigint, keyId = customer.keyId) => lanes.reserve(reserveOf({ ...customer, keyId }, amount));
+  const holdId = expect.any(String);
+  const unaffordable = { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '101', availablePicoUsd: '100' };
+  expect(await ask(101n)).toEqual(unaffordable);
+  expect(await ask(101n)).toEqual(unaffordable); // a refusal does not count towards requests per minute
+  const first = reserveOf(customer, 60n);
+  expect(await lanes.reserve(first)).toMatchObject({ status: 'held' });
+  expect(await ask(60n)).toEqual({ status: 'refused', holdId, code: 'concurrency_limit', limit: 1, retryAfterSeconds: 1 });
+  await lanes.settle({ holdId: first.holdId, accountId: customer.accountId, reason: 'released' });
+  expect(await ask(60n)).toMatchObject({ status: 'held' });
+  expect(await ask(1_000n)).toEqual({ status: 'refused', holdId, code: 'rate_limit_exceeded', limit: 2, retryAfterSeconds: 60 });
+  expect(await ask(1_000n, randomUUID())).toEqual({ status: 'refused', holdId, code: 'invalid_api_key' });
+});
+
+test.each([
+  ['a revoked key', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $3'],
+  ['a disabled project', 'UPDATE billing.project SET enabled = false WHERE id = $2'],
+  ['a frozen account', `UPDATE billing.account SET status = 'frozen' WHERE id = $1`],
+])('%s is refused at the next reserve', async (_, change) => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
+  await ledger.sql.query(`WITH ids AS (SELECT $1::uuid, $2::uuid, $3::uuid) ${change}`, [
+    customer.accountId,
+    customer.projectId,
+    customer.keyId,
+  ]);
+  expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual({ status: 'refused', holdId: expect.any(String), code: 'invalid_api_key' });
+});
+
+test("requests per minute and concurrency are exact over replicas: a hundred at once, twelve of a minute's", async () => {
+  const customer = await ledger.customer({ topup: 1_000n, requestsPerMinuteMax: 12 });
+  const replicas = [ledger.newLanes({ batchMax: 3 }), ledger.newLanes({ batchMax: 3 }), ledger.newLanes()];
+  const outcomes = await Promise.all(
+    Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(reserveOf(customer, 1n))),
+  );
+  expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
+});
+
+test('an item the database refuses does not spoil its batch', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const good = Array.from({ length: 9 }, () => reserveOf(customer, 1n));
+  const bad = { ...reserveOf(customer, 1n), model: 'nul \0 is the one character Postgres does not store' };
+  const outcomes = await Promise.allSettled([...good.slice(0, 4), bad, ...good.slice(4)].map((reserve) => lanes.reserve(reserve)));
+  expect(outcomes.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', ...Array(5).fill('fulfilled')]);
+  expect(outcomes[4]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
+});
+
+function row(changed: Record<string, unknown>): Record<string, unknown> {
+  return { topup: '0', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0, ...changed };
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { ReserveRequest, TokenUsage } from '#contracts/billing.js';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { createLogger, type Logger } from '#observability/logger.js';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { LANE_SETTINGS } from '../src/holds/apply-batch.js';
+import { HoldLanes, type HoldLanesOptions } from '../src/holds/hold-lanes.js';
+import { checkLedger } from '../src/ledger/check-ledger.js';
+import { topUp } from '../src/ledger/top-up.js';
+
+export interface Customer {
+  accountId: string;
+  projectId: string;
+  keyId: string;
+}
+
+/** 1 pico-USD a prompt token, 0 a cached one, 2 an output token: costs that can be added in the head. */
+export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
+export const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+
+/** A migrated database of the test's own, with customers and lanes made on demand and everything closed at the end. */
+export class LedgerFixture {
+  private readonly lanes: HoldLanes[] = [];
+  private readonly connections: PgConnection[] = [];
+
+  private constructor(
+    private readonly database: TestDatabase,
+    /** For the test's own questions; not pipelined with anything. */
+    readonly sql: PgConnection,
+    readonly prisma: PrismaClient,
+    readonly logger: Logger,
+  ) {}
+
+  static async open(): Promise<LedgerFixture> {
+    const database = await createTestDatabase();
+    const sql = await connectPg({ url: database.url, applicationName: 'test' });
+    const prisma = createPrismaClient({ url: database.url, applicationName: 'test' });
+    return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
+  }
+
+  get url(): string {
+    return this.database.url;
+  }
+
+  connect = async (): Promise<PgConnection> => {
+    const connection = await connectPg({ url: this.url, applicationName: 'test-lane', settings: LANE_SETTINGS });
+    this.connections.push(connection);
+    return connection;
+  };
+
+  newLanes(options: Partial<HoldLanesOptions> = {}): HoldLanes {
+    const defaults = { lanes: 2, terms: TERMS, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
+    const lanes = new HoldLanes({ connect: this.connect, ...defaults, ...options });
+    this.lanes.push(lanes);
+    return lanes;
+  }
+
+  /** An account with money, one project and one key. */
+  async customer(options: { topup?: bigint; requestsPerMinuteMax?: number; concurrencyMax?: number } = {}): Promise<Customer> {
+    const { topup = 0n, requestsPerMinuteMax = 100_000, concurrencyMax = 100_000 } = options;
+    const customer = { accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() };
+    const { accountId, projectId, keyId } = customer;
+    await this.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
+    await this.sql.query(
+      `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max) VALUES ($1, $2, 'test', $3, $4)`,
+      [projectId, accountId, requestsPerMinuteMax, concurrencyMax],
+    );
+    await this.sql.query(`INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, $3, 'abcd')`, [
+      keyId,
+      projectId,
+      Buffer.from((randomUUID() + randomUUID()).replaceAll('-', ''), 'hex'),
+    ]);
+    if (topup > 0n) await topUp(this.sql, { accountId, amount: picoUsd(topup), paymentId: randomUUID() });
+    return customer;
+  }
+
+  async account(accountId: string): Promise<Record<string, unknown>> {
+    const { rows } = await this.sql.query(
+      `SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, open_holds FROM billing.account WHERE id = $1`,
+      [accountId],
+    );
+    return rows[0] as Record<string, unknown>;
+  }
+
+  violations = (): ReturnType<typeof checkLedger> => checkLedger(this.sql);
+
+  async close(): Promise<void> {
+    await Promise.all(this.lanes.map((lanes) => lanes.close()));
+    await Promise.all([...this.connections, this.sql].map((connection) => connection.end().catch(() => undefined)));
+    await this.prisma.$disconnect();
+    await this.database.drop();
+  }
+}
+
+export function reserveOf(customer: Customer, amount: bigint | string, holdId: string = randomUUID()): ReserveRequest {
+  return { ...customer, holdId, requestId: `req-${holdId}`, model: 'sim-fast', amountPicoUsd: String(amount), price: PRICE };
+}
+
+export function usageOf(promptTokens: number, outputTokens = 0, cachedTokens = 0): TokenUsage {
+  return { promptTokens, cachedTokens, outputTokens, reasoningTokens: 0, source: 'reported' };
+}
