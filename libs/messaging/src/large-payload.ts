@@ -7,7 +7,7 @@ import type { IncomingMessage, Receiver } from './receiver.js';
 import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 
 /** Small enough for several to be on their way through the server without filling its buffers. */
-const PIECE_BYTES_MAX = 512 * 1024;
+const PIECE_BYTES_MAX = 256 * 1024;
 const PIECE_TIMEOUT_MS = 5_000;
 /** An offer nobody fetches from is withdrawn. */
 const OFFER_IDLE_TICKS = 40_000 / TICK_MS;
