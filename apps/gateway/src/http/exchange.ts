@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ResolvedKey } from '#contracts/billing.js';
-import type { ErrorCode } from '#inference/errors.js';
+import type { GatewayError } from '#inference/errors.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 
 /** One HTTP request and its reply: what every layer needs to know of it, and what the access log will say. */
@@ -15,7 +15,8 @@ export class Exchange {
   /** The client sends its body only when told to (`Expect: 100-continue`). */
   awaitsContinue = false;
   caller: ResolvedKey | undefined;
-  errorCode: ErrorCode | undefined;
+  /** The error the client was told, by status or within the stream. */
+  error: GatewayError | undefined;
   firstContentAt: number | undefined;
   /** Set on generation requests. */
   inference: InferenceRecord | undefined;

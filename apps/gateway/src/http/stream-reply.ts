@@ -60,7 +60,7 @@ export class StreamReply implements Reply {
 
   /** Only once the stream has begun. */
   fail(error: GatewayError): void {
-    this.exchange.errorCode = error.code;
+    this.exchange.error = error;
     this.end(this.renderer.fail(error));
   }
 
