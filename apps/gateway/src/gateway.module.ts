@@ -56,7 +56,7 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
       ),
       provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
       provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter])),
-      provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies, logger)),
+      provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies)),
       provide(
         Readiness,
         [CatalogClient],

@@ -14,16 +14,19 @@ export class AccessLog {
   ) {}
 
   write({ method, exchange }: GatewayRequest, response: ServerResponse, endedAt: number): void {
-    const { route, requestId, caller, inference, startedAt, firstContentAt, errorCode } = exchange;
+    const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
     const status = response.headersSent ? response.statusCode : CLIENT_GONE;
     this.count(exchange, status, endedAt);
-    this.logger.info(
+    // A cause is something of ours that went wrong; what an upstream did is told by the code, and in the proxy's own log.
+    const level = error?.cause === undefined ? 'info' : 'error';
+    this.logger[level](
       {
         requestId,
         method,
         route,
         status,
-        code: errorCode,
+        code: error?.code,
+        err: error?.cause,
         accountId: caller?.accountId,
         projectId: caller?.projectId,
         ...inference,
@@ -34,13 +37,9 @@ export class AccessLog {
     );
   }
 
-  private count(
-    { route, errorCode, inference, startedAt, firstContentAt }: GatewayRequest['exchange'],
-    status: number,
-    endedAt: number,
-  ): void {
+  private count({ route, error, inference, startedAt, firstContentAt }: GatewayRequest['exchange'], status: number, endedAt: number): void {
     const stream = String(inference?.stream ?? false);
-    this.metrics.requests.inc({ route, status, code: errorCode ?? '' });
+    this.metrics.requests.inc({ route, status, code: error?.code ?? '' });
     this.metrics.seconds.observe({ route, stream }, (endedAt - startedAt) / 1000);
     if (firstContentAt !== undefined) this.metrics.firstContentSeconds.observe({ stream }, (firstContentAt - startedAt) / 1000);
     const usage = inference?.usage;

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
-import type { Logger } from '#observability/logger.js';
 import type { ErrorBodies } from './error-body.js';
 import type { GatewayRequest } from './exchange.js';
 import { ClientGoneError } from './read-body.js';
@@ -11,10 +10,7 @@ import { writeError } from './write-reply.js';
 /** Every error that reaches a client before its reply has begun goes through here. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(
-    private readonly bodies: ErrorBodies,
-    private readonly logger: Logger,
-  ) {}
+  constructor(private readonly bodies: ErrorBodies) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<GatewayRequest>();
@@ -25,9 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
       return;
     }
     const { error, allow } = this.translate(thrown, request);
-    exchange.errorCode = error.code;
-    if (error.status >= 500)
-      this.logger.error({ requestId: exchange.requestId, code: error.code, err: error.cause ?? error }, error.message);
+    exchange.error = error;
     // Once the reply has begun its format has no place for this error: a connection cut short is at least not taken for a success.
     if (response.headersSent) {
       response.destroy();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { CompletionCollector } from '#inference/collect-completion.js';
-import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../pipeline/reply.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
@@ -21,7 +21,7 @@ export class PlainReply<Parsed extends ParsedRequest> implements Reply {
   ) {}
 
   send(batch: readonly StreamEvent[]): undefined {
-    this.exchange.firstContentAt ??= performance.now();
+    if (batch.some(isContent)) this.exchange.firstContentAt ??= performance.now();
     for (const event of batch) this.collector.add(event);
   }
 
