@@ -9,7 +9,7 @@ export type PgConnection = pg.Client;
  * one turns the COMMIT into a rollback.
  *
  * `settings` are run-time parameters of the server for this session, such as `{ jit: 'off' }`.
- * The caller must listen for `error`, which reports a connection lost while idle.
+ * A connection lost while idle emits `error`; whether or not anyone listens, the next statement fails.
  */
 export async function connectPg(options: DatabaseOptions & { settings?: Record<string, string> }): Promise<PgConnection> {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
@@ -26,6 +26,8 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
   });
+  // The server may end the session before the caller can listen, and an error nobody hears would end the process.
+  connection.on('error', () => undefined);
   await connection.connect();
   return connection;
 }

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PgConnection } from '#database/pg-connection.js';
+import { connectPg } from '#database/pg-connection.js';
+import { freePort } from '#testing/nats-server.js';
+import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { Lane, type LaneOptions } from './lane.js';
+
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+function newLane<Item, Outcome>(
+  work: LaneOptions<Item, Outcome>['work'],
+  options: Partial<LaneOptions<Item, Outcome>> = {},
+): Lane<Item, Outcome> {
+  return new Lane({ connect: ledger.connect, work, batchMax: 100, queueMax: 1_000, deadlineMs: 2_000, logger: ledger.logger, ...options });
+}
+
+test('what is pushed while a batch is under way is the next batch', async () => {
+  const batches: number[][] = [];
+  const lane = newLane<number, number>(async (connection, items) => {
+    batches.push([...items]);
+    await connection.query('SELECT 1');
+    return items.map((item) => item * 2);
+  });
+  const first = lane.push(1);
+  await delay(0);
+  while (batches.length === 0) await delay(1);
+  const rest = [2, 3, 4].map((item) => lane.push(item));
+  expect(await Promise.all([first, ...rest])).toEqual([2, 4, 6, 8]);
+  expect(batches).toEqual([[1], [2, 3, 4]]);
+  await lane.close();
+});
+
+test('a full queue refuses at once, and what is queued is finished at the end', async () => {
+  const lane = newLane<number, number>(async (_, items) => [...items], { queueMax: 2 });
+  const accepted = [lane.push(1), lane.push(2)];
+  await expect(lane.push(3)).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
+  await lane.close();
+  expect(await Promise.all(accepted)).toEqual([1, 2]);
+  await expect(lane.push(4)).rejects.toMatchObject({ code: 'unavailable' });
+});
+
+test('without a database a push fails at once', async () => {
+  const port = await freePort();
+  const connect = (): Promise<PgConnection> => connectPg({ url: `postgres://127.0.0.1:${port}/none`, applicationName: 'test' });
+  const lane = newLane<number, number>(async (_, items) => [...items], { connect, deadlineMs: 60_000 });
+  await expect(lane.push(1)).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
+  await lane.close();
+});
+
+test('connections that die at any moment, before the commit or after it: every hold is charged once, none is lost', async () => {
+  const customer = await ledger.customer({ topup: 1_000_000n });
+  const { accountId } = customer;
+  const lanes = ledger.newLanes({ lanes: 1, batchMax: 8, deadlineMs: 30_000 });
+  let running = true;
+  let kills = 0;
+  const killer = (async () => {
+    while (running) {
+      await delay(10 + ((kills * 37) % 90)); // a new session needs a few milliseconds to get anything done
+      const { rowCount } = await ledger.sql.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-lane' AND datname = current_database()`,
+      );
+      kills += rowCount ?? 0;
+    }
+  })();
+  const costs = await Promise.all(
+    Array.from({ length: 200 }, async (_, count) => {
+      const reserve = reserveOf(customer, 1_000n);
+      expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+      const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: usageOf(count) };
+      const outcome = await lanes.settle(settle);
+      expect(outcome).toMatchObject({ status: expect.stringMatching(/settled|already/), costPicoUsd: String(count) });
+      return BigInt(outcome.costPicoUsd);
+    }),
+  );
+  running = false;
+  await killer;
+  expect(kills).toBeGreaterThan(3);
+  const spent = costs.reduce((sum, cost) => sum + cost, 0n);
+  expect(await ledger.account(accountId)).toMatchObject({ topup: String(1_000_000n - spent), topup_held: '0', open_holds: 0 });
+}, 60_000);
+
+test('a reply that was lost after the commit is answered on the new connection', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId } = customer;
+  let cut = 0;
+  const connect = async (): Promise<PgConnection> => {
+    const connection = await ledger.connect();
+    const query = connection.query.bind(connection) as (...values: unknown[]) => Promise<unknown>;
+    Object.assign(connection, {
+      query: async (...values: unknown[]) => {
+        const result = await query(...values);
+        if (values[0] === 'COMMIT' && cut++ % 2 === 0) {
+          connection.end().catch(() => undefined);
+          throw new Error('the connection was lost after the commit');
+        }
+        return result;
+      },
+    });
+    return connection;
+  };
+  const lanes = ledger.newLanes({ connect, lanes: 1 });
+  const reserve = reserveOf(customer, 100n);
+  expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+  const settle = { holdId: reserve.holdId, accountId, reason: 'completed' as const, usage: usageOf(30) };
+  expect(await lanes.settle(settle)).toEqual({ status: 'already', holdId: reserve.holdId, costPicoUsd: '30' });
+  expect(await ledger.account(accountId)).toMatchObject({ topup: '970', topup_held: '0', open_holds: 0 });
+});

@@ -1,0 +1,177 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PgConnection } from '#database/pg-connection.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import type { HoldLanes } from './hold-lanes.js';
+import { Reaper, type ReaperOptions } from './reaper.js';
+import { renewHolds } from './renew.js';
+
+const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+
+let ledger: LedgerFixture;
+let lanes: HoldLanes;
+let connection: PgConnection;
+let customer: Customer;
+const reapers: Reaper[] = [];
+
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  connection = await ledger.connect();
+});
+beforeEach(async () => {
+  customer = await ledger.customer({ topup: 1_000n });
+  lanes = ledger.newLanes({ terms: TERMS });
+});
+afterEach(async () => {
+  await Promise.all(reapers.splice(0).map((reaper) => reaper.stop()));
+  expect(await ledger.violations()).toEqual([]);
+});
+afterAll(() => ledger.close());
+
+async function hold(amount = 100n): Promise<string> {
+  const reserve = reserveOf(customer, amount);
+  expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+  return reserve.holdId;
+}
+
+async function newReaper(options: Partial<ReaperOptions> = {}): Promise<Reaper> {
+  const defaults = { connect: ledger.connect, lanes, terms: TERMS, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
+  const reaper = new Reaper({ ...defaults, renewalsArrive: () => true, ...options });
+  reapers.push(reaper);
+  await reaper.tick(); // the first round only extends leases: the service was away until now
+  return reaper;
+}
+
+/** As if a hold's lease had run out a second ago. */
+function lapse(holdId: string): Promise<unknown> {
+  return ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
+}
+
+async function leaseLeft(holdId: string): Promise<number> {
+  const { rows } = await ledger.sql.query<{ left: number }>(
+    `SELECT extract(epoch FROM lease_until - clock_timestamp())::float8 AS left FROM billing.hold WHERE id = $1`,
+    [holdId],
+  );
+  return rows[0]?.left ?? Number.NaN;
+}
+
+const renewal = (holdId: string, sequence: number, tokens: number) => ({ holdId, sequence, usage: usageOf(tokens) });
+
+test('a hold everybody lost is billed its last meter reading, once its lease has run out', async () => {
+  const [lost, kept, silent] = [await hold(), await hold(), await hold()];
+  expect(await renewHolds(connection, [renewal(lost, 1, 10), renewal(lost, 2, 42), renewal(kept, 1, 7)], 60_000)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  const reaper = await newReaper();
+  await lapse(lost);
+  await lapse(silent);
+  await reaper.tick();
+  const { rows } = await ledger.sql.query(
+    'SELECT reason, cost, prompt_tokens FROM billing.settlement WHERE account_id = $1 ORDER BY cost',
+    [customer.accountId],
+  );
+  expect(rows).toEqual([
+    { reason: 'lease-expired', cost: '0', prompt_tokens: 0 },
+    { reason: 'lease-expired', cost: '42', prompt_tokens: 42 },
+  ]);
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958', topup_held: '100', open_holds: 1 });
+  expect(await renewHolds(connection, [renewal(lost, 3, 50), renewal(kept, 2, 8)], 60_000)).toEqual([false, true]);
+  const late = { holdId: lost, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(99) };
+  expect(await lanes.settle(late)).toEqual({ status: 'already', holdId: lost, costPicoUsd: '42' });
+  await lanes.settle({ ...late, holdId: kept, usage: undefined });
+});
+
+test('an older reading extends the lease and changes no reading', async () => {
+  const holdId = await hold();
+  await renewHolds(connection, [renewal(holdId, 5, 50)], 60_000);
+  await lapse(holdId);
+  expect(await renewHolds(connection, [renewal(holdId, 4, 40)], 60_000)).toEqual([true]);
+  expect(await leaseLeft(holdId)).toBeGreaterThan(55);
+  const { rows } = await ledger.sql.query('SELECT meter_sequence, meter_prompt_tokens, meter_source FROM billing.hold WHERE id = $1', [
+    holdId,
+  ]);
+  expect(rows).toEqual([{ meter_sequence: 5, meter_prompt_tokens: 50, meter_source: 'reported' }]);
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
+});
+
+test('a renewal that comes before the reaper decides keeps the hold', async () => {
+  const holdId = await hold();
+  await lapse(holdId);
+  await renewHolds(connection, [renewal(holdId, 1, 10)], 60_000);
+  const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
+  expect(await lanes.settle(expire)).toEqual({ status: 'unknown', holdId, costPicoUsd: '0' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '100', open_holds: 1 });
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
+});
+
+test('the grace after a lease belongs to whoever settles late', async () => {
+  const patient = ledger.newLanes({ terms: { ...TERMS, reaperGraceMs: 30_000 } });
+  const holdId = await hold();
+  await lapse(holdId);
+  const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
+  expect(await patient.settle(expire)).toMatchObject({ status: 'unknown' });
+  expect(await lanes.settle(expire)).toMatchObject({ status: 'settled' });
+});
+
+test('after an interruption all leases are extended once before anything is reaped (billing.md 2.3)', async () => {
+  let arrive = true;
+  const reaper = await newReaper({ renewalsArrive: () => arrive });
+  const holdId = await hold();
+  await lapse(holdId);
+  arrive = false;
+  await reaper.tick(); // NATS is away: nobody could have renewed
+  expect(await leaseLeft(holdId)).toBeLessThan(0);
+  arrive = true;
+  await reaper.tick();
+  expect(await leaseLeft(holdId)).toBeGreaterThan(55);
+  await lapse(holdId);
+  await reaper.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '0', open_holds: 0 });
+});
+
+test('one reaper leads; another takes over when its connection is lost', async () => {
+  const connections: PgConnection[] = [];
+  const connect = async (): Promise<PgConnection> => {
+    const opened = await ledger.connect();
+    connections.push(opened);
+    return opened;
+  };
+  const first = await newReaper({ connect });
+  const second = await newReaper();
+  const holdId = await hold();
+  await second.tick();
+  await lapse(holdId);
+  await second.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 1 });
+  const { rows } = await ledger.sql.query<{ pid: number }>(
+    `SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE l.locktype = 'advisory' AND d.datname = current_database()`,
+  );
+  expect(rows).toHaveLength(1);
+  await ledger.sql.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+  while (await lockHeld()) await delay(5);
+  await second.tick(); // leads, and was away until now for all it knows
+  await lapse(holdId);
+  await second.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 0 });
+  await first.tick();
+});
+
+test('plans whose time is over are moved along', async () => {
+  await ledger.sql.query(
+    `WITH g AS (INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
+       VALUES ($1, 'grant', 50, gen_random_uuid(), clock_timestamp() - interval '1 second', gen_random_uuid()) RETURNING *)
+     UPDATE billing.account a SET plan = 50, grant_id = g.grant_id, grant_ends_at = g.grant_ends_at FROM g WHERE a.id = $1`,
+    [customer.accountId],
+  );
+  const reaper = await newReaper();
+  await reaper.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ plan: '0', topup: '1000' });
+});
+
+async function lockHeld(): Promise<boolean> {
+  const { rows } = await ledger.sql.query(
+    `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE l.locktype = 'advisory' AND d.datname = current_database()`,
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,264 @@
+import { randomUUID } from 'node:crypto';
+import { picoUsd } from '#money/pico-usd.js';
+import type { Customer } from '../../test/ledger-fixture.js';
+import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { grantPlan } from './grant-plan.js';
+import { readBalance } from './read-balance.js';
+import { topUp } from './top-up.js';
+import { Treasury } from './treasury.js';
+
+let ledger: LedgerFixture;
+let clock: number;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+beforeEach(() => {
+  clock = Date.now();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const SOON = 3_600_000;
+
+async function grant(customer: Customer, amount: bigint, endsAt = new Date(clock + SOON)): Promise<string> {
+  const grantId = randomUUID();
+  await grantPlan(ledger.sql, { grantId, accountId: customer.accountId, amount: picoUsd(amount), endsAt });
+  return grantId;
+}
+
+test('the balance is exact to the last of 38 digits, and adds up (spec 2.2)', async () => {
+  const customer = await ledger.customer({ topup: 123_456_789_012_345_678_901_234_567_890n });
+  const endsAt = new Date(clock + SOON);
+  await grant(customer, 1_000_000_000_001n, endsAt);
+  const lanes = ledger.newLanes();
+  await lanes.reserve(reserveOf(customer, 1_000_000_000_008n));
+  expect(await readBalance(ledger.prisma, customer.accountId)).toEqual({
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: '123456789012345679901234567891',
+    balance_usd: '123456789012345679.901234567891',
+    reserved_pico_usd: '1000000000008',
+    available_pico_usd: '123456789012345678901234567883',
+    topup_balance_pico_usd: '123456789012345678901234567890',
+    plan_balance_pico_usd: '1000000000001',
+    plan_expires_at: endsAt.toISOString(),
+    expiredHeld: '0',
+  });
+});
+
+test('an account that has nothing has zeros and no plan', async () => {
+  const { accountId } = await ledger.customer();
+  expect(await readBalance(ledger.prisma, accountId)).toEqual({
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: '0',
+    balance_usd: '0.00',
+    reserved_pico_usd: '0',
+    available_pico_usd: '0',
+    topup_balance_pico_usd: '0',
+    plan_balance_pico_usd: '0',
+    plan_expires_at: null,
+    expiredHeld: '0',
+  });
+  await expect(readBalance(ledger.prisma, randomUUID())).rejects.toMatchObject({ code: 'not_found', param: 'accountId' });
+});
+
+test('burn order: the plan first, then the top-up, at the hold and again at the settle', async () => {
+  const customer = await ledger.customer({ topup: 100n });
+  await grant(customer, 50n);
+  const lanes = ledger.newLanes();
+  const { accountId } = customer;
+  const reserve = reserveOf(customer, 80n);
+  await lanes.reserve(reserve);
+  expect(await ledger.account(accountId)).toMatchObject({ topup_held: '30', plan_held: '50' });
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(60) });
+  expect(await ledger.account(accountId)).toEqual({ topup: '90', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0 });
+});
+
+test('a plan that ends under open holds serves them to their end; what they leave is forfeited, not returned', async () => {
+  const customer = await ledger.customer({ topup: 100n });
+  const grantId = await grant(customer, 50n);
+  const lanes = ledger.newLanes({ now: () => clock });
+  const { accountId } = customer;
+  const [small, big, unused] = [reserveOf(customer, 20n), reserveOf(customer, 60n), reserveOf(customer, 10n)];
+  for (const reserve of [small, big, unused]) await lanes.reserve(reserve); // plan parts: 20, 30, 0
+  clock += SOON;
+  await lanes.sweep(accountId);
+  expect(await ledger.account(accountId)).toEqual({
+    topup: '100',
+    topup_held: '40',
+    plan: '0',
+    plan_held: '0',
+    expired: '50',
+    open_holds: 3,
+  });
+  const settle = (holdId: string, tokens: number) => lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(tokens) });
+  expect(await settle(small.holdId, 5)).toMatchObject({ costPicoUsd: '5' }); // from the ended plan; 15 forfeited
+  expect(await settle(big.holdId, 45)).toMatchObject({ costPicoUsd: '45' }); // 30 from the ended plan, 15 from the top-up
+  expect(await settle(unused.holdId, 10)).toMatchObject({ costPicoUsd: '10' });
+  expect(await ledger.account(accountId)).toEqual({ topup: '75', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0 });
+  const { rows } = await ledger.sql.query(
+    'SELECT plan_cost, ended_cost, topup_cost, forfeit FROM billing.settlement WHERE grant_id = $1 ORDER BY held',
+    [grantId],
+  );
+  expect(rows).toEqual([
+    { plan_cost: '0', ended_cost: '5', topup_cost: '0', forfeit: '15' },
+    { plan_cost: '0', ended_cost: '30', topup_cost: '15', forfeit: '0' },
+  ]);
+});
+
+test('a plan that is over is in no balance and pays for nothing, even before anyone swept it', async () => {
+  const customer = await ledger.customer({ topup: 100n });
+  await grant(customer, 50n, new Date(clock - 1));
+  expect(await readBalance(ledger.prisma, customer.accountId)).toMatchObject({
+    balance_pico_usd: '100',
+    available_pico_usd: '100',
+    plan_balance_pico_usd: '0',
+    plan_expires_at: null,
+  });
+  const lanes = ledger.newLanes();
+  expect(await lanes.reserve(reserveOf(customer, 101n))).toMatchObject({ code: 'insufficient_balance', availablePicoUsd: '100' });
+  const { rows } = await ledger.sql.query(`SELECT amount FROM billing.movement WHERE account_id = $1 AND kind = 'forfeit'`, [
+    customer.accountId,
+  ]);
+  expect(rows).toEqual([{ amount: '50' }]);
+});
+
+test('a new grant replaces the former one; the former stays with the holds made under it', async () => {
+  const customer = await ledger.customer();
+  await grant(customer, 50n);
+  const lanes = ledger.newLanes();
+  const { accountId } = customer;
+  const reserve = reserveOf(customer, 20n);
+  await lanes.reserve(reserve);
+  await grant(customer, 70n);
+  expect(await readBalance(ledger.prisma, accountId)).toMatchObject({ balance_pico_usd: '70', reserved_pico_usd: '0', expiredHeld: '20' });
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(5) });
+  expect(await ledger.account(accountId)).toEqual({ topup: '0', topup_held: '0', plan: '70', plan_held: '0', expired: '0', open_holds: 0 });
+});
+
+test('a payment is credited once, whoever sends it how often', async () => {
+  const { accountId } = await ledger.customer();
+  const payment = { accountId, amount: picoUsd(500n), paymentId: randomUUID() };
+  const second = await ledger.connect();
+  const answers = await Promise.all(Array.from({ length: 10 }, (_, count) => topUp(count % 2 ? ledger.sql : second, payment)));
+  expect(answers.filter(({ credited }) => credited)).toHaveLength(1);
+  expect(await ledger.account(accountId)).toMatchObject({ topup: '500' });
+  await expect(topUp(ledger.sql, { ...payment, amount: picoUsd(501n) })).rejects.toMatchObject({ code: 'conflict' });
+  await expect(topUp(ledger.sql, { ...payment, accountId: (await ledger.customer()).accountId })).rejects.toMatchObject({
+    code: 'conflict',
+  });
+  await expect(topUp(ledger.sql, { ...payment, accountId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('dollars become pico-USD exactly; a grant key is granted once; nonsense is refused', async () => {
+  const { accountId } = await ledger.customer();
+  const treasury = new Treasury((work) => work(ledger.sql));
+  expect(await treasury.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
+    accountId,
+    credited: true,
+    topupBalancePicoUsd: '100000000000',
+  });
+  const expiresAt = new Date(clock + SOON).toISOString();
+  const request = { accountId, usd: '20.00', expiresAt, grantKey: '2026-11' };
+  const granted = await treasury.grant(request);
+  expect(granted).toEqual({ accountId, grantId: expect.any(String), granted: true, planBalancePicoUsd: '20000000000000', expiresAt });
+  expect(await treasury.grant(request)).toEqual({ ...granted, granted: false });
+  await expect(treasury.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
+  await expect(treasury.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'expiresAt',
+  });
+  await expect(treasury.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    param: 'usd',
+  });
+});
+
+test('top-ups, grants, reserves and settles of one account at once leave every sum right', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes({ batchMax: 5 });
+  const { accountId } = customer;
+  const others = [await ledger.connect(), await ledger.connect()];
+  await Promise.all([
+    ...Array.from({ length: 60 }, async (_, count) => {
+      const reserve = reserveOf(customer, BigInt(count));
+      await lanes.reserve(reserve);
+      await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(count - 1 < 0 ? 0 : count - 1) });
+    }),
+    ...Array.from({ length: 20 }, () => topUp(others[0] ?? ledger.sql, { accountId, amount: picoUsd(7n), paymentId: randomUUID() })),
+    ...Array.from({ length: 20 }, (_, count) =>
+      grantPlan(others[1] ?? ledger.sql, {
+        grantId: randomUUID(),
+        accountId,
+        amount: picoUsd(BigInt(count)),
+        endsAt: new Date(clock + SOON),
+      }),
+    ),
+  ]);
+  expect(await ledger.account(accountId)).toMatchObject({ topup_held: '0', plan_held: '0', expired: '0', open_holds: 0 });
+});
+
+describe('the database refuses by itself', () => {
+  test.each([
+    ['holding more than there is', 'UPDATE billing.account SET topup_held = 101 WHERE id = $1', 'account_topup_covers_held'],
+    ['spending what is held', 'UPDATE billing.account SET topup_held = 60, topup = 50 WHERE id = $1', 'account_topup_covers_held'],
+    ['a negative balance', 'UPDATE billing.account SET topup = -1 WHERE id = $1', 'account_topup_covers_held'],
+    ['a negative hold', 'UPDATE billing.account SET topup_held = -1 WHERE id = $1', 'account_topup_covers_held'],
+    ['plan money without a grant', 'UPDATE billing.account SET plan = 1 WHERE id = $1', 'account_plan_has_grant'],
+    ['holding more plan than there is', 'UPDATE billing.account SET plan_held = 1 WHERE id = $1', 'account_plan_covers_held'],
+    ['negative money of ended grants', 'UPDATE billing.account SET expired = -1 WHERE id = $1', 'account_expired_not_negative'],
+    ['fewer than no open holds', 'UPDATE billing.account SET open_holds = -1 WHERE id = $1', 'account_open_holds_not_negative'],
+    ['a cost above its hold', settlementSql({ held: 10, cost: 11, topup_cost: 11 }), 'settlement_cost_within_held'],
+    ['parts that are not the cost', settlementSql({ held: 10, cost: 10, topup_cost: 9 }), 'settlement_parts_are_the_cost'],
+    ['an excess below a full hold', settlementSql({ held: 10, cost: 9, topup_cost: 9, over: 1 }), 'settlement_over_only_when_full'],
+    ['a tombstone with money', settlementSql({ held: 10, project_id: 'NULL' }), 'settlement_tombstone_is_empty'],
+  ])('%s', async (_, sql, constraint) => {
+    const { accountId } = await ledger.customer({ topup: 100n });
+    await expect(ledger.sql.query(sql, [accountId])).rejects.toMatchObject({ code: '23514', constraint });
+  });
+
+  test.each([
+    ['UPDATE billing.settlement SET cost = 0'],
+    ['DELETE FROM billing.settlement'],
+    ['TRUNCATE billing.settlement'],
+    ['UPDATE billing.movement SET amount = 0'],
+    ['DELETE FROM billing.movement'],
+    ['TRUNCATE billing.movement'],
+  ])('%s', async (sql) => {
+    await expect(ledger.sql.query(sql)).rejects.toMatchObject({ code: '23001' });
+  });
+
+  test('a second settlement of a hold', async () => {
+    const { accountId } = await ledger.customer();
+    const sql = settlementSql({ hold_id: `'${randomUUID()}'` });
+    await ledger.sql.query('BEGIN');
+    await ledger.sql.query(sql, [accountId]);
+    await expect(ledger.sql.query(sql, [accountId])).rejects.toMatchObject({ code: '23505', constraint: 'settlement_pkey' });
+    await ledger.sql.query('ROLLBACK');
+  });
+});
+
+/** An otherwise faultless settlement. */
+function settlementSql(changed: Record<string, string | number>): string {
+  const columns: Record<string, string | number> = {
+    hold_id: 'gen_random_uuid()',
+    account_id: '$1',
+    project_id: 'gen_random_uuid()',
+    reason: `'completed'`,
+    held: 0,
+    cost: 0,
+    plan_cost: 0,
+    ended_cost: 0,
+    forfeit: 0,
+    topup_cost: 0,
+    over: 0,
+    prompt_tokens: 0,
+    cached_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    settled_at: 'now()',
+    ...changed,
+  };
+  return `INSERT INTO billing.settlement (${Object.keys(columns).join(', ')}) VALUES (${Object.values(columns).join(', ')})`;
+}
