@@ -33,6 +33,8 @@ export interface UpstreamFailureOptions {
   /** What really happened, in any words. It is shortened and redacted here, and only ever logged. */
   detail?: string;
   retryAfterSeconds?: number;
+  /** Nothing will get better until the operator does something: a wrong key, an empty account, a missing model. */
+  isOperatorsFault?: boolean;
   cause?: unknown;
 }
 
@@ -41,6 +43,7 @@ export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
   readonly detail: string;
   readonly retryAfterSeconds: number | undefined;
+  readonly isOperatorsFault: boolean;
 
   constructor(
     readonly kind: FailureKind,
@@ -50,23 +53,24 @@ export class UpstreamFailure extends Error {
     super(MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
     this.detail = redact(options.detail ?? kind);
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.isOperatorsFault = options.isOperatorsFault ?? false;
   }
 
   /** Whether another route may do better. Only asked while nothing has been returned. */
   get retryable(): boolean {
-    switch (this.kind) {
-      case 'unreachable':
-      case 'stale':
-      case 'refused':
-      case 'broken':
-        return true;
-      case 'rejected':
-      case 'timeout':
-      case 'limit':
-        return false;
-    }
+    return RETRYABLE[this.kind];
   }
 }
+
+const RETRYABLE = {
+  unreachable: true,
+  stale: true,
+  refused: true,
+  broken: true,
+  rejected: false,
+  timeout: false,
+  limit: false,
+} satisfies Record<FailureKind, boolean>;
 
 const DETAIL_LENGTH_MAX = 200;
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import type { Pool } from 'undici';
-import { postStream, type PostOptions, type UpstreamReply } from './post-stream.js';
+import { type PostOptions, postStream, type UpstreamReply } from './post-stream.js';
 import { createUpstreamPool } from './upstream-pool.js';
 
 let server: Server;
@@ -37,10 +37,12 @@ const failure = (kind: string, code: string) => expect.objectContaining({ name: 
 
 test('posts the body, asks for no compression, and brings head and body', async () => {
   let seen: unknown;
-  handle = async (request, response) => {
-    const body = (await request.toArray()).join('');
-    seen = { method: request.method, url: request.url, body, accepted: request.headers['accept-encoding'], own: request.headers['x-a'] };
-    response.writeHead(201, { 'x-reply': 'yes' }).end('world');
+  handle = (request, response) => {
+    void request.toArray().then((body) => {
+      const { method, url, headers } = request;
+      seen = { method, url, body: body.join(''), accepted: headers['accept-encoding'], own: headers['x-a'] };
+      response.writeHead(201, { 'x-reply': 'yes' }).end('world');
+    });
   };
   const reply = await post();
   expect({ status: reply.status, header: reply.headers['x-reply'], body: (await reply.readAll()).toString(), seen }).toEqual({

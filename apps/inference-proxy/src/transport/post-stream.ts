@@ -4,6 +4,7 @@ import { UpstreamFailure } from '../upstream-failure.js';
 
 /** Bytes of one reply held in memory before the socket is paused. */
 const BUFFERED_BYTES_MAX = 64 * 1024;
+const DRAIN_MS = 1_000;
 
 export interface PostOptions {
   path: string;
@@ -47,6 +48,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private ended = false;
   private failure: unknown;
   private failed = false;
+  private draining = false;
   private wake: () => void = () => {};
   private timer: NodeJS.Timeout | undefined;
   private readonly startedAt = performance.now();
@@ -88,6 +90,15 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
   }
 
+  /** The upstream has said all it had to say: lets the reply run out by itself, so that its socket can serve again. */
+  drain(): void {
+    if (this.ended || this.failed) return;
+    this.settle();
+    this.draining = true;
+    this.timer = setTimeout(() => this.close(), DRAIN_MS);
+    this.take();
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.failed) controller.abort(asError(this.failure));
@@ -101,7 +112,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.failed) return;
+    if (this.failed || this.draining) return;
     if (this.totalBytes === 0) this.startBodyTimer();
     else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
     this.totalBytes += chunk.length;
@@ -178,7 +189,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
     const options = { detail, cause: error };
     if (this.controller === undefined) return new UpstreamFailure('unreachable', 'model_unavailable', options);
-    if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW') return new UpstreamFailure('limit', 'upstream_error', options);
+    if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')
+      return new UpstreamFailure('limit', 'upstream_error', options);
     if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);
     return new UpstreamFailure('broken', 'upstream_error', options);
   }

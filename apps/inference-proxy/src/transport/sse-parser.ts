@@ -93,20 +93,20 @@ export class SseParser {
       if (this.data !== undefined) payloads.push(this.data);
       this.data = undefined;
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
-      const value = valueOf(line);
+      const value = fieldValue(line);
       if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('event');
       this.data = this.data === undefined ? value : `${this.data}\n${value}`;
     } else if (line[0] === '{') {
       payloads.push(line);
     } else if (line.startsWith('error:')) {
-      const value = valueOf(line);
+      const value = fieldValue(line);
       payloads.push(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
     }
   }
 }
 
 /** What follows the field's name and colon, less one space. */
-function valueOf(line: string): string {
+function fieldValue(line: string): string {
   const colon = line.indexOf(':');
   if (colon === -1) return '';
   return line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);

@@ -29,12 +29,12 @@ export function classifyRefusal(refusal: Refusal, request: InferenceRequest): Up
   if (aboutRequest && isContentRefusal(words, request)) return new UpstreamFailure('rejected', 'unsupported_content', { detail });
   if (status === 429 || RATE_LIMITED.test(code)) return new UpstreamFailure('refused', 'model_capacity', busy);
   if (status === 503 || status === 529 || OVERLOADED.test(code)) return new UpstreamFailure('refused', 'model_unavailable', busy);
-  if (status === 404) return new UpstreamFailure('refused', 'model_unavailable', busy);
+  if (status === 404) return new UpstreamFailure('refused', 'model_unavailable', { ...busy, isOperatorsFault: true });
   if (status === 408 || status === 504) return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
   if (status === 400 || status === 413 || status === 415 || status === 422) {
     return new UpstreamFailure('rejected', 'upstream_error', { detail });
   }
-  return new UpstreamFailure('refused', 'upstream_error', { detail });
+  return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status >= 401 && status <= 403 });
 }
 
 const RETRY_AFTER_DEFAULT_SECONDS = 5;

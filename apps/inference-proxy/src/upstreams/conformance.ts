@@ -75,8 +75,6 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL)
         const cut = readStream(adapter, call, [bytes.subarray(0, end)]);
         if (cut.failure === undefined) {
           expectSame({ events: withoutUsage(cut.events), failure }, { events: withoutUsage(events) });
-        } else if (grammarFault(cut.events, 'open') !== undefined) {
-          throw new Error(`cut at byte ${end}: ${grammarFault(cut.events, 'open')}`);
         }
       }
     });
@@ -115,13 +113,18 @@ function outcomeOf(read: (events: StreamEvent[]) => void): Outcome {
   const events: StreamEvent[] = [];
   try {
     read(events);
-    const fault = grammarFault(events);
-    if (fault !== undefined) throw new Error(fault);
+    assertGrammar(events, 'terminal');
     return { events: events.map(withoutGeneratedId) };
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
+    assertGrammar(events, 'open');
     return { events: events.map(withoutGeneratedId), failure: { kind: error.kind, code: error.code } };
   }
+}
+
+function assertGrammar(events: StreamEvent[], ending: 'terminal' | 'open'): void {
+  const fault = grammarFault(events, ending);
+  if (fault !== undefined) throw new Error(fault);
 }
 
 export function callOf(

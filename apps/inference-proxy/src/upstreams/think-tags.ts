@@ -17,8 +17,12 @@ export class ThinkTags {
     let text = this.held + piece;
     this.held = '';
     while (text !== '') {
-      if (this.state === 'after') return append('text-delta', text, events);
-      text = this.state === 'before' ? this.readBefore(text, events) : this.readInside(text, events);
+      if (this.state === 'before') text = this.readBefore(text, events);
+      else if (this.state === 'inside') text = this.readInside(text, events);
+      else {
+        append('text-delta', text, events);
+        return;
+      }
     }
   }
 

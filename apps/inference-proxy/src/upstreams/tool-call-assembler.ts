@@ -87,7 +87,15 @@ export class ToolCallAssembler {
     if (this.calls.length >= TOOL_CALLS_MAX) throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many tool calls' });
     // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
     for (const earlier of this.calls) if (earlier.name !== '' && isWholeJson(earlier.argumentsText)) this.finish(earlier, events);
-    const call: OpenCall = { wireIndex: index, wireId: id ?? '', name: '', argumentsText: '', index: undefined, tool: undefined, ended: false };
+    const call: OpenCall = {
+      wireIndex: index,
+      wireId: id ?? '',
+      name: '',
+      argumentsText: '',
+      index: undefined,
+      tool: undefined,
+      ended: false,
+    };
     this.calls.push(call);
     if (index !== undefined) this.byWireIndex.set(index, call);
     return call;

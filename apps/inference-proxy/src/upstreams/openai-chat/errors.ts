@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
+import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
-import type { UpstreamFailure } from '../../upstream-failure.js';
 
 /** What a reply with an error status means (U-23). */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {

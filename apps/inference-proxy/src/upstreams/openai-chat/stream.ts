@@ -28,8 +28,8 @@ export class ChatStreamParser implements StreamParser {
 
   push(payload: string, events: StreamEvent[]): void {
     if (this.done) return;
-    if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') return this.finish(events, true);
-    for (const chunk of parseChunks(payload)) this.read(chunk, events);
+    if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') this.finish(events, true);
+    else for (const chunk of parseChunks(payload)) this.read(chunk, events);
   }
 
   end(events: StreamEvent[]): void {
@@ -157,7 +157,10 @@ function reasoningOf(delta: Json): string {
 }
 
 function textsOf(parts: unknown[]): string {
-  return parts.map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined)).filter((text) => typeof text === 'string').join('');
+  return parts
+    .map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined))
+    .filter((text) => typeof text === 'string')
+    .join('');
 }
 
 /** Calls make the finish `tool-calls`, whatever the upstream said, but a cut stays a cut (C-21, T-18, T-19). */

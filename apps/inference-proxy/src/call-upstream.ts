@@ -1,0 +1,162 @@
+import type { GenerateRequest } from '#contracts/inference.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { ReplyShaper } from './reply-shaper.js';
+import type { ModelRoute } from './routing/route-book.js';
+import { postStream, type UpstreamReply } from './transport/post-stream.js';
+import { SseParser } from './transport/sse-parser.js';
+import { UpstreamFailure } from './upstream-failure.js';
+import type { StreamParser, UpstreamAdapter, UpstreamCall } from './upstreams/upstream-adapter.js';
+import type { UsageMeter } from './usage-meter.js';
+
+const PLAIN_REPLY_BYTES_MAX = 32 * 1024 * 1024;
+const STREAM_BYTES_PER_TOKEN_MAX = 2048;
+const ERROR_BYTES_MAX = 64 * 1024;
+
+/**
+ * One call of one upstream: its reply as batches of events, one a read of the socket, ended by the terminal event. Throws
+ * `UpstreamFailure`, after the events that came before it; when `signal` fires, the signal's reason. The socket is given
+ * up as soon as the caller leaves or has all it wants.
+ */
+export async function* callUpstream(
+  { link, model }: ModelRoute,
+  { request, ticket }: GenerateRequest,
+  meter: UsageMeter,
+  apiKey: string | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent[], void, undefined> {
+  const { adapter, upstream } = link;
+  if (link.refusal !== undefined) {
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: link.refusal.message, cause: link.refusal });
+  }
+  const { capabilities, timeouts } = upstream;
+  const stream = request.stream || capabilities.streamPlainRequests;
+  const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
+  const rendered = adapter.renderRequest(call, apiKey);
+  const reply = await postStream(
+    link.pool,
+    {
+      path: link.basePath + rendered.path,
+      headers: { ...rendered.headers, 'user-agent': 'tollgate' },
+      body: rendered.body,
+      timeouts: stream
+        ? { firstByteMs: timeouts.firstByteMs, idleMs: timeouts.idleMs }
+        : { firstByteMs: timeouts.firstByteMs, totalMs: timeouts.totalMs },
+      bytesMax: PLAIN_REPLY_BYTES_MAX + (stream ? ticket.outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX : 0),
+    },
+    signal,
+  );
+  const stop = capabilities.stop ? [] : (request.stop ?? []);
+  const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop });
+  try {
+    await assertGood(reply, adapter, call);
+    const first = await firstBytes(reply);
+    if (isEventStream(reply, first)) yield* readEvents(reply, first, adapter, call, shaper);
+    else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
+  } finally {
+    if (shaper.finished && !shaper.wasCut) reply.drain();
+    else reply.close();
+  }
+}
+
+/** Throws for whatever is not a reply to the request: error statuses, redirects, compression nobody asked for. */
+async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: UpstreamCall): Promise<void> {
+  const { status, headers } = reply;
+  if (status >= 300 && status < 400) {
+    throw new UpstreamFailure('refused', 'upstream_error', { detail: `a redirect (${status}), which is never followed` });
+  }
+  if (status !== 200) throw adapter.parseError({ status, headers, body: await errorText(reply) }, call);
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: `an encoding nobody asked for: ${encoding}` });
+  }
+}
+
+/** The beginning of an error's body. A status is a status, even when the connection breaks after it. */
+async function errorText(reply: UpstreamReply): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for (let more = await reply.read(); more !== undefined && bytes < ERROR_BYTES_MAX; more = await reply.read()) {
+      for (const chunk of more) {
+        chunks.push(chunk);
+        bytes += chunk.length;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+  }
+  return Buffer.concat(chunks).subarray(0, ERROR_BYTES_MAX).toString();
+}
+
+/** Chunks up to the first that is not blank: upstreams keep a connection alive with blank lines (U-13). */
+async function firstBytes(reply: UpstreamReply): Promise<Buffer[]> {
+  const first: Buffer[] = [];
+  for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
+    first.push(...more);
+    if (more.some((chunk) => !isBlank(chunk))) break;
+  }
+  return first;
+}
+
+function isBlank(chunk: Buffer): boolean {
+  return chunk.every((byte) => byte <= 0x20);
+}
+
+const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)]);
+
+/** Upstreams answer a stream request with JSON, and the reverse: what came decides (U-24). */
+function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean {
+  if (reply.headers['content-type']?.startsWith('text/event-stream')) return true;
+  for (const chunk of first) {
+    const byte = chunk.find((value) => value > 0x20);
+    if (byte !== undefined) return !OPENING.has(byte);
+  }
+  return false;
+}
+
+/** A batch for every read of the socket, until the terminal event. */
+async function* readEvents(
+  reply: UpstreamReply,
+  first: Buffer[],
+  adapter: UpstreamAdapter,
+  call: UpstreamCall,
+  shaper: ReplyShaper,
+): AsyncGenerator<StreamEvent[], void, undefined> {
+  const lines = new SseParser();
+  const parser = adapter.openStream(call);
+  for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
+    const events: StreamEvent[] = [];
+    const failure = readChunks(chunks, lines, parser, events);
+    const shaped = shaper.shape(events);
+    if (shaped.length > 0) yield shaped;
+    if (shaper.finished) return;
+    if (failure !== undefined) throw failure;
+  }
+}
+
+/** Appends what the chunks say; none means that the upstream has closed. Returns what went wrong after that. */
+function readChunks(
+  chunks: Buffer[] | undefined,
+  lines: SseParser,
+  parser: StreamParser,
+  events: StreamEvent[],
+): UpstreamFailure | undefined {
+  const closed = chunks === undefined || chunks.length === 0;
+  const payloads: string[] = [];
+  try {
+    if (closed) lines.end(payloads);
+    else for (const chunk of chunks) lines.push(chunk, payloads);
+    for (const payload of payloads) parser.push(payload, events);
+    if (closed) parser.end(events);
+    return undefined;
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error;
+    throw error;
+  }
+}
+
+function parseWhole(body: Buffer, adapter: UpstreamAdapter, call: UpstreamCall, shaper: ReplyShaper): StreamEvent[] {
+  const events: StreamEvent[] = [];
+  adapter.parseReply(body.toString(), call, events);
+  return shaper.shape(events);
+}

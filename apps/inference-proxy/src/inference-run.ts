@@ -1,0 +1,120 @@
+import type { SettleReason, SettleRequest } from '#contracts/billing.js';
+import type { GenerateRequest } from '#contracts/inference.js';
+import { isContent, type StreamEvent } from '#inference/stream-event.js';
+import type { LateSettlements } from './leases/late-settlements.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
+import type { ModelRoute } from './routing/route-book.js';
+import { UpstreamFailure } from './upstream-failure.js';
+import { UsageMeter } from './usage-meter.js';
+
+export interface RunDependencies {
+  leases: Pick<LeaseKeeper, 'keep'>;
+  settlements: Pick<LateSettlements, 'schedule'>;
+}
+
+/**
+ * What one request has come to: what was returned, what it has used, and whether anybody still wants it. Two things stop
+ * it: its reader has left, or its hold is no longer ours.
+ */
+export class InferenceRun {
+  hasReturnedContent = false;
+  hasFinished = false;
+  private meter: UsageMeter;
+  private route: ModelRoute | undefined;
+  private announced = false;
+  private collected: StreamEvent[] = [];
+  private leaseLost = false;
+  private failed = false;
+  private readonly stop = new AbortController();
+  private readonly endLease: () => void;
+
+  constructor(
+    readonly job: GenerateRequest,
+    private readonly signal: AbortSignal,
+    private readonly dependencies: RunDependencies,
+  ) {
+    this.meter = new UsageMeter(job.ticket);
+    // The listener stays after the end: a reader that is lost with the last frame on its way cannot settle either.
+    if (signal.aborted) this.onReaderLeft();
+    else signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
+    this.endLease = dependencies.leases.keep(
+      job.ticket,
+      () => this.meter.soFar(),
+      () => {
+        this.leaseLost = true;
+        this.stop.abort(new Error('lease lost'));
+      },
+    );
+  }
+
+  /** Fires when the upstream call is no longer wanted. */
+  get stopSignal(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  get stopped(): boolean {
+    return this.stop.signal.aborted;
+  }
+
+  /** A new attempt starts from nothing: what a failed one before it had received was never returned. */
+  startAttempt(route: ModelRoute): UsageMeter {
+    this.route = route;
+    this.collected = [];
+    this.meter = new UsageMeter(this.job.ticket);
+    return this.meter;
+  }
+
+  /** Notes what goes out, and says first which upstream it is from. */
+  pass(events: readonly StreamEvent[]): readonly StreamEvent[] {
+    if (!this.hasReturnedContent) this.hasReturnedContent = events.some(isContent);
+    if (events.at(-1)?.type === 'completion-finish') this.hasFinished = true;
+    return this.withUpstream(events);
+  }
+
+  collect(events: readonly StreamEvent[]): void {
+    for (const event of events) this.collected.push(event);
+  }
+
+  passCollected(): readonly StreamEvent[] {
+    return this.pass(this.collected);
+  }
+
+  /** The last batch of a stream that did not come to a good end: what was used, and the failure if there is one. */
+  *closing(failure: UpstreamFailure | undefined): Generator<readonly StreamEvent[]> {
+    if (this.hasFinished) return;
+    if (this.stopped && !this.leaseLost) {
+      yield this.withUpstream([...this.pass(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
+      return;
+    }
+    this.failed = true;
+    const { code, message, retryAfterSeconds } = this.leaseLost ? LEASE_LOST : (failure ?? LEASE_LOST);
+    const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
+    yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
+  }
+
+  end(): void {
+    this.endLease();
+    if (!this.hasFinished) this.stop.abort(new Error('given up'));
+  }
+
+  private withUpstream(events: readonly StreamEvent[]): readonly StreamEvent[] {
+    if (this.announced || this.route === undefined || events.length === 0) return events;
+    this.announced = true;
+    return [{ type: 'upstream-start', upstream: this.route.link.upstream.id }, ...events];
+  }
+
+  private onReaderLeft(): void {
+    this.stop.abort(new Error('reader left'));
+    this.dependencies.settlements.schedule(() => this.settlement());
+  }
+
+  /** How the gateway would settle this, were it there. */
+  private settlement(): SettleRequest {
+    const { holdId, accountId } = this.job.ticket;
+    const reason: SettleReason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-left';
+    const billed = this.hasFinished ? this.meter.final() : this.failed && !this.hasReturnedContent ? undefined : this.meter.soFar();
+    return { holdId, accountId, reason, usage: billed, upstream: this.route?.link.upstream.id };
+  }
+}
+
+const LEASE_LOST = new UpstreamFailure('refused', 'internal_error', { detail: 'lease lost' });

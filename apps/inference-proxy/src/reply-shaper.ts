@@ -1,0 +1,105 @@
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import { StopSequences } from './upstreams/stop-sequences.js';
+import type { UsageMeter } from './usage-meter.js';
+
+export interface ReplyLimits {
+  outputTokensMax: number;
+  /** Sequences that the upstream will not look for. */
+  stop: readonly string[];
+}
+
+/**
+ * What we add to an upstream's own events: the meter, stop sequences it does not know, an end to replies that will not
+ * end, and one `usage-report` before the terminal event, whether the upstream counted or not.
+ */
+export class ReplyShaper {
+  /** The terminal event is out. Whatever else the upstream says is not wanted: the call can be given up. */
+  finished = false;
+  /** It was us who ended it: the upstream is still talking. */
+  wasCut = false;
+  private readonly stops: StopSequences | undefined;
+  private readonly runawayTokens: number;
+  private readonly openCalls = new Map<number, { bare: boolean }>();
+
+  constructor(
+    private readonly meter: UsageMeter,
+    limits: ReplyLimits,
+  ) {
+    this.stops = limits.stop.length > 0 ? new StopSequences(limits.stop) : undefined;
+    // The hold bounds the money; this bounds an upstream that ignores its cap. Estimates may be wrong by a factor of two.
+    this.runawayTokens = 2 * limits.outputTokensMax + 64;
+  }
+
+  shape(events: readonly StreamEvent[]): StreamEvent[] {
+    const shaped: StreamEvent[] = [];
+    for (const event of events) {
+      if (this.finished) break;
+      this.add(event, shaped);
+    }
+    if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
+    return shaped;
+  }
+
+  private add(event: StreamEvent, shaped: StreamEvent[]): void {
+    switch (event.type) {
+      case 'usage-report':
+        this.meter.report(event.usage);
+        return;
+      case 'completion-finish':
+        this.flushHeld(shaped);
+        this.close(event.reason, shaped);
+        return;
+      case 'text-delta':
+        if (this.stops !== undefined) {
+          const { text, met } = this.stops.push(event.text);
+          if (text !== '') this.emit({ type: 'text-delta', text }, shaped);
+          if (met) this.cut('stop-sequence', shaped);
+          return;
+        }
+        break;
+      case 'tool-call-start':
+        this.openCalls.set(event.index, { bare: event.kind === 'function' });
+        break;
+      case 'tool-call-delta':
+        this.openCalls.set(event.index, { bare: false });
+        break;
+      case 'tool-call-end':
+        this.openCalls.delete(event.index);
+        break;
+      case 'upstream-start':
+      case 'reasoning-delta':
+      case 'refusal-delta':
+      case 'completion-failure':
+        break;
+    }
+    this.flushHeld(shaped);
+    this.emit(event, shaped);
+  }
+
+  private emit(event: StreamEvent, shaped: StreamEvent[]): void {
+    this.meter.count(event);
+    shaped.push(event);
+  }
+
+  /** Text held back for a stop sequence keeps its place before whatever is not text. */
+  private flushHeld(shaped: StreamEvent[]): void {
+    const text = this.stops?.flush() ?? '';
+    if (text !== '') this.emit({ type: 'text-delta', text }, shaped);
+  }
+
+  /** Ends the reply before the upstream does. */
+  private cut(reason: FinishReason, shaped: StreamEvent[]): void {
+    this.wasCut = true;
+    if (reason !== 'stop-sequence') this.flushHeld(shaped);
+    for (const [index, { bare }] of this.openCalls) {
+      if (bare) shaped.push({ type: 'tool-call-delta', index, text: '{}' });
+      shaped.push({ type: 'tool-call-end', index });
+    }
+    this.close(reason, shaped);
+  }
+
+  private close(reason: FinishReason, shaped: StreamEvent[]): void {
+    shaped.push({ type: 'usage-report', usage: this.meter.final() }, { type: 'completion-finish', reason });
+    this.finished = true;
+  }
+}

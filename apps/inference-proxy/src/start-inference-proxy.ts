@@ -1,0 +1,63 @@
+import { NestFactory } from '@nestjs/core';
+import { Registry } from 'prom-client';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
+import { FrameworkLogger, type Logger } from '#observability/logger.js';
+import { startOpsServer } from '#observability/ops-server.js';
+import type { InferenceProxyConfig } from './inference-proxy.config.js';
+import { inferenceProxyModule } from './inference-proxy.module.js';
+import { LateSettlements } from './leases/late-settlements.js';
+import { LeaseKeeper } from './leases/lease-keeper.js';
+import { ProxyMetrics } from './proxy-metrics.js';
+import { followCatalog } from './routing/follow-catalog.js';
+import { RouteBook } from './routing/route-book.js';
+
+/**
+ * Starts the service: every object of it on one screen. It serves as soon as NATS is there and is ready once routes are
+ * known. Returns how to stop it: no new requests, running streams finish within the grace, what is owed is settled.
+ */
+export async function startInferenceProxy(config: InferenceProxyConfig, logger: Logger): Promise<() => Promise<void>> {
+  const registry = new Registry();
+  const routes = new RouteBook(new ProxyMetrics(registry), config.routeCooldownMs);
+  let connected = (): boolean => false;
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry,
+    checks: [
+      { name: 'nats', check: () => connected() },
+      { name: 'routes', check: () => routes.isKnown },
+    ],
+  });
+
+  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
+  const messaging = await connectMessaging({ url, user, password, service: 'inference-proxy', logger });
+  connected = () => messaging.connected;
+  const leases = new LeaseKeeper(messaging, logger);
+  const settlements = new LateSettlements(messaging, logger, config.settleAfterAbortMs);
+  const stopFollowing = followCatalog(messaging, routes, config.catalogRefreshMs, logger);
+  const transport = new NatsTransport({
+    messaging,
+    name: 'inference-proxy',
+    version: '1.0.0',
+    description: 'Runs requests on upstreams and streams what they say',
+    logger,
+    shutdownGraceMs: config.shutdownGraceMs,
+  });
+  const app = await NestFactory.createMicroservice(
+    inferenceProxyModule({ routes, leases, settlements, logger, attemptsMax: config.attemptsMax }),
+    { strategy: transport, logger: new FrameworkLogger(logger) },
+  );
+  await app.listen();
+
+  return async () => {
+    ops.drain();
+    await app.close();
+    stopFollowing();
+    await settlements.close();
+    leases.close();
+    await messaging.close();
+    await routes.close();
+    await ops.close();
+  };
+}

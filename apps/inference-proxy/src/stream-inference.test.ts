@@ -1,0 +1,488 @@
+import { once } from 'node:events';
+import { Registry } from 'prom-client';
+import type { SettleRequest } from '#contracts/billing.js';
+import type { Route, Upstream } from '#contracts/catalog.js';
+import type { GenerateRequest } from '#contracts/inference.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { createLogger } from '#observability/logger.js';
+import { ProxyMetrics } from './proxy-metrics.js';
+import { RouteBook } from './routing/route-book.js';
+import { type InferenceDependencies, streamInference } from './stream-inference.js';
+import { answering, type Behaviour, chunk, DONE, hanging, plainReply, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
+import { grammarFault } from './upstreams/event-grammar.js';
+
+const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
+const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, source: 'reported' });
+const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
+
+function text(value: string): StreamEvent {
+  return { type: 'text-delta', text: value };
+}
+
+function usage(over: Partial<Usage>): StreamEvent {
+  return {
+    type: 'usage-report',
+    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated', ...over },
+  };
+}
+
+function failure(code: string, retryAfterSeconds?: number): StreamEvent {
+  return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
+}
+
+let upstream: TestUpstream;
+let stops: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start();
+  stops = [() => upstream.stop()];
+});
+
+afterEach(async () => {
+  for (const stop of stops) await stop();
+});
+
+interface Setting {
+  upstreams?: Upstream[];
+  routes?: Partial<Route>[];
+  request?: Partial<InferenceRequest>;
+  outputTokensMax?: number;
+  attemptsMax?: number;
+}
+
+/** One proxy in small: real routes, sockets and dialect; leases and settlements as the test sees them. */
+function setUp(setting: Setting = {}) {
+  const registry = new Registry();
+  const book = new RouteBook(new ProxyMetrics(registry), 1_000, () => 0);
+  const upstreams = setting.upstreams ?? [upstream.definition()];
+  const routes = (setting.routes ?? upstreams.map(({ id }) => ({ upstream: id }))).map((route) => ({
+    upstream: 'test',
+    model: 'their-model',
+    weight: 1,
+    priority: 0,
+    ...route,
+  }));
+  book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
+  stops.unshift(() => book.close());
+  const lease: { read?: () => Usage; lose?: () => void; ended?: true } = {};
+  const settlements: (() => SettleRequest)[] = [];
+  const dependencies: InferenceDependencies = {
+    routes: book,
+    leases: {
+      keep: (_ticket, read, lose) => {
+        Object.assign(lease, { read, lose });
+        return () => Object.assign(lease, { ended: true });
+      },
+    },
+    settlements: { schedule: (read) => settlements.push(read) },
+    logger: createLogger('test', 'silent'),
+    attemptsMax: setting.attemptsMax ?? 3,
+  };
+  const job: GenerateRequest = {
+    ticket: {
+      holdId: '01990000-0000-7000-8000-000000000001',
+      accountId: '01990000-0000-7000-8000-000000000002',
+      requestId: 'req_1',
+      outputTokensMax: setting.outputTokensMax ?? 100,
+      promptTokensEstimate: 20,
+      leaseMs: 60_000,
+    },
+    request: {
+      model: 'our-model',
+      turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
+      tools: [],
+      output: { kind: 'text' },
+      stream: true,
+      hints: {},
+      ...setting.request,
+    },
+  };
+  const client = new AbortController();
+  const stream = streamInference(job, client.signal, dependencies);
+  return { stream, client, lease, settlements, book, registry, dependencies, job };
+}
+
+async function collect(stream: AsyncIterable<readonly StreamEvent[]>, ending: 'terminal' | 'open' = 'terminal'): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  for await (const batch of stream) events.push(...batch);
+  expect(grammarFault(events, ending)).toBeUndefined();
+  return events;
+}
+
+describe('a good reply', () => {
+  test('is streamed, with what the upstream counted, and its socket serves again', async () => {
+    upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
+    const { stream, lease, settlements, dependencies, job } = setUp();
+    const expected = [START, text('Hel'), text('lo'), REPORTED, STOP];
+    expect(await collect(stream)).toEqual(expected);
+    expect({ ended: lease.ended, settlements: settlements.length }).toEqual({ ended: true, settlements: 0 });
+    for (let again = 0; again < 5; again++) {
+      expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual(expected);
+    }
+    // One, or two where a request came before the last bytes of the reply before it.
+    expect(upstream.connections).toBeLessThanOrEqual(2);
+    expect(upstream.bodies[0]).toEqual({
+      model: 'their-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 100,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  test('asked for plain goes upstream plain and is one batch', async () => {
+    upstream.behave(answering(200, plainReply('Hello')));
+    const { stream } = setUp({ request: { stream: false } });
+    const batches: unknown[] = [];
+    for await (const batch of stream) batches.push(batch);
+    expect(batches).toEqual([[START, text('Hello'), REPORTED, STOP]]);
+    expect(upstream.bodies[0]).toEqual({
+      model: 'their-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 100,
+      stream: false,
+    });
+  });
+
+  test('asked for plain where the upstream wants streams is one batch as well', async () => {
+    upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true, streamOptions: false } })];
+    const { stream } = setUp({ upstreams, request: { stream: false } });
+    const batches: unknown[] = [];
+    for await (const batch of stream) batches.push(batch);
+    expect(batches).toEqual([[START, text('Hel'), text('lo'), REPORTED, STOP]]);
+    expect(upstream.bodies[0]).toMatchObject({ stream: true });
+    expect(upstream.bodies[0]).not.toHaveProperty('stream_options');
+  });
+
+  test('U-24: the upstream decides otherwise: JSON to a stream, a stream to a plain request, blank lines first', async () => {
+    upstream.behave(answering(200, `\n\n ${JSON.stringify(plainReply('Hello'))}`));
+    expect(await collect(setUp().stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
+    upstream.behave(streaming(`: waking\n\n${chunk('Hello', 'stop')}`, DONE));
+    expect(await collect(setUp({ request: { stream: false } }).stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), STOP]);
+  });
+
+  test('U-3: usage that nobody counted is estimated, and never beyond the caps (T-26)', async () => {
+    upstream.behave(streaming(chunk('x'.repeat(45)), chunk('', 'stop'), DONE));
+    expect((await collect(setUp().stream)).at(-2)).toEqual(usage({ outputTokens: 12 }));
+    expect((await collect(setUp({ outputTokensMax: 8 }).stream)).at(-2)).toEqual(usage({ outputTokens: 8 }));
+  });
+});
+
+describe('a stop sequence the upstream does not know (T-44)', () => {
+  test('is found across pieces, cut, and the upstream is given up', async () => {
+    upstream.behave(hanging(chunk('one EN'), chunk('D two'), chunk(' three')));
+    const upstreams = [upstream.definition({ capabilities: { stop: false } })];
+    const { stream, book } = setUp({ upstreams, request: { stop: ['END', '###'] } });
+    const asked = upstream.nextRequest();
+    const events = collect(stream);
+    const closed = once((await asked).socket, 'close');
+    expect(await events).toEqual([START, text('one '), usage({ outputTokens: 1 }), { type: 'completion-finish', reason: 'stop-sequence' }]);
+    await closed;
+    expect(upstream.bodies[0]).not.toHaveProperty('stop');
+    expect(book.isKnown).toBe(true);
+  });
+
+  test('text that only looked like one comes out, before what follows it', async () => {
+    upstream.behave(streaming(chunk('one E'), chunk('', 'stop'), DONE));
+    const upstreams = [upstream.definition({ capabilities: { stop: false } })];
+    const events = await collect(setUp({ upstreams, request: { stop: ['END'] } }).stream);
+    expect(events).toEqual([START, text('one '), text('E'), usage({ outputTokens: 2 }), STOP]);
+  });
+
+  test('an upstream that knows them is told', async () => {
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    await collect(setUp({ request: { stop: ['END'] } }).stream);
+    expect(upstream.bodies[0]).toMatchObject({ stop: ['END'] });
+  });
+});
+
+test('an upstream that ignores its cap is cut, and given up', async () => {
+  upstream.behave(async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (!response.destroyed)
+      if (!response.write(chunk('x'.repeat(400)))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  });
+  const events = await collect(setUp({ outputTokensMax: 100 }).stream);
+  expect(events.slice(-2)).toEqual([usage({ outputTokens: 100 }), { type: 'completion-finish', reason: 'length' }]);
+});
+
+describe('failures before the first content', () => {
+  test.each<[string, Behaviour, string, number | undefined]>([
+    ['a 500', answering(500, { error: { message: 'boom' } }), 'upstream_error', undefined],
+    ['a 503', answering(503, 'busy'), 'model_unavailable', 5],
+    ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
+    ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'upstream_error', undefined],
+    ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 5],
+    ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
+    [
+      'a context overflow',
+      answering(400, { error: { message: "This model's maximum context length is 10" } }),
+      'context_length_exceeded',
+      undefined,
+    ],
+    ['a 408', answering(408, ''), 'upstream_timeout', undefined],
+    ['a redirect', answering(307, '', { location: 'http://169.254.169.254/' }), 'upstream_error', undefined],
+    ['compression nobody asked for', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
+    ['an error in a 200', streaming('data: {"error":{"message":"boom"}}\n\n', DONE), 'upstream_error', undefined],
+    ['an empty reply', streaming(), 'upstream_error', undefined],
+    ['a web page', answering(200, '<html>', { 'content-type': 'text/html' }), 'upstream_error', undefined],
+    ['a closed socket', (request) => void request.socket.destroy(), 'upstream_error', undefined],
+  ])('%s', async (_name, behaviour, code, retryAfterSeconds) => {
+    upstream.behave(behaviour);
+    const events = await collect(setUp().stream);
+    expect(events).toEqual([START, failure(code, retryAfterSeconds)]);
+    expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
+  });
+
+  test('silence', async () => {
+    upstream.behave(hanging());
+    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
+    expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
+  });
+
+  test('a model without routes, and one whose upstream is away', async () => {
+    expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 2)]);
+    const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
+    const { stream, job, dependencies } = setUp({ upstreams: [gone] });
+    expect(await collect(stream)).toEqual([START, failure('model_unavailable')]);
+    // For a moment it is not even tried again.
+    expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual([failure('model_unavailable', 2)]);
+  });
+
+  test('an address that may not be called, a secret that is not there', async () => {
+    const inside = upstream.definition({ allowPrivateNetwork: false });
+    expect(await collect(setUp({ upstreams: [inside] }).stream)).toEqual([START, failure('model_unavailable')]);
+    const locked = upstream.definition({ apiKeyEnv: 'A_KEY_THAT_IS_NOT_SET' });
+    expect(await collect(setUp({ upstreams: [locked] }).stream)).toEqual([START, failure('model_unavailable')]);
+    expect(upstream.calls).toBe(0);
+  });
+
+  test('a full upstream is model_capacity, and room again once a call has ended', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
+    await stream.next();
+    const again = () => collect(streamInference(job, new AbortController().signal, dependencies));
+    expect(await again()).toEqual([failure('model_capacity', 1)]);
+    client.abort();
+    await collect(stream, 'open');
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    expect((await again()).at(-1)).toEqual(STOP);
+  });
+});
+
+describe('another route', () => {
+  let second: TestUpstream;
+
+  beforeEach(async () => {
+    second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
+    stops.push(() => second.stop());
+  });
+
+  const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
+  const SAVED = [{ type: 'upstream-start', upstream: 'second' }, text('saved'), usage({ outputTokens: 2 }), STOP];
+
+  test.each<[string, Behaviour]>([
+    ['500', answering(500, '')],
+    ['429', answering(429, '')],
+    ['a closed socket', (request) => void request.socket.destroy()],
+    ['a stream broken before content', streaming(chunk(''))],
+  ])('is tried after %s', async (_name, behaviour) => {
+    upstream.behave(behaviour);
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
+    expect(second.calls).toBe(1);
+  });
+
+  test('is tried when nothing listens, and then taken at once', async () => {
+    const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual(SAVED);
+  });
+
+  test('is not tried when the request itself is refused', async () => {
+    upstream.behave(answering(400, { error: { message: 'prompt is too long' } }));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, failure('context_length_exceeded')]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is never tried after content: what came is billed (T-29)', async () => {
+    upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
+      START,
+      text('Hello'),
+      usage({ outputTokens: 2 }),
+      failure('upstream_error'),
+    ]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is tried by a plain request as long as nothing was returned', async () => {
+    upstream.behave(streaming(chunk('half')));
+    const events = await collect(
+      setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
+    );
+    expect(events).toEqual(SAVED);
+  });
+
+  test('of a higher tier waits until the lower one is of no use', async () => {
+    upstream.behave(streaming(chunk('first', 'stop'), DONE));
+    const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
+    expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
+  });
+
+  test('attempts are bounded, and the last failure is told', async () => {
+    upstream.behave(answering(500, ''));
+    second.behave(answering(503, ''));
+    const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
+    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second' }, failure('model_unavailable', 5)]);
+    expect([upstream.calls, second.calls]).toEqual([1, 1]);
+  });
+});
+
+test('an idle socket that has just been closed is no failure of the route', async () => {
+  upstream.behave((request, response) => {
+    if (upstream.calls === 1) request.socket.destroy();
+    else return streaming(chunk('ok', 'stop'), DONE)(request, response);
+  });
+  expect(await collect(setUp().stream)).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
+});
+
+describe('failures after content', () => {
+  test.each<[string, string[]]>([
+    ['an end without a finish (T-30)', []],
+    ['an error, then [DONE] (T-29)', ['data: {"error":{"message":"boom"}}\n\n', DONE]],
+    ['garbage', ['data: {{{\n\n']],
+  ])('%s', async (_name, rest) => {
+    upstream.behave(streaming(chunk('Hello'), ...rest));
+    expect(await collect(setUp().stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_error')]);
+  });
+
+  test('silence beyond the idle limit', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 60, totalMs: 1_000 };
+    const events = await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream);
+    expect(events).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_timeout')]);
+  });
+
+  test('a plain request has returned nothing, so it fails and nothing is billed', async () => {
+    upstream.behave(streaming(chunk('Hello')));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
+    expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, failure('upstream_error')]);
+  });
+});
+
+describe('a client that leaves (T-39)', () => {
+  test('within the stream: the socket is closed within 250 ms, and what was received is reported', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const { stream, client, settlements } = setUp();
+    const asked = upstream.nextRequest();
+    expect((await stream.next()).value).toEqual([START, text('Hello')]);
+    const closed = once((await asked).socket, 'close');
+    const leftAt = performance.now();
+    client.abort();
+    expect(await collect(stream, 'open')).toEqual([usage({ outputTokens: 2 })]);
+    await closed;
+    expect(performance.now() - leftAt).toBeLessThan(250);
+    expect(settlements.map((read) => read())).toEqual([
+      {
+        holdId: '01990000-0000-7000-8000-000000000001',
+        accountId: '01990000-0000-7000-8000-000000000002',
+        reason: 'client-left',
+        usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' },
+        upstream: 'test',
+      },
+    ]);
+  });
+
+  test('before the head of the reply: the socket is closed, and nothing is owed', async () => {
+    upstream.behave(() => {});
+    const { stream, client, settlements, lease } = setUp();
+    const asked = upstream.nextRequest();
+    const events = collect(stream, 'open');
+    const closed = once((await asked).socket, 'close');
+    client.abort();
+    await closed;
+    expect(await events).toEqual([START, usage({ promptTokens: 0 })]);
+    expect(settlements.map((read) => read().usage?.promptTokens)).toEqual([0]);
+    expect(lease.ended).toBe(true);
+  });
+
+  test('of a plain request: what had been collected is reported', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
+    const { stream, client, lease } = setUp({ upstreams, request: { stream: false } });
+    const events = collect(stream, 'open');
+    while (lease.read?.().outputTokens !== 2) await new Promise(setImmediate);
+    client.abort();
+    expect(await events).toEqual([START, text('Hello'), usage({ outputTokens: 2 })]);
+  });
+
+  test('before anything: nothing is sent', async () => {
+    const { job, dependencies } = setUp();
+    expect(await collect(streamInference(job, AbortSignal.abort(), dependencies), 'open')).toEqual([usage({ promptTokens: 0 })]);
+    expect(upstream.calls).toBe(0);
+  });
+
+  test('after the end: the proxy settles what the reader may not have got', async () => {
+    upstream.behave(streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE));
+    const { stream, client, settlements } = setUp();
+    await collect(stream);
+    client.abort();
+    expect(settlements.map((read) => read())).toMatchObject([{ reason: 'completed', usage: { promptTokens: 12, outputTokens: 3 } }]);
+  });
+
+  test('by breaking the loop: the socket is closed too', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const { stream } = setUp();
+    const asked = upstream.nextRequest();
+    await stream.next();
+    const closed = once((await asked).socket, 'close');
+    await stream.return();
+    await closed;
+  });
+});
+
+test('a lost lease stops the upstream, and the stream says so', async () => {
+  upstream.behave(hanging(chunk('Hello')));
+  const { stream, lease } = setUp();
+  const asked = upstream.nextRequest();
+  await stream.next();
+  const closed = once((await asked).socket, 'close');
+  lease.lose?.();
+  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('internal_error')]);
+  await closed;
+});
+
+test('the meter reading of a lease is nothing before content, then what has come', async () => {
+  upstream.behave(hanging(chunk('Hello')));
+  const { stream, lease, client } = setUp();
+  const first = stream.next();
+  expect(lease.read?.()).toEqual({ promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' });
+  await first;
+  expect(lease.read?.()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' });
+  client.abort();
+  await collect(stream, 'open');
+});
+
+test('a secret goes to the upstream that names it, and to no other', async () => {
+  process.env.TEST_UPSTREAM_KEY = 'secret-1';
+  const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));
+  stops.push(() => other.stop());
+  upstream.behave(answering(500, ''));
+  const upstreams = [upstream.definition({ apiKeyEnv: 'TEST_UPSTREAM_KEY' }), other.definition({ id: 'other' })];
+  await collect(setUp({ upstreams }).stream);
+  delete process.env.TEST_UPSTREAM_KEY;
+  expect([upstream.headers[0]?.authorization, other.headers[0]?.authorization]).toEqual(['Bearer secret-1', undefined]);
+});
+
+test('calls are counted by their outcome', async () => {
+  upstream.behave(streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE));
+  const { stream, registry } = setUp();
+  await collect(stream);
+  const metrics = await registry.metrics();
+  expect(metrics).toContain('tollgate_upstream_calls_total{upstream="test",model="our-model",outcome="completed"} 1');
+  expect(metrics).toContain('tollgate_upstream_calls_in_flight{upstream="test",model="our-model"} 0');
+  expect(metrics).toContain('tollgate_upstream_tokens_total{upstream="test",model="our-model",kind="output"} 3');
+});
