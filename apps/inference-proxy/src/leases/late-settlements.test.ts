@@ -1,0 +1,43 @@
+import { holdSettle, type SettleRequest } from '#contracts/billing.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { LateSettlements } from './late-settlements.js';
+
+const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
+
+function setUp(answers: ('settled' | 'already' | Error)[]) {
+  const messaging = new FakeMessaging();
+  const asked: SettleRequest[] = [];
+  messaging.answer(holdSettle, (request) => {
+    asked.push(request);
+    const answer = answers.shift() ?? 'already';
+    if (answer instanceof Error) throw answer;
+    return { status: answer, holdId: request.holdId, costPicoUsd: '0' };
+  });
+  return { settlements: new LateSettlements(messaging, createLogger('test', 'silent'), 5), asked };
+}
+
+test('asks after the delay, with what is known by then', async () => {
+  const { settlements, asked } = setUp(['settled']);
+  const settle = { ...SETTLE };
+  settlements.schedule(() => settle);
+  expect(asked).toEqual([]);
+  settle.reason = 'completed';
+  await settlements.close();
+  expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+});
+
+test('asks again when billing is away', async () => {
+  const { settlements, asked } = setUp([new Error('away'), new Error('away'), 'already']);
+  settlements.schedule(() => SETTLE);
+  while (asked.length < 3) await new Promise(setImmediate);
+  await settlements.close();
+  expect(asked).toEqual([SETTLE, SETTLE, SETTLE]);
+});
+
+test('a shutdown does not wait for ever', async () => {
+  const { settlements, asked } = setUp([new Error('away'), new Error('away')]);
+  settlements.schedule(() => SETTLE);
+  await settlements.close();
+  expect(asked).toHaveLength(1);
+});

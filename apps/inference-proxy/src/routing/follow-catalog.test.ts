@@ -1,0 +1,107 @@
+import { Registry } from 'prom-client';
+import { catalogChanged, type RouteListReply, routeList } from '#contracts/catalog.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { ProxyMetrics } from '../proxy-metrics.js';
+import { CAPABILITIES } from '../upstreams/conformance.js';
+import { followCatalog } from './follow-catalog.js';
+import { RouteBook } from './route-book.js';
+
+function catalog(revision: number, routes: Record<string, string[]>): RouteListReply {
+  const names = new Set(Object.values(routes).flat());
+  return {
+    revision,
+    upstreams: [...names].map((id) => ({
+      id,
+      kind: 'openai-chat',
+      baseUrl: `http://${id}.example/v1`,
+      apiKeyEnv: null,
+      allowPrivateNetwork: false,
+      capabilities: CAPABILITIES,
+      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+      connectionsMax: 1,
+    })),
+    models: Object.entries(routes).map(([id, upstreams]) => ({
+      id,
+      routes: upstreams.map((upstream) => ({ upstream, model: id, weight: 1, priority: 0 })),
+    })),
+  };
+}
+
+function setUp() {
+  const messaging = new FakeMessaging();
+  const book = new RouteBook(new ProxyMetrics(new Registry()), 1_000, () => 0);
+  const applied: number[] = [];
+  const spied = Object.assign(Object.create(book) as RouteBook, {
+    apply: (reply: RouteListReply) => {
+      book.apply(reply);
+      applied.push(reply.revision);
+    },
+  });
+  const follow = (refreshMs = 60_000) => followCatalog(messaging, spied, refreshMs, createLogger('test', 'silent'));
+  return { messaging, book, applied, follow };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
+
+test('reads at once, on an announcement, after a reconnect and every so often', async () => {
+  const { messaging, applied, follow, book } = setUp();
+  let revision = 0;
+  messaging.answer(routeList, () => catalog(++revision, { m: ['a'] }));
+  const stop = follow(20);
+  await until(() => applied.length === 1);
+  messaging.publish(catalogChanged, { revision: 2 });
+  await until(() => applied.length === 2);
+  messaging.reconnect();
+  await until(() => applied.length === 3);
+  await until(() => applied.length >= 5); // by the clock
+  stop();
+  messaging.publish(catalogChanged, { revision: 99 });
+  expect(applied).toEqual(applied.map((_, at) => at + 1));
+  await book.close();
+});
+
+test('an announcement while reading makes it read again', async () => {
+  const { messaging, applied, follow } = setUp();
+  let answer: ((reply: RouteListReply) => void) | undefined;
+  messaging.answer(routeList, () => new Promise<RouteListReply>((resolve) => (answer = resolve)));
+  const stop = follow();
+  await until(() => answer !== undefined);
+  const first = answer;
+  answer = undefined;
+  messaging.publish(catalogChanged, { revision: 2 });
+  first?.(catalog(1, { m: ['a'] }));
+  await until(() => answer !== undefined);
+  (answer as unknown as (reply: RouteListReply) => void)(catalog(2, { m: ['a'] }));
+  await until(() => applied.length === 2);
+  stop();
+  expect(applied).toEqual([1, 2]);
+});
+
+test('while the catalog is away the known routes stand', async () => {
+  const { messaging, applied, follow, book } = setUp();
+  messaging.answer(routeList, () => catalog(1, { m: ['a'] }));
+  const stop = follow(5);
+  await until(() => applied.length === 1);
+  messaging.answer(routeList, () => {
+    throw new Error('away');
+  });
+  messaging.publish(catalogChanged, { revision: 2 });
+  await new Promise(setImmediate);
+  stop();
+  expect(book.acquire('m', new Set()).link.upstream.id).toBe('a');
+});
+
+test('an unchanged upstream keeps its sockets and its count; others are replaced at once', () => {
+  const book = new RouteBook(new ProxyMetrics(new Registry()), 1_000, () => 0);
+  book.apply(catalog(1, { m: ['a'], n: ['b'] }));
+  const running = book.acquire('m', new Set());
+  book.apply(catalog(2, { m: ['a'], o: ['c'] }));
+  expect(() => book.acquire('m', new Set())).toThrow(expect.objectContaining({ code: 'model_capacity' }));
+  expect(() => book.acquire('n', new Set())).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
+  expect(book.acquire('o', new Set()).link.upstream.id).toBe('c');
+  running.release(undefined);
+  expect(book.acquire('m', new Set()).link).toBe(running.link);
+});

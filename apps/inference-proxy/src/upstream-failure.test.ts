@@ -1,0 +1,25 @@
+import { redact, UpstreamFailure } from './upstream-failure.js';
+
+test.each([
+  ['Incorrect API key provided: sk-proj-abc123DEF456.', 'Incorrect API key provided: sk-….'],
+  ['authorization: Bearer abc.def', 'authorization: Bearer …'],
+  [`bad token ${'a1'.repeat(30)}`, 'bad token …'],
+  ["field 'messages' is wrong", "field 'messages' is wrong"],
+  [`input "${'my secret diary '.repeat(4)}" is wrong`, 'input "…" is wrong'],
+  ['two\n\nlines', 'two lines'],
+])('%j is logged as %j', (text, logged) => {
+  expect(redact(text)).toBe(logged);
+});
+
+test('long texts are cut', () => {
+  expect(redact('word '.repeat(500))).toHaveLength(201);
+});
+
+test('the message for clients is ours, whatever the detail', () => {
+  const failure = new UpstreamFailure('refused', 'upstream_error', { detail: 'their words' });
+  expect({ message: failure.message, detail: failure.detail, retryable: failure.retryable }).toEqual({
+    message: 'The model failed to produce a response.',
+    detail: 'their words',
+    retryable: true,
+  });
+});

@@ -1,0 +1,238 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { Tool } from '#inference/tool.js';
+import type { Turn } from '#inference/turn.js';
+import { callOf } from '../conformance.js';
+import { renderRequest } from './request.js';
+
+function bodyOf(
+  request: Partial<InferenceRequest>,
+  capabilities: Partial<UpstreamCapabilities> = {},
+  stream = false,
+): Record<string, unknown> {
+  return JSON.parse(renderRequest(callOf(stream, request, capabilities), undefined).body);
+}
+
+function messagesOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
+  return bodyOf({ turns }, capabilities).messages;
+}
+
+const t = (text: string) => ({ type: 'text' as const, text });
+const PIXEL = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'iVBORw0KGgo=' };
+const WEATHER: Tool = { key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function', description: 'Weather', strict: true };
+const PATCH: Tool = {
+  key: { name: 'patch' },
+  wireName: 'patch',
+  kind: 'custom',
+  description: 'Edits files',
+  grammar: { syntax: 'lark', definition: 'start: "x"' },
+};
+
+test('the smallest body (U-19): nothing that was not asked for', () => {
+  const rendered = renderRequest(callOf(true), 'secret');
+  expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
+    path: 'chat/completions',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: 'Bearer secret' },
+    body: {
+      model: 'upstream-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 256,
+      stream: true,
+      stream_options: { include_usage: true },
+    },
+  });
+  expect(renderRequest(callOf(false), undefined).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
+});
+
+test('everything that was asked for', () => {
+  const body = bodyOf({
+    temperature: 0,
+    topP: 0.5,
+    stop: ['END'],
+    endUser: 'somebody',
+    hints: { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0, reasoningEffort: 'high', parallelToolCalls: false },
+  });
+  expect(body).toEqual({
+    model: 'upstream-model',
+    messages: [{ role: 'user', content: 'Hi' }],
+    max_tokens: 256,
+    temperature: 0,
+    top_p: 0.5,
+    stop: ['END'],
+    seed: 7,
+    presence_penalty: 0.5,
+    stream: false,
+  });
+});
+
+test('what an upstream cannot do is not asked of it', () => {
+  const capabilities = { streamOptions: false, stop: false, maxTokensField: 'max_completion_tokens' as const, developerRole: true };
+  const turns: Turn[] = [{ role: 'system', parts: [t('Be brief')] }];
+  expect(bodyOf({ turns, stop: ['END'] }, capabilities, true)).toEqual({
+    model: 'upstream-model',
+    messages: [{ role: 'developer', content: 'Be brief' }],
+    max_completion_tokens: 256,
+    stream: true,
+  });
+});
+
+describe('turns', () => {
+  test('texts become one string, and speakers stay unnamed', () => {
+    expect(
+      messagesOf([
+        { role: 'system', parts: [t('A'), t('B')], name: 'sys' },
+        { role: 'user', parts: [t('C'), t('D')], name: 'ann' },
+        { role: 'assistant', parts: [t('E')] },
+        { role: 'system', parts: [t('F')] },
+        { role: 'user', parts: [] },
+      ]),
+    ).toEqual([
+      { role: 'system', content: 'A\nB' },
+      { role: 'user', content: 'C\nD' },
+      { role: 'assistant', content: 'E' },
+      { role: 'system', content: 'F' },
+      { role: 'user', content: '' },
+    ]);
+  });
+
+  test('images are data URLs among the parts', () => {
+    expect(messagesOf([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'high' } },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+        ],
+      },
+    ]);
+  });
+
+  test('T-14: a turn of calls is kept, with null for its text; C-5: arguments go as they came, or {}', () => {
+    const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
+    const turn: Turn = {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', text: 'Hm' },
+        { ...call, callId: 'a', argumentsText: '' },
+        { ...call, callId: 'b', argumentsText: "{'odd'" },
+        { ...call, callId: 'c', argumentsText: '*** Begin\n', kind: 'custom' },
+      ],
+    };
+    const calls = [
+      { id: 'a', type: 'function', function: { name: 'ns__x', arguments: '{}' } },
+      { id: 'b', type: 'function', function: { name: 'ns__x', arguments: "{'odd'" } },
+      { id: 'c', type: 'function', function: { name: 'ns__x', arguments: '{"input":"*** Begin\\n"}' } },
+    ];
+    expect(messagesOf([turn])).toEqual([{ role: 'assistant', content: null, tool_calls: calls }]);
+    // U-12: some want their reasoning back.
+    expect(messagesOf([turn], { reasoningEcho: true })).toEqual([
+      { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: calls },
+    ]);
+    expect(messagesOf([{ role: 'assistant', parts: [t('Text'), { ...call, callId: 'a', argumentsText: '{}' }] }])).toEqual([
+      { role: 'assistant', content: 'Text', tool_calls: [calls[0]] },
+    ]);
+  });
+
+  test('T-10 to T-13: results in their order, nothing between them, images after the last, failures as text', () => {
+    expect(
+      messagesOf([
+        {
+          role: 'tool',
+          results: [
+            { callId: 'a', parts: [t('21 °C')] },
+            { callId: 'b', parts: [PIXEL] },
+            { callId: 'c', parts: [t('No such city')], isError: true },
+            { callId: 'd', parts: [] },
+          ],
+        },
+        { role: 'user', parts: [t('And now?')] },
+      ]),
+    ).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: '21 °C' },
+      { role: 'tool', tool_call_id: 'b', content: 'The result is the image below.' },
+      { role: 'tool', tool_call_id: 'c', content: '[tool error] No such city' },
+      { role: 'tool', tool_call_id: 'd', content: '' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Image from tool call b:' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
+        ],
+      },
+      { role: 'user', content: 'And now?' },
+    ]);
+  });
+});
+
+describe('tools', () => {
+  const ofTools = (request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}) => {
+    const { tools, tool_choice, parallel_tool_calls } = bodyOf(request, capabilities);
+    return { tools, tool_choice, parallel_tool_calls };
+  };
+
+  test('T-4: none means no word of them', () => {
+    const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
+    expect(Object.keys(body)).toEqual(['model', 'messages', 'max_tokens', 'stream']);
+  });
+
+  test('functions and custom tools, as any server takes them (R-1i)', () => {
+    const parameters = { type: 'object', $schema: 'x', properties: { zebra: {}, apple: {} } };
+    expect(ofTools({ tools: [WEATHER, { ...WEATHER, parameters, description: undefined }, PATCH] })).toEqual({
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } },
+        },
+        { type: 'function', function: { name: 'get_weather', parameters } },
+        {
+          type: 'function',
+          function: {
+            name: 'patch',
+            description: 'Edits files\n\nThe input follows this lark grammar:\nstart: "x"',
+            parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+          },
+        },
+      ],
+    });
+  });
+
+  test('T-47: the keys of a schema keep their order', () => {
+    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
+    expect(rendered.body).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
+  });
+
+  test.each([
+    [{ kind: 'auto' as const }, undefined],
+    [{ kind: 'none' as const }, 'none'],
+    [{ kind: 'required' as const }, 'required'],
+    [
+      { kind: 'tool' as const, wireName: 'get_weather' },
+      { type: 'function', function: { name: 'get_weather' } },
+    ],
+  ])('tool_choice %j', (toolChoice, expected) => {
+    expect(ofTools({ tools: [WEATHER], toolChoice }).tool_choice).toEqual(expected);
+  });
+
+  test('strict and parallel_tool_calls only where they are known', () => {
+    const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
+    expect(ofTools(request).parallel_tool_calls).toBeUndefined();
+    expect(ofTools(request, { parallelToolCalls: true, strictTools: true })).toMatchObject({
+      parallel_tool_calls: false,
+      tools: [{ function: { strict: true } }],
+    });
+  });
+});
+
+test('output formats; a schema becomes json_object where schemas are not known', () => {
+  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+  expect([
+    bodyOf({ output: { kind: 'json-object' } }).response_format,
+    bodyOf({ output }).response_format,
+    bodyOf({ output }, { jsonSchema: false }).response_format,
+  ]).toEqual([
+    { type: 'json_object' },
+    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' }, strict: true } },
+    { type: 'json_object' },
+  ]);
+});

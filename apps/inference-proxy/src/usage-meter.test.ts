@@ -1,0 +1,53 @@
+import type { Usage } from '#inference/usage.js';
+import { UsageMeter } from './usage-meter.js';
+
+const CAPS = { promptTokensEstimate: 20, outputTokensMax: 1000 };
+const REPORT: Usage = { promptTokens: 30, cachedTokens: 10, outputTokens: 5, reasoningTokens: 2, source: 'reported' };
+const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+
+test('nothing is owed before content, whatever was reported', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.report(REPORT);
+  expect([meter.soFar(), meter.final()]).toEqual([NOTHING, REPORT]);
+});
+
+test('without a report the text is measured, in bytes', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'reasoning-delta', text: '漢字漢字' }); // 12 bytes
+  meter.count({ type: 'text-delta', text: 'abcde' });
+  meter.count({ type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' });
+  meter.count({ type: 'tool-call-delta', index: 0, text: '{"a":1}' });
+  expect(meter.soFar()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 6, reasoningTokens: 3, source: 'estimated' });
+});
+
+test('the last report wins as it is', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(400) });
+  meter.report({ ...REPORT, outputTokens: 1 });
+  meter.report(REPORT);
+  expect(meter.final()).toEqual(REPORT);
+});
+
+test('what came after a report is added by estimate', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'abcd' });
+  meter.report(REPORT);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  expect(meter.soFar()).toEqual({ ...REPORT, outputTokens: 15, source: 'estimated' });
+});
+
+test('a report without output, or without a prompt, is completed', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  meter.report({ ...REPORT, outputTokens: 0, reasoningTokens: 0 });
+  expect(meter.final()).toEqual({ ...REPORT, outputTokens: 10, reasoningTokens: 0, source: 'estimated' });
+  meter.report({ ...REPORT, promptTokens: 0, cachedTokens: 0 });
+  expect(meter.final()).toEqual({ ...REPORT, promptTokens: 20, cachedTokens: 0, source: 'estimated' });
+});
+
+test('an estimate stays within the cap', () => {
+  const meter = new UsageMeter({ ...CAPS, outputTokensMax: 3 });
+  meter.count({ type: 'reasoning-delta', text: 'a'.repeat(400) });
+  expect(meter.final()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 3, reasoningTokens: 3, source: 'estimated' });
+  expect(meter.outputTokensEstimate).toBe(100);
+});
