@@ -3,7 +3,7 @@
  * test/architecture/import-graph.test.ts breaks each rule once to see it fail.
  */
 
-const TESTS = '\\.test\\.ts$|/__fixtures__/|/conformance[-a-z]*\\.ts$|^libs/testing/|^libs/[a-z]+/testing/';
+const TESTS = '\\.test\\.ts$|/__fixtures__/|/(test-|conformance)[-a-z]*\\.ts$|^libs/testing/|^(apps|libs)/[-a-z]+/test(ing)?/';
 const PRODUCTION = '^(apps|libs)/';
 const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
 /** Pure code may validate and compute; what does I/O, holds a connection or knows a clock is not on this list. */

@@ -32,7 +32,7 @@ async function compile(stamp) {
   const old = join(LOCAL, `dist-old.${process.pid}`);
   mkdirSync(LOCAL, { recursive: true });
   try {
-    const ignored = ['**/*.test.ts', '**/conformance.ts', 'libs/testing/**', 'libs/*/testing/**'];
+    const ignored = ['**/*.test.ts', '**/conformance*.ts', '**/test-*.ts', 'libs/testing/**', '{apps,libs}/*/test{,ing}/**'];
     await node(
       [packageFile('@swc/cli/bin/swc.js'), 'apps', 'libs', '--out-dir', fresh, '--quiet', ...ignored.flatMap((glob) => ['--ignore', glob])],
       'build',

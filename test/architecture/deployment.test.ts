@@ -1,0 +1,201 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { parse, parseAllDocuments } from 'yaml';
+
+/** What a container runs with, whoever starts it. */
+interface Workload {
+  image: string;
+  command: string[];
+  ports: number[];
+  variables: string[];
+}
+
+interface Container {
+  name: string;
+  image: string;
+  command?: string[];
+  args?: string[];
+  ports?: { containerPort: number }[];
+  env?: { name: string; value?: string }[];
+  envFrom?: { secretRef: { name: string } }[];
+  resources?: object;
+  securityContext?: object;
+  readinessProbe?: object;
+  livenessProbe?: object;
+}
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec: {
+    template: {
+      spec: { containers: Container[]; securityContext: object; terminationGracePeriodSeconds?: number; enableServiceLinks: boolean };
+    };
+    ports?: { port: number; targetPort: string }[];
+  };
+}
+
+interface ComposeService {
+  image: string;
+  command?: string[];
+  entrypoint?: string[];
+  environment?: Record<string, string>;
+  ports?: string[];
+  read_only?: boolean;
+  healthcheck?: object;
+  networks: string[];
+}
+
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
+  services: Record<string, ComposeService>;
+  networks: Record<string, { internal?: boolean }>;
+};
+const manifests = ['k8s/base', 'k8s/overlays/local']
+  .flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => !/^(kustomization|secrets\.example)/.test(name))
+      .map((name) => `${folder}/${name}`),
+  )
+  .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
+const containers = new Map(
+  manifests.flatMap(({ spec }) => spec?.template?.spec.containers.map((container) => [container.name, container] as const) ?? []),
+);
+const workloads = new Map(
+  manifests.flatMap((manifest) => (manifest.spec?.template ? [[manifest.metadata.name, manifest.spec.template.spec] as const] : [])),
+);
+/** The command line is no workload. */
+const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
+/** Set in one of them only: the cluster's own way to reach the same. */
+const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA']);
+
+test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
+  const apps = readdirSync('apps');
+  expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(apps));
+  expect([...workloads.keys()]).toEqual(expect.arrayContaining(apps.filter((app) => app !== 'cli')));
+});
+
+test('Compose and Kubernetes run the same workloads', () => {
+  expect([...workloads.keys()].sort()).toEqual(services.map(([name]) => name).sort());
+});
+
+test.each(services)('%s: the same image, command, ports and settings in both', (name, service) => {
+  const container = containers.get(name);
+  if (!container) throw new Error(`no container called ${name}`);
+  expect(ofContainer(container)).toEqual(ofService(name, service));
+});
+
+test('services run what the build makes', () => {
+  for (const [name, { command }] of services.filter(([, { image }]) => image === 'tollgate:local' && image)) {
+    if (name !== 'migrate') expect(command?.at(-1)).toBe(`dist/apps/${name}/src/main.js`);
+  }
+});
+
+test('only the gateway is published, on this host alone', () => {
+  const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
+  expect(published).toEqual([['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]]]);
+});
+
+test('Postgres is reached by those who own tables, and only the inference-proxy reaches out', () => {
+  const members = (network: string): string[] =>
+    Object.entries(compose.services)
+      .flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
+      .sort();
+  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'postgres']);
+  expect(members('upstreams')).toEqual(['inference-proxy', 'upstream-sim']);
+  expect(compose.networks).toMatchObject({ data: { internal: true }, backbone: { internal: true } });
+});
+
+test('no secret stands in Compose, and .env.example names each', () => {
+  const text = readFileSync('docker-compose.yml', 'utf8');
+  const needed = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
+  const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  expect([...new Set(needed)].sort()).toEqual(named.sort());
+  expect(text).not.toMatch(/(PASSWORD|PEPPER): (?!\$\{)/);
+});
+
+test.each([...workloads])('%s keeps to the restricted pod security standard, with limits', (_name, spec) => {
+  expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+  expect(spec.enableServiceLinks).toBe(false);
+  for (const container of spec.containers) {
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container.resources).toMatchObject({
+      requests: { cpu: expect.anything(), memory: expect.anything() },
+      limits: { memory: expect.anything() },
+    });
+  }
+});
+
+test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and may finish what it has begun', (_name, spec) => {
+  for (const container of spec.containers) {
+    expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
+    const graceMs = Number(container.env?.find(({ name }) => name === 'SHUTDOWN_GRACE_MS')?.value ?? 0);
+    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThan(graceMs / 1000);
+  }
+});
+
+test('the image contains what the commands and config maps name', () => {
+  const dockerfile = readFileSync('Dockerfile', 'utf8');
+  expect(dockerfile).toMatch(/^USER 1000:1000$/m);
+  for (const path of ['dist', 'config', 'scripts/prisma', 'prisma/migrations'])
+    expect(dockerfile).toMatch(new RegExp(`^COPY .*${path} ${path}$`, 'm'));
+  const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
+  const script = readFileSync('scripts/prisma/schema-engine.mjs', 'utf8') + readFileSync('scripts/prisma/migrate-deploy.mjs', 'utf8');
+  const imported = [...script.matchAll(/(?:import|from|resolve)\s*\(?\s*'((?:@[^/']+\/)?[^/'.][^/']*)/g)].flatMap(([, name]) =>
+    !name || name.startsWith('node:') ? [] : name,
+  );
+  expect(imported).toEqual(expect.arrayContaining(['@prisma/schema-engine-wasm', 'pg']));
+  for (const name of imported)
+    expect({ name, runtime: name in (dependencies ?? {}), development: name in (devDependencies ?? {}) }).toEqual({
+      name,
+      runtime: true,
+      development: false,
+    });
+});
+
+const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { encoding: 'utf8' });
+// Without kubectl on the machine there is nothing to render with; what it renders is checked above as it stands.
+(kubectl.error ? test.skip : test)('kustomize renders the local overlay', () => {
+  expect({ status: kubectl.status, stderr: kubectl.stderr }).toEqual({ status: 0, stderr: '' });
+  const rendered = parseAllDocuments(kubectl.stdout).map((document) => document.toJS() as Manifest);
+  const names = rendered.map(({ kind, metadata }) => `${kind}/${metadata.name.replace(/-[a-z0-9]{10}$/, '')}`);
+  for (const [name] of workloads) expect(names).toContainEqual(expect.stringMatching(`^(Deployment|StatefulSet|Job)/${name}$`));
+  const text = (name: string, file: string): string | undefined =>
+    rendered.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith(name))?.data?.[file];
+  expect(text('tollgate-nats', 'nats.conf')).toBe(readFileSync('config/nats.conf', 'utf8'));
+  expect(text('tollgate-catalog', 'catalog.yaml')).toBe(readFileSync('config/catalog.yaml', 'utf8'));
+});
+
+function ofContainer({ image, command, args, ports, env, envFrom }: Container): Workload {
+  const fromSecret = envFrom?.some(({ secretRef }) => secretRef.name === 'tollgate-nats') ? natsPasswords() : [];
+  return {
+    image: image === 'tollgate' ? 'tollgate:local' : image,
+    command: command ?? args ?? [],
+    ports: (ports ?? []).map(({ containerPort }) => containerPort).sort(),
+    variables: [...(env ?? []).map(({ name }) => name), ...fromSecret].filter((name) => !ONE_SIDED.has(name)).sort(),
+  };
+}
+
+/** Compose publishes nothing but the gateway: what a service listens on follows from its settings. */
+function ofService(name: string, { image, command, environment = {} }: ComposeService): Workload {
+  const own: Record<string, number> = { nats: 4222, postgres: 5432 };
+  const ports = [environment.PORT, environment.OPS_PORT, environment.UPSTREAM_SIM_PORT, own[name]].flatMap((port) =>
+    port ? [Number(port)] : [],
+  );
+  return {
+    image,
+    command: command ?? [],
+    ports: ports.sort(),
+    variables: Object.keys(environment)
+      .filter((variable) => !ONE_SIDED.has(variable))
+      .sort(),
+  };
+}
+
+function natsPasswords(): string[] {
+  return [...readFileSync('config/nats.conf', 'utf8').matchAll(/\$(NATS_[A-Z_]+_PASSWORD)/g)].flatMap(([, name]) => name ?? []);
+}

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ShapeRule, SourceFile } from './shape-rules.js';
+import * as rules from './shape-rules.js';
+
+const NOT_OURS = new Set(['.git', '.local', 'node_modules', 'dist', 'generated', '.env', '__fixtures__', 'results']);
+const TEXT = /\.(ts|mts|mjs|json|md|ya?ml|conf|prisma|sql|toml)$|^(Dockerfile|\.[a-z]+(rc|ignore)|\.env\.example)$|\.ci\/run$/;
+
+function filesBelow(folder: string): SourceFile[] {
+  return readdirSync(folder || '.', { withFileTypes: true }).flatMap((entry) => {
+    const path = folder ? `${folder}/${entry.name}` : entry.name;
+    if (NOT_OURS.has(entry.name)) return [];
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() && TEXT.test(path) ? [{ path, text: readFileSync(path, 'utf8') }] : [];
+  });
+}
+
+/** Each rule with a repository it must complain about, and its complaint. */
+const CASES: [ShapeRule, SourceFile[], string[]][] = [
+  [
+    rules.adaptersAreAlike,
+    ['adapter', 'errors', 'request', 'response', 'schema', 'stream', 'tools']
+      .map((name) => ({ path: `apps/gateway/src/protocols/chat/${name}.ts`, text: '' }))
+      .concat({ path: 'apps/gateway/src/protocols/responses/adapter.ts', text: '' }),
+    ['errors', 'request', 'response', 'schema', 'stream', 'tools'].map((name) => `apps/gateway/src/protocols/responses has no ${name}.ts`),
+  ],
+  [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
+  [
+    rules.noBarrels,
+    [{ path: 'libs/money/src/all.ts', text: "// everything\nexport * from './price.js';\nexport { a } from './a.js';\n" }],
+    ['libs/money/src/all.ts: only passes on exports'],
+  ],
+  [rules.filesAreShort, [{ path: 'libs/a/src/b.ts', text: 'x\n'.repeat(301) }], ['libs/a/src/b.ts: 301 lines, more than 300']],
+  [
+    rules.environmentIsReadInOnePlace,
+    [{ path: 'apps/billing/src/a.ts', text: 'process.env.SECRET' }],
+    ['apps/billing/src/a.ts: reads process.env'],
+  ],
+  [
+    rules.everyAppIsExplained,
+    [
+      { path: 'apps/billing/src/main.ts', text: '' },
+      { path: 'apps/billing/README.md', text: 'It owns money.' },
+    ],
+    ['apps/billing/README.md does not say: Does not own', 'apps/billing/README.md does not say: Invariants'],
+  ],
+  [
+    rules.noForeignPlaces,
+    [
+      { path: 'docs/a.md', text: `see /${'home'}/me/notes` },
+      { path: 'package-lock.json', text: '"resolved": "https://somewhere/a.tgz"' },
+    ],
+    [`docs/a.md: names /${'home'}/me/`, 'package-lock.json: names "resolved": "http'],
+  ],
+  [
+    rules.noSilencedTests,
+    [
+      {
+        path: 'apps/a/src/a.test.ts',
+        text: ['only', 'skip', 'skip'].map((how, at) => `${at === 2 ? '// needs a cluster\n' : ''}test.${how}('a', f);`).join('\n'),
+      },
+    ],
+    ['apps/a/src/a.test.ts:1: runs alone', 'apps/a/src/a.test.ts:2: left out without a reason'],
+  ],
+  [
+    rules.testsStandBesideTheCode,
+    [{ path: 'apps/a/src/far/a.test.ts', text: '' }],
+    ['apps/a/src/far/a.test.ts: nothing to test in its folder'],
+  ],
+];
+
+const repository = filesBelow('');
+
+test('there is a repository to look at', () => {
+  const paths = repository.map(({ path }) => path);
+  expect(paths).toEqual(expect.arrayContaining(['package.json', 'Dockerfile', 'k8s/base/gateway.yaml', '.ci/run', '.npmrc']));
+  expect(paths.length).toBeGreaterThan(200);
+});
+
+test('every rule has a case', () => {
+  expect(CASES.map(([rule]) => rule.name).sort()).toEqual(Object.keys(rules).sort());
+});
+
+describe.each(CASES.map(([rule, broken, complaints]) => ({ name: rule.name, rule, broken, complaints })))('$name', (shape) => {
+  test('holds', () => expect(shape.rule(repository)).toEqual([]));
+  test('can fail', () => expect(shape.rule(shape.broken)).toEqual(shape.complaints));
+});
