@@ -15,14 +15,29 @@ export function isMissing(error: unknown): boolean {
   return hasCode(error, FOREIGN_KEY_VIOLATION) || hasCode(error, ROW_NOT_FOUND);
 }
 
-/** Waits for work off the hot path: refusals pass as they are, anything else is a database that cannot be used at the moment. */
+/**
+ * Waits for work off the hot path. A database that is away or restarting becomes `ServiceError('unavailable')`; refusals
+ * pass as they are, and so does what nobody expected, which the transport logs and hides.
+ */
 export async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    throw new ServiceError('unavailable', 'The billing database cannot be used at the moment.', undefined, { cause: error });
+    if (!isAway(error)) throw error;
+    throw new ServiceError('unavailable', 'The billing database cannot be reached at the moment.', undefined, { cause: error });
   }
+}
+
+/** Prisma's codes for a server that cannot be reached or is too slow, and Postgres' classes 08, 53 and 57. */
+const AWAY_CODES: readonly string[] = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024'];
+const AWAY_KINDS: readonly string[] = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'];
+const AWAY_STATES = /^(08|53|57)/;
+
+function isAway(error: unknown): boolean {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return error instanceof Prisma.PrismaClientInitializationError;
+  if (AWAY_CODES.includes(error.code)) return true;
+  const { cause } = (error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string; originalCode?: string } };
+  return AWAY_KINDS.includes(cause?.kind ?? '') || AWAY_STATES.test(cause?.originalCode ?? '');
 }
 
 function hasCode(error: unknown, code: string): boolean {

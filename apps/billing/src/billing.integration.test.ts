@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
+import {
+  accountCreate,
+  accountList,
+  balanceGet,
+  holdApply,
+  holdList,
+  holdRelease,
+  holdRenew,
+  holdReserve,
+  holdSettle,
+  keyChanged,
+  keyCreate,
+  keyList,
+  keyResolve,
+  keyRevoke,
+  planGrant,
+  projectCreate,
+  projectList,
+  projectUpdate,
+  requestShow,
+  topupCreate,
+} from '#contracts/billing.js';
+import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { type Customer, PRICE, reserveOf, usageOf } from '../test/ledger-fixture.js';
+import { BillingConfig } from './billing.config.js';
+import { startBilling } from './start-billing.js';
+
+/** The whole service on real NATS and Postgres, used as the others use it. */
+let database: TestDatabase;
+let nats: TestNatsServer;
+let prisma: PrismaClient;
+let messaging: Messaging;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  nats = await startNatsServer();
+  prisma = createPrismaClient({ url: database.url, applicationName: 'test' });
+  const logger = createLogger('test', 'silent');
+  const config = Object.assign(new BillingConfig(), {
+    natsUrl: nats.url,
+    natsUser: 'billing',
+    natsPassword: 'any',
+    databaseUrl: database.url,
+    keyPepper: 'p'.repeat(32),
+    opsPort: 0,
+  });
+  stop = await startBilling(config, logger);
+  messaging = await connectMessaging({ url: nats.url, user: 'gateway', password: 'any', service: 'test', logger });
+}, 30_000);
+
+afterAll(async () => {
+  await messaging.close();
+  await stop();
+  await nats.stop();
+  await prisma.$disconnect();
+  await database.drop();
+}, 30_000);
+
+async function customer(usd = '1.00'): Promise<Customer & { key: string }> {
+  const { accountId } = await messaging.request(accountCreate, { name: 'Acme' });
+  const { projectId } = await messaging.request(projectCreate, { accountId, name: 'main' });
+  const { keyId, key } = await messaging.request(keyCreate, { projectId });
+  await messaging.request(topupCreate, { accountId, usd, paymentId: randomUUID() });
+  return { accountId, projectId, keyId, key };
+}
+
+test('an administrator opens an account, a project and a key, and the key resolves', async () => {
+  const at = expect.stringMatching(/^\d{4}-.*Z$/);
+  const accountId = randomUUID();
+  const account = { accountId, name: 'Acme', status: 'active', createdAt: at };
+  expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
+  expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
+  await expect(messaging.request(accountCreate, { accountId, name: 'Other' })).rejects.toMatchObject({ code: 'conflict' });
+  expect(await messaging.request(accountList, { accountId })).toEqual({ accounts: [account] });
+
+  const created = await messaging.request(projectCreate, { accountId, name: 'main' });
+  const { projectId } = created;
+  const project = { projectId, accountId, name: 'main', enabled: true, requestsPerMinuteMax: 600, concurrencyMax: 100, createdAt: at };
+  expect(created).toEqual(project);
+  const updated = { ...project, name: 'prod', requestsPerMinuteMax: 7 };
+  expect(await messaging.request(projectUpdate, { projectId, name: 'prod', requestsPerMinuteMax: 7 })).toEqual(updated);
+  expect(await messaging.request(projectList, { accountId })).toEqual({ projects: [updated] });
+
+  const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
+  expect(isWellFormedApiKey(key)).toBe(true);
+  expect(apiKey).toEqual({ keyId: expect.any(String), projectId, name: 'ci', lastFour: key.slice(-4), createdAt: at, revokedAt: null });
+  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [apiKey] });
+  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
+});
+
+test('nothing that was stored gives the key away', async () => {
+  const { key } = await customer();
+  const rows = await prisma.$queryRaw`SELECT k::text FROM billing.api_key k`;
+  const text = JSON.stringify(rows);
+  expect(text).not.toContain(key.slice(0, -4));
+  expect(text).not.toContain(digestApiKey(key));
+});
+
+test('a revoked key and a disabled project stop resolving, and everyone is told', async () => {
+  const { keyId, projectId, key } = await customer();
+  const changes: unknown[] = [];
+  const unsubscribe = messaging.subscribe(keyChanged, (event) => changes.push(event));
+  const keyDigest = digestApiKey(key);
+  await messaging.request(projectUpdate, { projectId, enabled: false });
+  await expect(messaging.request(keyResolve, { keyDigest })).rejects.toMatchObject({ code: 'invalid_api_key' });
+  await messaging.request(projectUpdate, { projectId, enabled: true });
+  expect(await messaging.request(keyResolve, { keyDigest })).toMatchObject({ keyId });
+  const revoked = await messaging.request(keyRevoke, { keyId });
+  expect(await messaging.request(keyRevoke, { keyId })).toEqual(revoked);
+  expect(revoked.revokedAt).toMatch(/Z$/);
+  await expect(messaging.request(keyResolve, { keyDigest })).rejects.toMatchObject({ code: 'invalid_api_key' });
+  while (changes.length < 4) await new Promise((resolve) => setImmediate(resolve));
+  expect(changes).toEqual([{ projectId }, { projectId }, { keyId, projectId }, { keyId, projectId }]);
+  unsubscribe();
+});
+
+test('reserve, renew, settle: the balance before and after differs by exactly usage × price', async () => {
+  const acme = await customer('1.00');
+  const { accountId } = acme;
+  const before = await messaging.request(balanceGet, { accountId });
+  expect(before).toMatchObject({ balance_pico_usd: '1000000000000', balance_usd: '1.00', reserved_pico_usd: '0' });
+  const reserve = reserveOf(acme, 400_000_000_000n);
+  const { holdId } = reserve;
+  expect(await messaging.request(holdReserve, reserve)).toEqual({ status: 'held', holdId, leaseMs: 60_000 });
+  expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
+    reserved_pico_usd: '400000000000',
+    available_pico_usd: '600000000000',
+  });
+  expect(await messaging.request(holdList, { accountId })).toMatchObject({ holds: [{ holdId, amountPicoUsd: '400000000000' }] });
+  const unknown = randomUUID();
+  const renewals = [holdId, unknown].map((id) => ({ holdId: id, sequence: 1, usage: usageOf(5) }));
+  expect(await messaging.request(holdRenew, { renewals })).toEqual({ renewed: [holdId], leaseMs: 60_000 });
+  const settle = { holdId, accountId, reason: 'completed' as const, usage: usageOf(1_000, 200, 400), upstream: 'local' };
+  expect(await messaging.request(holdSettle, settle)).toEqual({ status: 'settled', holdId, costPicoUsd: '1000' });
+  expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
+    balance_pico_usd: '999999999000',
+    balance_usd: '0.999999999',
+    reserved_pico_usd: '0',
+  });
+  expect(await messaging.request(requestShow, { requestId: reserve.requestId })).toMatchObject({
+    holdId,
+    settlement: { costPicoUsd: '1000' },
+  });
+});
+
+test('several settles and reserves of several customers in one message, answered in order', async () => {
+  const [acme, other] = [await customer(), await customer('0.000000000001')];
+  const first = reserveOf(acme, 100n);
+  await messaging.request(holdReserve, first);
+  const late = randomUUID();
+  const reserves = [reserveOf(other, 2n), reserveOf(acme, 50n), reserveOf(acme, 1n, late)];
+  expect(
+    await messaging.request(holdApply, {
+      settles: [
+        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-left', usage: usageOf(10) },
+        { holdId: late, accountId: acme.accountId, reason: 'released' },
+      ],
+      reserves,
+    }),
+  ).toEqual({
+    settles: [
+      { status: 'settled', holdId: first.holdId, costPicoUsd: '10' },
+      { status: 'unknown', holdId: late, costPicoUsd: '0' },
+    ],
+    reserves: [
+      { status: 'refused', holdId: reserves[0]?.holdId, code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' },
+      { status: 'held', holdId: reserves[1]?.holdId, leaseMs: 60_000 },
+      { status: 'closed', holdId: late },
+    ],
+  });
+});
+
+test('a plan is granted, shown with its end, and spent before the top-up', async () => {
+  const acme = await customer('1');
+  const { accountId } = acme;
+  const expiresAt = '2099-01-01T00:00:00.000Z';
+  await messaging.request(planGrant, { accountId, usd: '2', expiresAt });
+  const reserve = reserveOf(acme, 1_000n);
+  await messaging.request(holdReserve, reserve);
+  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(1_000) });
+  expect(await messaging.request(balanceGet, { accountId })).toEqual({
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: '2999999999000',
+    balance_usd: '2.999999999',
+    reserved_pico_usd: '0',
+    available_pico_usd: '2999999999000',
+    topup_balance_pico_usd: '1000000000000',
+    plan_balance_pico_usd: '1999999999000',
+    plan_expires_at: expiresAt,
+    expiredHeld: '0',
+  });
+});
+
+test.each([
+  ['hold.apply', { settles: [], reserves: [{ holdId: 'x' }] }, 'reserves[0].holdId'],
+  [
+    'hold.apply',
+    { settles: [{ holdId: randomUUID(), accountId: randomUUID(), reason: 'lease-expired' }], reserves: [] },
+    'settles[0].reason',
+  ],
+  ['hold.apply', { settles: [], reserves: 7 }, 'reserves'],
+])('%s refuses %j, naming %s', async (_, payload, param) => {
+  await expect(messaging.request(holdApply, payload as never)).rejects.toMatchObject({ code: 'invalid_request', param });
+});
+
+test.each([
+  ['amountPicoUsd', { amountPicoUsd: '-1' }],
+  ['amountPicoUsd', { amountPicoUsd: 1 }],
+  ['price.outputPicoUsd', { price: { ...PRICE, outputPicoUsd: '1000000000000000001' } }],
+  ['price', { price: null }],
+  ['model', { model: '' }],
+  ['requestId', { requestId: 'a\0b' }],
+  ['keyId', { keyId: '; DROP TABLE billing.account' }],
+])('a reserve with a bad %s is refused before it reaches the ledger', async (param, changed) => {
+  const reserve = { ...reserveOf({ accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() }, 1n), ...changed };
+  await expect(messaging.request(holdReserve, reserve as never)).rejects.toMatchObject({ code: 'invalid_request', param });
+});
+
+test('what does not exist is not found; ids in capitals are the same ids', async () => {
+  await expect(messaging.request(balanceGet, { accountId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(messaging.request(keyRevoke, { keyId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(messaging.request(projectCreate, { accountId: randomUUID(), name: 'x' })).rejects.toMatchObject({ code: 'not_found' });
+  await expect(messaging.request(requestShow, { requestId: 'none' })).rejects.toMatchObject({ code: 'not_found' });
+  const acme = await customer();
+  const reserve = reserveOf(acme, 1n);
+  await messaging.request(holdReserve, { ...reserve, holdId: reserve.holdId.toUpperCase(), keyId: acme.keyId.toUpperCase() });
+  const release = { holdId: reserve.holdId, accountId: acme.accountId.toUpperCase() };
+  expect(await messaging.request(holdRelease, release)).toEqual({ status: 'settled', holdId: reserve.holdId, costPicoUsd: '0' });
+});
+
+test('sessions that the database ends under it do not stop the service', async () => {
+  const acme = await customer();
+  await prisma.$queryRaw`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'tollgate-billing%'`;
+  const reserve = reserveOf(acme, 1n);
+  const outcome = await messaging.request(holdReserve, reserve).catch(() => messaging.request(holdReserve, reserve));
+  expect(outcome).toMatchObject({ status: 'held' });
+});
