@@ -422,6 +422,27 @@ describe('peek, then 200', () => {
     expect(text).not.toContain('[DONE]');
   });
 
+  test('the last content does not wait for a settlement that takes long, and the end does', async () => {
+    await start({ settleAnswerMs: 60_000 });
+    let release: () => void = () => undefined;
+    fakes.beforeApply = ({ settles }) =>
+      settles.length === 0
+        ? undefined
+        : new Promise((resolve) => {
+            release = resolve;
+          });
+    const response = await openStream();
+    let text = '';
+    response.on('data', (chunk) => {
+      text += chunk;
+    });
+    await until(() => text.includes('lo.'));
+    expect(text).not.toContain('"finish_reason":"stop"');
+    release();
+    await once(response, 'end');
+    expect(text.match(/Hel|lo\.|"stop"|\[DONE\]/g)).toEqual(['Hel', 'lo.', '"stop"', '[DONE]']);
+  });
+
   test('silence is bridged, before content and after (C-33)', async () => {
     await start({ peekMs: 20, keepAliveMs: 20 });
     let model: FakeEventStream<StreamEvent> | undefined;

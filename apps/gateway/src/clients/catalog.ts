@@ -20,6 +20,7 @@ export class CatalogClient {
   private models: ReadonlyMap<string, Model> | undefined;
   private refreshing: Promise<void> | undefined;
   private refreshAgain = false;
+  private failing = false;
 
   constructor(
     private readonly messaging: Messaging,
@@ -75,8 +76,11 @@ export class CatalogClient {
     try {
       const { models } = await this.messaging.request(modelList, {});
       this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
+      this.failing = false;
     } catch (error) {
-      this.logger.warn({ err: error, known: this.models?.size ?? 0 }, 'catalog not refreshed');
+      // Once an outage: while nothing is known it is tried several times a second.
+      if (!this.failing) this.logger.warn({ err: error, modelsKnown: this.models?.size ?? 0 }, 'catalog not refreshed, trying again');
+      this.failing = true;
       if (!this.loaded) setTimeout(() => void this.refresh(), 250).unref();
     }
   }

@@ -16,6 +16,9 @@ export interface StreamTimes {
   drainMs: number;
 }
 
+/** How long the last content waits for the terminal frames: longer than a settlement usually takes, shorter than anyone notices. */
+const LAST_CONTENT_MS = 20;
+
 /**
  * A reply as server-sent events, one socket write a batch. Nothing is written before the first content, so that a failure
  * until then keeps its HTTP status; after `peekMs` without content the stream begins with a sign of life instead.
@@ -25,6 +28,8 @@ export class StreamReply implements Reply {
   private heldBack: StreamEvent[] = [];
   private begun = false;
   private draining = false;
+  private lastText = '';
+  private lastTimer: NodeJS.Timeout | undefined;
   /** Runs since the last write. */
   private silence: NodeJS.Timeout;
 
@@ -43,30 +48,32 @@ export class StreamReply implements Reply {
     return this.begun;
   }
 
-  send(batch: readonly StreamEvent[]): Promise<void> | undefined {
+  send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined {
     const hasContent = this.exchange.firstContentAt !== undefined || batch.some(isContent);
     if (hasContent) this.exchange.firstContentAt ??= performance.now();
     if (!this.begun && !hasContent) {
       this.heldBack.push(...batch);
       return undefined;
     }
-    return this.write(this.renderer.render(this.takeHeldBack(batch)));
+    const text = this.renderer.render(this.takeHeldBack(batch));
+    return isLast ? this.writeWithTerminal(text) : this.write(text);
   }
 
   finish(reason: FinishReason, usage: Usage): void {
     const heldBack = this.begun ? '' : this.renderer.render(this.takeHeldBack([]));
-    this.end(heldBack + this.renderer.finish(reason, usage));
+    this.end(this.lastText + heldBack + this.renderer.finish(reason, usage));
   }
 
   /** Only once the stream has begun. */
   fail(error: GatewayError): void {
     this.exchange.error = error;
-    this.end(this.renderer.fail(error));
+    this.end(this.lastText + this.renderer.fail(error));
   }
 
   /** To be called once, however the request ended. */
   close(): void {
     clearTimeout(this.silence);
+    clearTimeout(this.lastTimer);
   }
 
   private takeHeldBack(batch: readonly StreamEvent[]): readonly StreamEvent[] {
@@ -83,6 +90,16 @@ export class StreamReply implements Reply {
     this.begin();
     this.silence.refresh();
     return this.response.write(text) ? undefined : this.drained();
+  }
+
+  /** The last content leaves in one write with the terminal frames, which follow as soon as the settlement is safe. */
+  private writeWithTerminal(text: string): undefined {
+    this.begin();
+    this.lastText = text;
+    this.lastTimer = setTimeout(() => {
+      this.lastText = '';
+      void this.write(text);
+    }, LAST_CONTENT_MS);
   }
 
   private begin(): void {

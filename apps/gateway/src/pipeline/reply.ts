@@ -7,10 +7,10 @@ export interface Reply {
   readonly clientGone: AbortSignal;
 
   /**
-   * Takes the events of one batch, without the terminal one. A promise means: wait for it before sending more. It resolves,
-   * and never rejects, also when the client goes away meanwhile.
+   * Takes the events of one batch, without the terminal one; `isLast` says that it followed. A promise means: wait for it
+   * before sending more. It resolves, and never rejects, also when the client goes away meanwhile.
    */
-  send(batch: readonly StreamEvent[]): Promise<void> | undefined;
+  send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined;
 
   /** The reply is complete and its settlement safe. */
   finish(reason: FinishReason, usage: Usage): void;

@@ -113,7 +113,8 @@ async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: 
     for await (const batch of stream) {
       meter.read(batch);
       if (reply.clientGone.aborted) continue;
-      const sent = reply.send(meter.terminal ? batch.slice(0, -1) : batch);
+      const isLast = meter.terminal !== undefined;
+      const sent = reply.send(isLast ? batch.slice(0, -1) : batch, isLast);
       if (sent) await sent;
     }
   } catch (error) {
