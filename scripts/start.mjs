@@ -64,13 +64,17 @@ async function main() {
 async function untilSignal(start) {
   const abort = new AbortController();
   let stack;
-  let signals = 0;
+  let askedAt;
   const onSignal = () => {
-    signals += 1;
-    if (signals > 1) return stack?.killAll();
+    // Ctrl-C reaches us from the terminal and once more through npm: only a later one is a second wish.
+    if (askedAt !== undefined) return performance.now() - askedAt > 1000 ? stack?.killAll() : undefined;
+    askedAt = performance.now();
     process.stdout.write('\nstopping\n');
     abort.abort();
-    void stack?.stop().then(() => process.exit(0));
+    void stack?.stop().then(() => {
+      process.stdout.write('stopped\n');
+      process.exit(0);
+    });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
   try {
@@ -92,7 +96,7 @@ Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
 
-With the OpenAI SDK, in a file such as hello.mjs in this folder:
+With the OpenAI SDK, in a file such as .local/hello.mjs:
 
   const client = new (await import('openai')).OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: '${apiKey}' });
   console.log((await client.chat.completions.create({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] })).choices[0].message.content);
