@@ -14,6 +14,18 @@ export function cpuSeconds(pids) {
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, withDescendants(pid, processes) / TICKS_PER_SECOND]));
 }
 
+/** CPU time used so far by everything on the machine, in seconds, and how much there was to use. */
+export function machineSeconds() {
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0] =
+    readFileSync('/proc/stat', 'utf8')
+      .split('\n', 1)[0]
+      ?.split(/\s+/)
+      .slice(1)
+      .map((ticks) => Number(ticks) / TICKS_PER_SECOND) ?? [];
+  const used = user + nice + system + irq + softirq;
+  return { used, available: used + idle + iowait };
+}
+
 /** @returns {Map<number, { parent: number, ticks: number }>} */
 function readProcesses() {
   const processes = new Map();

@@ -3,8 +3,9 @@ import os from 'node:os';
 
 /**
  * @typedef {{ mode: 'plain' | 'streamed', connections: number }} Scenario
- * @typedef {{ requestsPerSecond: number, p50: number, p99: number, requests: number, errors: number, firstError?: string, cpu: Record<string, number> }} Sample
- *   `cpu`: process → CPU-seconds per 1,000 requests
+ * @typedef {{ requestsPerSecond: number, p50: number, p99: number, requests: number, errors: number, firstError?: string,
+ *   noise: number, cpu: Record<string, number> }} Sample
+ *   `noise`: share of the machine that others took; `cpu`: process → CPU-seconds per 1,000 requests
  * @typedef {{ scenario: Scenario, target: string, samples: Sample[] }} Series
  */
 
@@ -18,6 +19,7 @@ export function middle(samples) {
     p99: of((sample) => sample.p99),
     requests: samples.reduce((sum, sample) => sum + sample.requests, 0),
     errors: samples.reduce((sum, sample) => sum + sample.errors, 0),
+    noise: of((sample) => sample.noise),
     cpu: Object.fromEntries(names.map((name) => [name, of((sample) => sample.cpu[name] ?? 0)])),
   };
 }
@@ -69,6 +71,13 @@ export function renderCpu(series, target) {
     return [`${scenario.mode}, ${scenario.connections}`, ...names.map((name) => (cpu[name] ?? 0).toFixed(3)), total(cpu).toFixed(3)];
   });
   return markdown(['load, connections', ...names, 'all'], rows);
+}
+
+/** How far the machine was not ours alone. @param {Series[]} series */
+export function renderNoise(series) {
+  const all = series.flatMap(({ samples }) => samples.map(({ noise }) => noise));
+  const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(0)} %`;
+  return `Programs that do not belong to the benchmark took ${percent(median(all))} of the machine (median; at most ${percent(Math.max(...all))} during one load).`;
 }
 
 /** What the figures were taken on. */

@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.mjs';
 import { stopChild } from './child-process.mjs';
-import { cpuSeconds } from './cpu-time.mjs';
-import { describeMachine, middle, renderCpu, renderTable } from './report.mjs';
+import { cpuSeconds, machineSeconds } from './cpu-time.mjs';
+import { describeMachine, middle, renderCpu, renderNoise, renderTable } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startTollgate } from './tollgate.mjs';
 
@@ -137,9 +137,13 @@ async function measure(loader, target, { mode, connections }, text, duration) {
   });
   await once(loader, 'message'); // connected
   const before = cpuSeconds(target.pids);
+  const ownBefore = sum(cpuSeconds({ harness: process.pid }));
+  const machineBefore = machineSeconds();
   /** @type {[import('./load-worker.mjs').Outcome]} */
   const [outcome] = /** @type {any} */ (await once(loader, 'message'));
   const after = cpuSeconds(target.pids);
+  const machineAfter = machineSeconds();
+  const others = machineAfter.used - machineBefore.used - (sum(cpuSeconds({ harness: process.pid })) - ownBefore);
   const perThousand = (/** @type {number} */ used) => (outcome.requests > 0 ? (used / outcome.requests) * 1_000 : 0);
   return {
     requestsPerSecond: outcome.requests / outcome.seconds,
@@ -148,8 +152,14 @@ async function measure(loader, target, { mode, connections }, text, duration) {
     requests: outcome.requests,
     errors: outcome.errors,
     firstError: outcome.firstError,
+    noise: Math.max(0, others) / (machineAfter.available - machineBefore.available),
     cpu: Object.fromEntries(Object.keys(before).map((name) => [name, perThousand((after[name] ?? 0) - (before[name] ?? 0))])),
   };
+}
+
+/** @param {Record<string, number>} parts */
+function sum(parts) {
+  return Object.values(parts).reduce((total, part) => total + part, 0);
 }
 
 /** @param {boolean} stream */
@@ -183,6 +193,7 @@ function renderReport(series, targets) {
     `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
     `Method: \`bench/README.md\`. Targets: ${versions}. ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
       'CPU-seconds are those of the target’s own processes, without upstream and load generator (for "direct": the upstream).',
+    renderNoise(series),
     renderTable(series),
     ...(tollgate ? ['Tollgate’s CPU-seconds per 1,000 requests, by process:', tollgate] : []),
     '',

@@ -1,12 +1,19 @@
 /**
  * Where a process spent its time: self time of a V8 CPU profile by function and by package or file.
  *
- *   node bench/summarize-profile.mjs FILE.cpuprofile [rows]
+ *   node bench/summarize-profile.mjs FILE.cpuprofile [--from SECONDS] [--rows N]
+ *
+ * `--from` leaves out the beginning, where a process only loads its modules.
  */
 import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 
-const [file, rows = '25'] = process.argv.slice(2);
-if (!file) throw new Error('usage: summarize-profile.mjs FILE.cpuprofile [rows]');
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { from: { type: 'string', default: '0' }, rows: { type: 'string', default: '25' } },
+});
+const [file] = positionals;
+if (!file) throw new Error('usage: summarize-profile.mjs FILE.cpuprofile [--from SECONDS] [--rows N]');
 
 /** @type {{ nodes: { id: number, callFrame: { functionName: string, url: string, lineNumber: number } }[], samples: number[], timeDeltas: number[] }} */
 const profile = JSON.parse(readFileSync(file, 'utf8'));
@@ -15,11 +22,13 @@ const byFunction = new Map();
 const byPlace = new Map();
 let busy = 0;
 let idle = 0;
+let elapsed = 0;
 
 for (const [index, id] of profile.samples.entries()) {
   const frame = frames.get(id);
   const time = profile.timeDeltas[index] ?? 0;
-  if (!frame || time < 0) continue;
+  elapsed += time;
+  if (!frame || time < 0 || elapsed < Number(flags.from) * 1e6) continue;
   if (frame.functionName === '(idle)') {
     idle += time;
     continue;
@@ -36,7 +45,7 @@ for (const [title, table] of /** @type {const} */ ([
   ['by function', byFunction],
 ])) {
   console.log(`${title}:`);
-  const sorted = [...table].sort((a, b) => b[1] - a[1]).slice(0, Number(rows));
+  const sorted = [...table].sort((a, b) => b[1] - a[1]).slice(0, Number(flags.rows));
   for (const [name, time] of sorted) console.log(`${((100 * time) / busy).toFixed(1).padStart(6)} %  ${name}`);
   console.log();
 }

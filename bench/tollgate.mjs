@@ -26,7 +26,7 @@ export async function startTollgate(upstream, profileDir) {
       ...(profileDir ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` } : {}),
     },
     serviceEnv: { catalog: { UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
-    demo: { usd: '1000000.00', requestsPerMinute: 100_000_000, concurrency: 10_000 },
+    demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   return {
     name: 'Tollgate',
