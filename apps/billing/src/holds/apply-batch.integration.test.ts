@@ -9,16 +9,16 @@ import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
 /** Each seed is a whole history of two customers. `SEEDS` in the environment runs more of them. */
-const SEEDS = Number(process.env.SEEDS ?? 6);
+const SEEDS = Number(process.env.SEEDS ?? 12);
 const STEPS = 80;
 
 let ledger: LedgerFixture;
 let lane: PgConnection;
-beforeAll(async () => {
+beforeEach(async () => {
   ledger = await LedgerFixture.open();
   lane = await ledger.connect();
 });
-afterAll(() => ledger.close());
+afterEach(() => ledger.close());
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
   'seed %i: Postgres does what the serial model does, and every invariant holds after each batch (billing.md 2.4, I1 to I6)',

@@ -34,6 +34,8 @@ export class Lane<Item, Outcome> {
   private connection: PgConnection | undefined;
   private running: Promise<void> | undefined;
   private closing = false;
+  /** So that an outage is logged when it begins and when it ends, not once a batch. */
+  private away = false;
 
   constructor(private readonly options: LaneOptions<Item, Outcome>) {}
 
@@ -73,10 +75,14 @@ export class Lane<Item, Outcome> {
       try {
         const connection = this.connection ?? (await this.openConnection());
         sent = true;
-        return await this.work(connection, pending);
+        await this.work(connection, pending);
+        if (this.away) this.options.logger.info('batches are done again');
+        this.away = false;
+        return;
       } catch (error) {
         if (isRefusal(error)) return this.runHalves(pending, error);
-        this.options.logger.warn({ err: error, items: pending.length }, 'batch not done');
+        if (!this.away) this.options.logger.warn({ err: error, items: pending.length }, 'batch not done');
+        this.away = true;
         this.dropConnection();
         // What was sent may have been done, so it is worth sending again; the rest can be told at once.
         const now = Date.now();
