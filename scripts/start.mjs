@@ -23,6 +23,8 @@ services and a simulated upstream, and makes a demo account. Ctrl-C stops all of
                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
 `;
 
+const INTERRUPTED = 130;
+
 process.stdout.on('error', () => {}); // the terminal is gone: SIGHUP ends us in order
 try {
   await main();
@@ -42,33 +44,36 @@ async function main() {
   const status = createStatus();
   mkdirSync(LOCAL, { recursive: true });
   const pidFile = await PidFile.claim(LOCAL);
-  try {
-    // Before anything slow; what takes the port later checks again.
-    await claimPort(port, otherPort(port));
-    if (reset) {
-      removeStack(LOCAL);
-      status.say('reset', 'earlier data, keys and logs are gone');
-    }
-    await ensureDependencies(status);
-    await ensureBuilt(status);
-    const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
-    const stack = await untilSignal((signal) => startStack({ dataDir: LOCAL, pidFile, port, databaseUrl, natsUrl, signal }));
-    process.stdout.write(greeting(stack, performance.now() - started));
-  } catch (error) {
-    pidFile.release();
-    throw error;
+  process.once('exit', () => pidFile.release()); // by then everything it names is stopped
+  const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
+  const untilSignal = stopOnSignal();
+
+  // Before anything slow; what takes the port later checks again.
+  await claimPort(port, otherPort(port));
+  if (reset) {
+    removeStack(LOCAL);
+    status.say('reset', 'earlier data, keys and logs are gone');
   }
+  await ensureDependencies(status);
+  await ensureBuilt(status);
+  const stack = await untilSignal((signal) => startStack({ dataDir: LOCAL, pidFile, port, databaseUrl, natsUrl, signal }));
+  process.stdout.write(greeting(stack, performance.now() - started));
 }
 
-/** Starts what `start` starts; from now on a signal stops it and ends this process. A second signal does not wait. */
-async function untilSignal(start) {
+/**
+ * From now on a signal ends this process: at once, or by stopping the stack in order once the returned function has been given
+ * the start of one. A second signal does not wait.
+ */
+function stopOnSignal() {
   const abort = new AbortController();
+  let starting;
   let stack;
   let askedAt;
   const onSignal = () => {
     // Ctrl-C reaches us from the terminal and once more through npm: only a later one is a second wish.
     if (askedAt !== undefined) return performance.now() - askedAt > 1000 ? stack?.killAll() : undefined;
     askedAt = performance.now();
+    if (!starting) process.exit(INTERRUPTED);
     process.stdout.write('\nstopping\n');
     abort.abort();
     void stack?.stop().then(() => {
@@ -77,13 +82,16 @@ async function untilSignal(start) {
     });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
-  try {
-    stack = await start(abort.signal);
-    return stack;
-  } catch (error) {
-    if (abort.signal.aborted) process.exit(0);
-    throw error;
-  }
+  return async (start) => {
+    try {
+      starting = start(abort.signal);
+      stack = await starting;
+      return stack;
+    } catch (error) {
+      if (abort.signal.aborted) process.exit(INTERRUPTED);
+      throw error;
+    }
+  };
 }
 
 function greeting({ gatewayUrl, apiKey, logDir }, took) {

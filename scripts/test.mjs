@@ -13,6 +13,7 @@ import { PidFile, sweep } from './local/pid-file.mjs';
 import { freePort } from './local/ports.mjs';
 import { ownPostgres } from './local/postgres.mjs';
 import { LOCAL, StartError } from './local/project.mjs';
+import { endCommands } from './local/run-command.mjs';
 import { loadSecrets } from './local/secrets.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
@@ -33,7 +34,10 @@ const E2E_SETTINGS = { LEASE_MS: '5000', REAPER_INTERVAL_MS: '500', REAPER_GRACE
 const score = new Score();
 const cleanUps = [];
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => void cleanUp().finally(() => process.exit(1)));
+  process.on(signal, () => {
+    endCommands();
+    void cleanUp().finally(() => process.exit(1));
+  });
 }
 try {
   await main();
@@ -57,7 +61,7 @@ async function main() {
 
   const status = createStatus();
   mkdirSync(LOCAL, { recursive: true });
-  for (const folder of await sweep(LOCAL, PREFIX)) discard(folder);
+  await cleanUp();
   await ensureDependencies(status);
   await ensureBuilt(status);
 
@@ -150,6 +154,8 @@ function discard(folder) {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** Stops what the runner has started, and what tests have left behind: a test that was killed, or a run before this one. */
 async function cleanUp() {
   for (const task of cleanUps.splice(0).reverse()) await task();
+  for (const folder of await sweep(LOCAL, PREFIX)) discard(folder);
 }

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
 import { embeddedPostgres } from './postgres.mjs';
 import { findOnPath, NODE, packageFile, ROOT, StartError } from './project.mjs';
-import { runCommand } from './run-command.mjs';
+import { runCommand, spawnCommand } from './run-command.mjs';
 
 /**
  * Makes node_modules what package-lock.json says, and nothing when it is already: no network is needed then.
@@ -56,7 +55,7 @@ async function npm(args) {
   const environment = { ...process.env, PATH: folders.join(delimiter) };
   // What the npm that started us tells its own children; the inner one is to find out for itself.
   for (const name of Object.keys(environment)) if (/^npm_/i.test(name) && !/^npm_config_/i.test(name)) delete environment[name];
-  const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env: environment });
+  const child = spawnCommand(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env: environment });
   const [code, signal] = await once(child, 'close').catch((error) => [error.message]);
   if (code !== 0)
     throw new StartError(`npm ${args[0]} failed (${code ?? signal}); what it said stands above. A first start needs the network`);

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
@@ -36,6 +37,7 @@ export async function ownPostgres({ dataDir, port, password, durable = true, ste
       return `made a cluster (PostgreSQL ${version})`;
     });
   }
+  chmodSync(cluster, 0o700); // the server insists, and a copied or restored folder may have lost it
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',

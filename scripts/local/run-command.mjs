@@ -3,6 +3,21 @@ import { once } from 'node:events';
 import { StartError } from './project.mjs';
 
 const KEPT_BYTES = 64 * 1024;
+const running = new Set();
+process.once('exit', endCommands);
+
+/** `spawn`, for what must not outlive us. */
+export function spawnCommand(command, args, options) {
+  const child = spawn(command, args, options);
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
+/** Ends every command that still runs. */
+export function endCommands() {
+  for (const child of running) child.kill();
+}
 
 /**
  * Runs a program to its end and returns what it wrote to standard output. `options` are those of `spawn`, and `input` for its
@@ -10,7 +25,7 @@ const KEPT_BYTES = 64 * 1024;
  * @throws {StartError} one line with the last thing it said, when it cannot be run or ends with another code than 0.
  */
 export async function runCommand(command, args, { input = '', failure = command, ...options } = {}) {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  const child = spawnCommand(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (bytes) => {

@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { NODE, ROOT } from '../local/project.mjs';
+import { spawnCommand } from '../local/run-command.mjs';
 
 /** Runs one of the project's tools on the project's Node, on our console, within `timeoutMs`. Returns whether it succeeded. */
 export async function runTool(args, { environment = {}, timeoutMs = 600_000 } = {}) {
-  const child = spawn(NODE, args, {
+  const child = spawnCommand(NODE, args, {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '', ...environment },
