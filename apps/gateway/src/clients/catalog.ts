@@ -19,7 +19,7 @@ export interface Model extends Omit<CatalogModel, 'price'> {
 export class CatalogClient {
   private models: ReadonlyMap<string, Model> | undefined;
   private refreshing: Promise<void> | undefined;
-  private refreshAgain = false;
+  private stale = false;
   private failing = false;
 
   constructor(
@@ -33,7 +33,7 @@ export class CatalogClient {
     const refresh = (): void => void this.refresh();
     const unsubscribe = this.messaging.subscribe(catalogChanged, refresh);
     this.messaging.onReconnect(refresh);
-    const timer = setInterval(refresh, this.refreshMs);
+    const timer = setInterval(refresh, this.refreshMs).unref();
     refresh();
     return () => {
       clearInterval(timer);
@@ -57,18 +57,19 @@ export class CatalogClient {
     return [...this.known().values()];
   }
 
-  /** One refresh at a time; what is asked for meanwhile follows it, since it may know more. Never rejects. */
-  async refresh(): Promise<void> {
-    if (this.refreshing) {
-      this.refreshAgain = true;
-      return this.refreshing;
-    }
-    this.refreshing = this.load();
-    await this.refreshing;
-    this.refreshing = undefined;
-    if (this.refreshAgain) {
-      this.refreshAgain = false;
-      await this.refresh();
+  /** One load at a time; when asked meanwhile another follows, since it may know more, and is waited for. Never rejects. */
+  refresh(): Promise<void> {
+    this.stale = true;
+    this.refreshing ??= this.loadWhileStale().finally(() => {
+      this.refreshing = undefined;
+    });
+    return this.refreshing;
+  }
+
+  private async loadWhileStale(): Promise<void> {
+    while (this.stale) {
+      this.stale = false;
+      await this.load();
     }
   }
 

@@ -1,0 +1,104 @@
+import { keyChanged, keyResolve } from '#contracts/billing.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { MessagingError } from '#messaging/messaging.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { TEST_CALLER } from '#testing/fake-services.js';
+import { ApiKeys } from './api-keys.js';
+
+function set(entriesMax = 100) {
+  const messaging = new FakeMessaging();
+  const clock = { now: 0 };
+  const keys = new ApiKeys(messaging, 5_000, entriesMax, () => clock.now);
+  keys.start();
+  let asked = 0;
+  const answer = (how: () => typeof TEST_CALLER | Promise<typeof TEST_CALLER>): void =>
+    messaging.answer(keyResolve, () => {
+      asked++;
+      return how();
+    });
+  const refuse = (): never => {
+    throw new ServiceError('invalid_api_key', 'no such key');
+  };
+  answer(() => TEST_CALLER);
+  return { messaging, clock, keys, answer, refuse, asked: () => asked };
+}
+
+const resolved = async (keys: ApiKeys, key: string | undefined): Promise<unknown> => {
+  try {
+    return await keys.resolve(key);
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+};
+
+test('an answer is believed for its time, a refusal too', async () => {
+  const { keys, clock, answer, refuse, asked } = set();
+  expect(await resolved(keys, 'good')).toEqual(TEST_CALLER);
+  answer(refuse);
+  expect(await resolved(keys, 'bad')).toBe('invalid_api_key');
+  clock.now = 4_999;
+  expect([await resolved(keys, 'good'), await resolved(keys, 'bad'), asked()]).toEqual([TEST_CALLER, 'invalid_api_key', 2]);
+  clock.now = 5_000;
+  expect([await resolved(keys, 'good'), await resolved(keys, 'bad'), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
+});
+
+test.each([undefined, '', 'a b', 'ümlaut', 'x'.repeat(257)])('%j is no key, and nobody is asked', async (key) => {
+  const { keys, asked } = set();
+  expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
+});
+
+test.each([
+  ['its key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.keyId }, 'invalid_api_key'],
+  ['its project', { projectId: TEST_CALLER.projectId }, 'invalid_api_key'],
+  ['another key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.accountId }, TEST_CALLER],
+] as const)('a change of %s', async (_name, event, expected) => {
+  const { messaging, keys, answer, refuse } = set();
+  await keys.resolve('good');
+  answer(refuse);
+  messaging.publish(keyChanged, event);
+  expect(await resolved(keys, 'good')).toEqual(expected);
+});
+
+test('a reconnect forgets everything: a revocation may have been missed', async () => {
+  const { messaging, keys, answer, refuse } = set();
+  await keys.resolve('good');
+  answer(refuse);
+  messaging.reconnect();
+  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+});
+
+test('an answer that a revocation has overtaken is not kept', async () => {
+  const { messaging, keys, answer, refuse } = set();
+  let reply: (caller: typeof TEST_CALLER) => void = () => undefined;
+  answer(
+    () =>
+      new Promise((resolve) => {
+        reply = resolve;
+      }),
+  );
+  const first = keys.resolve('good');
+  messaging.publish(keyChanged, { projectId: TEST_CALLER.projectId });
+  answer(refuse);
+  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+  reply(TEST_CALLER);
+  await first;
+  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+});
+
+test('wrong keys cannot drive out good ones', async () => {
+  const { keys, answer, refuse, asked } = set(10);
+  await keys.resolve('good');
+  answer(refuse);
+  for (let number = 0; number < 50; number++) await resolved(keys, `bad-${number}`);
+  expect([await resolved(keys, 'good'), asked()]).toEqual([TEST_CALLER, 51]);
+});
+
+test('billing that cannot be asked is not a wrong key', async () => {
+  const { keys, answer } = set();
+  answer(() => {
+    throw new MessagingError('unavailable', 'no responders');
+  });
+  expect(await resolved(keys, 'good')).toBe('model_unavailable');
+  answer(() => TEST_CALLER);
+  expect(await resolved(keys, 'good')).toEqual(TEST_CALLER);
+});

@@ -1,0 +1,74 @@
+import { catalogChanged, modelList } from '#contracts/catalog.js';
+import { MessagingError } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { TEST_MODEL } from '#testing/fake-services.js';
+import { CatalogClient } from './catalog.js';
+
+function set() {
+  const messaging = new FakeMessaging();
+  const catalog = new CatalogClient(messaging, createLogger('test', 'silent'), 60_000);
+  const serve = (...ids: string[]): void =>
+    messaging.answer(modelList, () => ({ revision: 1, models: ids.map((id) => ({ ...TEST_MODEL, id })) }));
+  const ids = (): string[] => catalog.list().map(({ id }) => id);
+  return { messaging, catalog, serve, ids };
+}
+
+test('a model brings its price as integers, and as it is pinned', async () => {
+  const { catalog, serve } = set();
+  serve('a');
+  await catalog.refresh();
+  const { price: pinnedPrice, ...model } = TEST_MODEL;
+  expect(catalog.model('a')).toEqual({
+    ...model,
+    id: 'a',
+    pinnedPrice,
+    price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
+  });
+  expect(() => catalog.model('A')).toThrow('There is no model "A".');
+});
+
+test('a change and a reconnect refresh it; while the catalog is away the last known list serves', async () => {
+  const { messaging, catalog, serve, ids } = set();
+  serve('a');
+  const stop = catalog.start();
+  await catalog.refresh();
+  serve('a', 'b');
+  messaging.publish(catalogChanged, { revision: 2 });
+  await catalog.refresh();
+  expect(ids()).toEqual(['a', 'b']);
+  serve('c');
+  messaging.reconnect();
+  await catalog.refresh();
+  expect(ids()).toEqual(['c']);
+  messaging.answer(modelList, () => {
+    throw new MessagingError('unavailable', 'no responders');
+  });
+  await catalog.refresh();
+  expect(ids()).toEqual(['c']);
+  stop();
+});
+
+test('a change during a refresh is followed by another', async () => {
+  const { messaging, catalog, serve, ids } = set();
+  let answerFirst: () => void = () => undefined;
+  messaging.answer(
+    modelList,
+    () =>
+      new Promise((resolve) => {
+        answerFirst = () => resolve({ revision: 1, models: [] });
+      }),
+  );
+  const first = catalog.refresh();
+  void catalog.refresh();
+  serve('new');
+  answerFirst();
+  await first;
+  expect(ids()).toEqual(['new']);
+});
+
+test('before it was ever read the gateway is not ready, and says so', async () => {
+  const { catalog } = set();
+  expect(catalog.loaded).toBe(false);
+  expect(() => catalog.model('a')).toThrow('The models are not known yet. Try again.');
+});
