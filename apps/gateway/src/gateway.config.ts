@@ -28,6 +28,8 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(10) billingTimeoutMs = 2_000;
   /** How long a finished reply waits for its settlement to be safe; after that it is settled behind the client's back. */
   @IsInt() @Min(0) settleAnswerMs = 2_000;
+  /** With so many settlements open nothing more is reserved: billing is not keeping up, and each of them is asked for again and again. */
+  @IsInt() @Min(1) settlementsPendingMax = 10_000;
   /** How long the settlements still open at shutdown may take. */
   @IsInt() @Min(0) settleFlushMs = 10_000;
 }

@@ -45,7 +45,11 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       // pipeline
-      provide(SettleOnEnd, [BillingClient], (billing) => new SettleOnEnd(billing, logger, config.settleAnswerMs)),
+      provide(
+        SettleOnEnd,
+        [BillingClient],
+        (billing) => new SettleOnEnd(billing, logger, config.settleAnswerMs, config.settlementsPendingMax),
+      ),
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
       provide(

@@ -39,13 +39,13 @@ class RecordedReply implements Reply {
   }
 }
 
-async function set(answerMs = 1_000) {
+async function set(answerMs = 1_000, pendingMax = 100) {
   const fakes = new FakeServices();
   const logger = createLogger('test', 'silent');
   const billing = new BillingClient(fakes.messaging, 1_000);
   const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
   await catalog.refresh();
-  const settlements = new SettleOnEnd(billing, logger, answerMs);
+  const settlements = new SettleOnEnd(billing, logger, answerMs, pendingMax);
   const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();
@@ -243,6 +243,23 @@ test('billing that is down at the end delays the reply only so long, and is aske
   expect(fakes.settles).toEqual([
     { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'completed', usage: REPORT, upstream: 'local' },
   ]);
+});
+
+test('while too many settlements are open nothing more is begun', async () => {
+  const { fakes, run, settlements } = await set(0, 2);
+  let down = true;
+  fakes.beforeApply = ({ settles }) => {
+    if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
+  };
+  await run();
+  await run();
+  await expect(run()).rejects.toMatchObject({ code: 'model_unavailable', retryAfterSeconds: 5 });
+  expect([settlements.pending, fakes.reserves.length]).toEqual([2, 2]);
+  down = false;
+  await settlements.flush(5_000);
+  await run();
+  await settlements.flush(5_000);
+  expect(fakes.settles).toHaveLength(3);
 });
 
 describe('a reserve', () => {

@@ -50,6 +50,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   record.model = model.id;
   record.stream = call.request.stream;
   const quote = quoteRequest(model, call.request);
+  services.settlements.checkBacklog();
   const hold = await reserve(services, call, model, quote, record);
 
   const meter = new Meter(quote, call.request.stream);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SettleOutcome, SettleRequest } from '#contracts/billing.js';
+import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import { type BillingClient, isTransient } from '../clients/billing.js';
 
@@ -18,11 +19,18 @@ export class SettleOnEnd {
     private readonly logger: Logger,
     /** How long `settle` waits before it lets the caller go on. */
     private readonly answerMs: number,
+    private readonly pendingMax: number,
   ) {}
 
   /** Settlements that are not safe yet. */
   get pending(): number {
     return this.open.size;
+  }
+
+  /** Throws `model_unavailable` while so many settlements are open that no more work should be begun. */
+  checkBacklog(): void {
+    if (this.open.size < this.pendingMax) return;
+    throw new GatewayError('model_unavailable', 'Billing is temporarily unavailable. Try again.', { retryAfterSeconds: 5 });
   }
 
   /** Resolves with what was recorded; with undefined when that takes too long, and settles on in the background. Never rejects. */
