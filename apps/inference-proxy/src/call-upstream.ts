@@ -11,6 +11,7 @@ import type { UsageMeter } from './usage-meter.js';
 const PLAIN_REPLY_BYTES_MAX = 32 * 1024 * 1024;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
+const ERROR_BODY_MS = 2_000;
 
 /**
  * One call of one upstream: its reply as batches of events, one a read of the socket, ended by the terminal event. Throws
@@ -75,6 +76,7 @@ async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: 
 async function errorText(reply: UpstreamReply): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  reply.hurry(ERROR_BODY_MS);
   try {
     for (let more = await reply.read(); more !== undefined && bytes < ERROR_BYTES_MAX; more = await reply.read()) {
       for (const chunk of more) {
@@ -106,7 +108,7 @@ const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)
 
 /** Upstreams answer a stream request with JSON, and the reverse: what came decides (U-24). */
 function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean {
-  if (reply.headers['content-type']?.startsWith('text/event-stream')) return true;
+  if (reply.headers['content-type']?.toLowerCase().startsWith('text/event-stream')) return true;
   for (const chunk of first) {
     const byte = chunk.find((value) => value > 0x20);
     if (byte !== undefined) return !OPENING.has(byte);

@@ -243,6 +243,11 @@ describe('failures before the first content', () => {
     expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
   });
 
+  test('an error whose text never ends is told all the same, soon', async () => {
+    upstream.behave((_request, response) => void response.writeHead(429, { 'retry-after': '9' }).write('{"error":'));
+    expect(await collect(setUp().stream)).toEqual([START, failure('model_capacity', 9)]);
+  });
+
   test('a model without routes, and one whose upstream is away', async () => {
     expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 2)]);
     const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });

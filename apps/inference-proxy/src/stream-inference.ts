@@ -102,7 +102,7 @@ async function* attemptOn(
 /** The secret goes to the upstream that names it, and nowhere else. */
 function apiKeyOf({ link: { upstream } }: ModelRoute): string | undefined {
   if (upstream.apiKeyEnv === null) return undefined;
-  const key = readSecret(upstream.apiKeyEnv);
+  const key = readSecret(upstream.apiKeyEnv)?.trim(); // secrets kept in files end with a new line
   if (key === undefined)
     throw new UpstreamFailure('refused', 'model_unavailable', {
       detail: `${upstream.apiKeyEnv} is not set`,

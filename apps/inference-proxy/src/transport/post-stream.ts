@@ -49,6 +49,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private failure: unknown;
   private failed = false;
   private draining = false;
+  private hurried = false;
   private wake: () => void = () => {};
   private timer: NodeJS.Timeout | undefined;
   private readonly startedAt = performance.now();
@@ -85,6 +86,14 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return Buffer.concat(chunks);
   }
 
+  /** From now on the whole rest must come within `ms`, however steadily it drips. */
+  hurry(ms: number): void {
+    if (this.ended || this.failed) return;
+    this.hurried = true;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fail(silence('the rest of the reply took too long')), ms);
+  }
+
   /** Lets go of the reply: a body that has not ended is given up, with its socket. */
   close(): void {
     this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
@@ -113,8 +122,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.failed || this.draining) return;
-    if (this.totalBytes === 0) this.startBodyTimer();
-    else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
+    if (!this.hurried) {
+      if (this.totalBytes === 0) this.startBodyTimer();
+      else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
+    }
     this.totalBytes += chunk.length;
     if (this.totalBytes > this.options.bytesMax) {
       this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.options.bytesMax} bytes` }));
