@@ -39,12 +39,42 @@ test('joins text, reasoning and interleaved calls, whatever the batches', async 
   );
   expect(completion).toEqual({
     text: 'Hello',
+    trailingText: '',
     reasoning: 'let me see',
+    leadingReasoning: 'let me see',
     toolCalls: [
       { callId: 'a', tool: { name: 'add' }, kind: 'function', argumentsText: '{}' },
       { callId: 'b', tool: { name: 'sub', namespace: 'maths' }, kind: 'function', argumentsText: '{"y":1}' },
     ],
     finishReason: 'tool-calls',
+    usage,
+  });
+});
+
+test('text after the first call and reasoning after the first text are told apart', async () => {
+  const completion = await collectCompletion(
+    inBatches([
+      { type: 'reasoning-delta', text: 'first ' },
+      { type: 'text-delta', text: 'One ' },
+      { type: 'reasoning-delta', text: 'second' },
+      { type: 'text-delta', text: 'two ' },
+      { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'add' }, kind: 'function' },
+      { type: 'text-delta', text: 'three ' },
+      { type: 'tool-call-delta', index: 0, text: '{}' },
+      { type: 'tool-call-end', index: 0 },
+      { type: 'refusal-delta', text: 'four' },
+      { type: 'reasoning-delta', text: ' third' },
+      { type: 'usage-report', usage },
+      { type: 'completion-finish', reason: 'stop' },
+    ]),
+  );
+  expect(completion).toEqual({
+    text: 'One two three four',
+    trailingText: 'three four',
+    reasoning: 'first second third',
+    leadingReasoning: 'first ',
+    toolCalls: [{ callId: 'a', tool: { name: 'add' }, kind: 'function', argumentsText: '{}' }],
+    finishReason: 'stop',
     usage,
   });
 });

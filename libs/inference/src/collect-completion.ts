@@ -15,7 +15,9 @@ export async function collectCompletion(batches: AsyncIterable<readonly StreamEv
 
 export class CompletionCollector {
   private readonly text: string[] = [];
+  private readonly trailingText: string[] = [];
   private readonly reasoning: string[] = [];
+  private readonly leadingReasoning: string[] = [];
   private readonly calls: (Omit<CompletedToolCall, 'argumentsText'> & { pieces: string[] })[] = [];
   private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
@@ -25,9 +27,11 @@ export class CompletionCollector {
       case 'text-delta':
       case 'refusal-delta':
         this.text.push(event.text);
+        if (this.calls.length > 0) this.trailingText.push(event.text);
         return;
       case 'reasoning-delta':
         this.reasoning.push(event.text);
+        if (this.text.length === 0 && this.calls.length === 0) this.leadingReasoning.push(event.text);
         return;
       case 'tool-call-start':
         this.calls[event.index] = { callId: event.callId, tool: event.tool, kind: event.kind, pieces: [] };
@@ -55,7 +59,9 @@ export class CompletionCollector {
     }
     return {
       text: this.text.join(''),
+      trailingText: this.trailingText.join(''),
       reasoning: this.reasoning.join(''),
+      leadingReasoning: this.leadingReasoning.join(''),
       toolCalls: this.calls.map(({ pieces, ...call }) => ({ ...call, argumentsText: pieces.join('') })),
       finishReason: this.finishReason,
       usage: this.usage,

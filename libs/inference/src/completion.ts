@@ -13,7 +13,11 @@ export interface CompletedToolCall {
 /** A whole reply: the fold of a stream of events. */
 export interface Completion {
   text: string;
+  /** The end of `text` that came after the first tool call had begun. Formats that put the message before the calls show it apart. */
+  trailingText: string;
   reasoning: string;
+  /** The start of `reasoning` that came before any text or call: formats whose order is fixed show no more (checklist 6). */
+  leadingReasoning: string;
   toolCalls: CompletedToolCall[];
   finishReason: FinishReason;
   usage: Usage;
