@@ -1,4 +1,5 @@
 import type { GatewayError } from '#inference/errors.js';
+import { renderGeneralError } from '../protocols/general-error.js';
 import type { ProtocolAdapter } from '../protocols/protocol-adapter.js';
 import { protocolAt } from './routes.js';
 
@@ -11,9 +12,4 @@ export class ErrorBodies {
     const adapter = this.adapters.find(({ name }) => name === protocol);
     return adapter ? adapter.renderError(error, requestId) : renderGeneralError(error);
   }
-}
-
-/** Exactly these four fields (E-1). */
-export function renderGeneralError({ message, type, param, code }: GatewayError): string {
-  return JSON.stringify({ error: { message, type, param: param ?? null, code } });
 }

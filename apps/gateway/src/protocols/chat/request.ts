@@ -1,15 +1,6 @@
 import type { Hints, OutputFormat } from '#inference/request.js';
-import {
-  invalidField,
-  isAbsent,
-  type JsonObject,
-  readBody,
-  readName,
-  readObject,
-  readOptionalBoolean,
-  readOptionalObject,
-  readOptionalString,
-} from '../body-fields.js';
+import { invalidField, isAbsent, type JsonObject, readBody, readName, readObject, readOptionalObject } from '../body-fields.js';
+import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
@@ -102,20 +93,10 @@ function parseResponseFormat(source: JsonObject): OutputFormat {
     case 'json_object':
       return { kind: 'json-object' };
     case 'json_schema':
-      return parseJsonSchema(readObject(format, 'json_schema', 'response_format'), 'response_format.json_schema');
+      return parseJsonSchemaFormat(readObject(format, 'json_schema', 'response_format'), 'response_format.json_schema');
     default:
       throw invalidField('response_format.type', 'must be one of text, json_object, json_schema');
   }
-}
-
-function parseJsonSchema(format: JsonObject, path: string): OutputFormat {
-  return {
-    kind: 'json-schema',
-    name: readName(format, 'name', path),
-    schema: readObject(format, 'schema', path),
-    strict: readOptionalBoolean(format, 'strict', path),
-    description: readOptionalString(format, 'description', path),
-  };
 }
 
 /** Wishes, never an error: what is not usable is as good as not sent (C-8). */

@@ -12,6 +12,7 @@ import {
   readOptionalObject,
   readOptionalString,
 } from '../body-fields.js';
+import { parseToolChoiceMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
 
 /** `tools` to canonical tools: functions only, each name once (C-9). */
@@ -45,7 +46,7 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
 export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): ToolChoice | undefined {
   const choice = source.tool_choice;
   if (isAbsent(choice) || tools.length === 0) return undefined;
-  if (typeof choice === 'string') return { kind: parseMode(choice, 'tool_choice') };
+  if (typeof choice === 'string') return { kind: parseToolChoiceMode(choice, 'tool_choice') };
   if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
   switch (readName(choice, 'type', 'tool_choice')) {
     case 'function':
@@ -68,10 +69,5 @@ function parseForcedTool(choice: JsonObject, tools: readonly Tool[]): ToolChoice
 function parseAllowedTools(choice: JsonObject): ToolChoice {
   const nested = readOptionalObject(choice, 'allowed_tools', 'tool_choice');
   const path = nested === undefined ? 'tool_choice' : 'tool_choice.allowed_tools';
-  return { kind: parseMode(readName(nested ?? choice, 'mode', path), `${path}.mode`) };
-}
-
-function parseMode(mode: string, param: string): 'none' | 'auto' | 'required' {
-  if (mode === 'none' || mode === 'auto' || mode === 'required') return mode;
-  throw invalidField(param, 'must be one of none, auto, required');
+  return { kind: parseToolChoiceMode(readName(nested ?? choice, 'mode', path), `${path}.mode`) };
 }
