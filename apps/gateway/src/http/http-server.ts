@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
+import { renderGeneralError } from '../protocols/general-error.js';
 import type { AccessLog } from './access-log.js';
-import { renderGeneralError } from './error-body.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
 import { routeAt } from './routes.js';
 
