@@ -127,7 +127,7 @@ function describeErrors(adapter: ProtocolAdapter): void {
   test.each(Object.keys(ERROR_CODES) as ErrorCode[])('error %s renders as one JSON object without its cause', (code) => {
     const error = new GatewayError(code, 'What "happened".\nAnd why.', { param: 'model', cause: new Error('the secret cause') });
     const rendered = adapter.renderError(error, REPLY.requestId);
-    expect(JSON.parse(rendered).error).toMatchObject({ message: error.message, type: expect.any(String) });
+    expect(JSON.parse(rendered).error).toMatchObject({ message: expect.stringContaining(error.message), type: expect.any(String) });
     expect(rendered).not.toMatch(/secret cause|stack/);
   });
 }
@@ -140,7 +140,8 @@ function describeGoldenReplies<Parsed extends ParsedRequest>(subject: Conformanc
     const ending = batches.flat().at(-1);
     if (ending?.type !== 'completion-finish') return;
     const plain = adapter.renderCompletion(REPLY, streamed, collect(batches.flat()));
-    expect(plain).toBe(JSON.stringify(readJson(`${golden}.json`)));
+    // Values and their order. What a model wrote as JSON may stand in the reply as it wrote it (T-46).
+    expect(JSON.stringify(JSON.parse(plain))).toBe(JSON.stringify(readJson(`${golden}.json`)));
   });
 }
 
