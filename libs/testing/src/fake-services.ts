@@ -1,3 +1,4 @@
+import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum } from '#contracts/api-key.js';
 import {
   type HoldApplyRequest,
   holdApply,
@@ -25,7 +26,13 @@ export const TEST_MODEL: CatalogModel = {
   price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
 };
 
-export const TEST_KEY = 'tg_live_test';
+/** A key of the right form, the same for the same number. */
+export function testKey(number: number): string {
+  const body = `${API_KEY_PREFIX}${String(number).padStart(API_KEY_RANDOM_LENGTH, '0')}`;
+  return body + apiKeyChecksum(body);
+}
+
+export const TEST_KEY = testKey(0);
 export const TEST_CALLER = {
   keyId: '11111111-1111-4111-8111-111111111111',
   projectId: '22222222-2222-4222-8222-222222222222',

@@ -2,8 +2,11 @@ import { keyChanged, keyResolve } from '#contracts/billing.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { TEST_CALLER } from '#testing/fake-services.js';
+import { TEST_CALLER, testKey } from '#testing/fake-services.js';
 import { ApiKeys } from './api-keys.js';
+
+const GOOD = testKey(1);
+const BAD = testKey(2);
 
 function set(entriesMax = 100) {
   const messaging = new FakeMessaging();
@@ -33,19 +36,22 @@ const resolved = async (keys: ApiKeys, key: string | undefined): Promise<unknown
 
 test('an answer is believed for its time, a refusal too', async () => {
   const { keys, clock, answer, refuse, asked } = set();
-  expect(await resolved(keys, 'good')).toEqual(TEST_CALLER);
+  expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
   answer(refuse);
-  expect(await resolved(keys, 'bad')).toBe('invalid_api_key');
+  expect(await resolved(keys, BAD)).toBe('invalid_api_key');
   clock.now = 4_999;
-  expect([await resolved(keys, 'good'), await resolved(keys, 'bad'), asked()]).toEqual([TEST_CALLER, 'invalid_api_key', 2]);
+  expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual([TEST_CALLER, 'invalid_api_key', 2]);
   clock.now = 5_000;
-  expect([await resolved(keys, 'good'), await resolved(keys, 'bad'), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
+  expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
 });
 
-test.each([undefined, '', 'a b', 'ümlaut', 'x'.repeat(257)])('%j is no key, and nobody is asked', async (key) => {
-  const { keys, asked } = set();
-  expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
-});
+test.each([undefined, '', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])(
+  '%j is no key, and nobody is asked',
+  async (key) => {
+    const { keys, asked } = set();
+    expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
+  },
+);
 
 test.each([
   ['its key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.keyId }, 'invalid_api_key'],
@@ -53,18 +59,18 @@ test.each([
   ['another key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.accountId }, TEST_CALLER],
 ] as const)('a change of %s', async (_name, event, expected) => {
   const { messaging, keys, answer, refuse } = set();
-  await keys.resolve('good');
+  await keys.resolve(GOOD);
   answer(refuse);
   messaging.publish(keyChanged, event);
-  expect(await resolved(keys, 'good')).toEqual(expected);
+  expect(await resolved(keys, GOOD)).toEqual(expected);
 });
 
 test('a reconnect forgets everything: a revocation may have been missed', async () => {
   const { messaging, keys, answer, refuse } = set();
-  await keys.resolve('good');
+  await keys.resolve(GOOD);
   answer(refuse);
   messaging.reconnect();
-  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+  expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
 });
 
 test('an answer that a revocation has overtaken is not kept', async () => {
@@ -76,21 +82,21 @@ test('an answer that a revocation has overtaken is not kept', async () => {
         reply = resolve;
       }),
   );
-  const first = keys.resolve('good');
+  const first = keys.resolve(GOOD);
   messaging.publish(keyChanged, { projectId: TEST_CALLER.projectId });
   answer(refuse);
-  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+  expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
   reply(TEST_CALLER);
   await first;
-  expect(await resolved(keys, 'good')).toBe('invalid_api_key');
+  expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
 });
 
 test('wrong keys cannot drive out good ones', async () => {
   const { keys, answer, refuse, asked } = set(10);
-  await keys.resolve('good');
+  await keys.resolve(GOOD);
   answer(refuse);
-  for (let number = 0; number < 50; number++) await resolved(keys, `bad-${number}`);
-  expect([await resolved(keys, 'good'), asked()]).toEqual([TEST_CALLER, 51]);
+  for (let number = 0; number < 50; number++) await resolved(keys, testKey(100 + number));
+  expect([await resolved(keys, GOOD), asked()]).toEqual([TEST_CALLER, 51]);
 });
 
 test('billing that cannot be asked is not a wrong key', async () => {
@@ -98,7 +104,7 @@ test('billing that cannot be asked is not a wrong key', async () => {
   answer(() => {
     throw new MessagingError('unavailable', 'no responders');
   });
-  expect(await resolved(keys, 'good')).toBe('model_unavailable');
+  expect(await resolved(keys, GOOD)).toBe('model_unavailable');
   answer(() => TEST_CALLER);
-  expect(await resolved(keys, 'good')).toEqual(TEST_CALLER);
+  expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
 });
