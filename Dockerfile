@@ -10,7 +10,7 @@ COPY prisma prisma
 COPY scripts scripts
 COPY libs libs
 COPY apps apps
-RUN npm run build && npm prune --omit=dev
+RUN npm run build && npm prune --omit=dev --omit=peer --omit=optional
 
 FROM node:24-slim
 ENV NODE_ENV=production

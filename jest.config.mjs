@@ -8,7 +8,7 @@ const shared = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 };
-const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs'];
+const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
  * `unit` and `architecture` need nothing but the code. `integration` gets a Postgres server and a nats-server binary, `e2e` a
@@ -19,7 +19,7 @@ export default {
   // Copies of the project that local runs may leave: nothing in there is a module of ours.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
-    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration)\\.test\\.ts$' },
+    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration)\\.test\\.m?[jt]s$' },
     { ...shared, displayName: 'integration', roots: besideTheCode, testRegex: '\\.integration\\.test\\.ts$' },
     { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
     {

@@ -5,7 +5,7 @@ import { ensureBuilt } from './local/build.mjs';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
 import { claimPort, otherPort } from './local/ports.mjs';
-import { LOCAL, StartError } from './local/project.mjs';
+import { DATA, StartError } from './local/project.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 
@@ -14,13 +14,14 @@ const HELP = `npm start [-- --reset]
 Starts Tollgate on 127.0.0.1: installs packages, finds or brings PostgreSQL and NATS, migrates, builds, starts the
 services and a simulated upstream, and makes a demo account. Ctrl-C stops all of it; data stays in .local/.
 
-  --reset      begin afresh: forget the data, keys and logs of earlier starts
-  --help       this text
+  --reset       begin afresh: forget the data, keys and logs of earlier starts
+  --help        this text
 
-  PORT         the gateway's port (default 8080)
-  DATABASE_URL a PostgreSQL of yours; it is migrated
-  NATS_URL     a NATS server of yours with the users of config/nats.conf; their passwords in NATS_GATEWAY_PASSWORD,
-               NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
+  PORT          the gateway's port (default 8080)
+  TOLLGATE_DATA the folder for data, logs and secrets (default .local)
+  DATABASE_URL  a PostgreSQL of yours; it is migrated
+  NATS_URL      a NATS server of yours with the users of config/nats.conf; their passwords in NATS_GATEWAY_PASSWORD,
+                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
 `;
 
 const INTERRUPTED = 130;
@@ -42,8 +43,8 @@ async function main() {
   const started = performance.now();
   const port = readPort();
   const status = createStatus();
-  mkdirSync(LOCAL, { recursive: true });
-  const pidFile = await PidFile.claim(LOCAL);
+  mkdirSync(DATA, { recursive: true });
+  const pidFile = await PidFile.claim(DATA);
   process.once('exit', () => pidFile.release()); // by then everything it names is stopped
   const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
   const untilSignal = stopOnSignal();
@@ -51,12 +52,12 @@ async function main() {
   // Before anything slow; what takes the port later checks again.
   await claimPort(port, otherPort(port));
   if (reset) {
-    removeStack(LOCAL);
+    removeStack(DATA);
     status.say('reset', 'earlier data, keys and logs are gone');
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
-  const stack = await untilSignal((signal) => startStack({ dataDir: LOCAL, pidFile, port, databaseUrl, natsUrl, signal }));
+  const stack = await untilSignal((signal) => startStack({ dataDir: DATA, pidFile, port, databaseUrl, natsUrl, signal }));
   process.stdout.write(greeting(stack, performance.now() - started));
 }
 

@@ -1,11 +1,13 @@
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of this repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '');
-/** Everything a local run makes: data, logs, secrets, tools. */
+/** Everything a local run makes. */
 export const LOCAL = join(ROOT, '.local');
+/** Data, logs and secrets of `npm start`. */
+export const DATA = process.env.TOLLGATE_DATA ? resolve(process.env.TOLLGATE_DATA) : LOCAL;
 /** Programs fetched for local runs. Outlives `--reset`, so that a machine that is offline by then can start again. */
 export const TOOLS = join(LOCAL, 'tools');
 

@@ -65,8 +65,9 @@ export class Supervisor {
     await this.#program(name).untilReady();
   }
 
-  /** Stops groups of programs one after the other, and whatever no group names at last, the last started first. */
+  /** Stops groups of programs one after the other, and whatever no group names at last, the last started first. For good. */
   async stopAll(groups = []) {
+    if (this.#stopping) return;
     this.#stopping = true;
     const named = new Set(groups.flat());
     const others = [...this.#programs.keys()].filter((name) => !named.has(name)).reverse();

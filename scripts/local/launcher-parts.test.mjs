@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { lockFileInstalled } from './dependencies.mjs';
+import { LogFile } from './log-file.mjs';
+import { natsAnswers } from './nats.mjs';
+import { claimPort, freePort, rememberPorts } from './ports.mjs';
+import { postgresAnswers } from './postgres.mjs';
+import { runCommand } from './run-command.mjs';
+import { loadSecrets, NATS_USERS } from './secrets.mjs';
+import { serviceProgram } from './services.mjs';
+
+let folder;
+const servers = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'launcher-'));
+});
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function listen(onConnection) {
+  const server = createServer(onConnection);
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server.address().port;
+}
+
+describe('installed packages', () => {
+  const locked = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/b-win32': { version: '1.0.0', optional: true } };
+  const write = (wanted, installed) => {
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+    mkdirSync(join(folder, 'node_modules'));
+    if (installed) writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: installed }));
+  };
+
+  test.each([
+    ['the same, without what is optional', { 'node_modules/a': { version: '1.0.0' } }, true],
+    ['another version', { 'node_modules/a': { version: '1.0.1' } }, false],
+    ['one is missing', {}, false],
+    ['an installation that was interrupted', undefined, false],
+  ])('%s', (_name, installed, expected) => {
+    write(locked, installed);
+    expect(lockFileInstalled(folder)).toBe(expected);
+  });
+});
+
+describe('ports', () => {
+  test('one that is taken is refused in one line', async () => {
+    const port = await listen();
+    await expect(claimPort(port, 'choose another')).rejects.toThrow(`port ${port} is taken by another program; choose another`);
+  });
+
+  test('are the same next time, unless somebody has taken them', async () => {
+    const file = join(folder, 'ports.json');
+    const first = await rememberPorts(file, ['a', 'b']);
+    expect(await rememberPorts(file, ['a', 'b'])).toEqual(first);
+    const taken = await listen();
+    writeFileSync(file, JSON.stringify({ a: taken, b: first.b }));
+    const next = await rememberPorts(file, ['a', 'b']);
+    expect(next).toEqual({ a: expect.any(Number), b: first.b });
+    expect(next.a).not.toBe(taken);
+  });
+
+  test('are not handed out twice', async () => {
+    const ports = await Promise.all(Array.from({ length: 20 }, freePort));
+    expect(new Set(ports).size).toBe(20);
+  });
+});
+
+test('secrets are made once, for the owner alone, and need no quoting anywhere', () => {
+  const secrets = loadSecrets(folder);
+  expect(loadSecrets(folder)).toEqual(secrets);
+  expect(Object.keys(secrets.natsPasswords)).toEqual(NATS_USERS);
+  const all = [...Object.values(secrets.natsPasswords), secrets.keyPepper, secrets.postgresPassword];
+  expect(new Set(all).size).toBe(all.length);
+  for (const secret of all) expect(secret).toMatch(/^[a-z][a-z0-9]{40,}$/);
+  expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
+});
+
+test('a service gets its own secrets and nobody else’s', () => {
+  const secrets = loadSecrets(folder);
+  const ports = { gateway: 1, 'upstream-sim': 2 };
+  const connections = { databaseUrl: 'postgres://secret', natsUrl: 'nats://x', gatewayPort: 3 };
+  const { env } = serviceProgram('gateway', { connections, ports, secrets });
+  expect(env).toMatchObject({ NATS_USER: 'gateway', NATS_PASSWORD: secrets.natsPasswords.gateway, HOST: '127.0.0.1', PORT: '3' });
+  const text = JSON.stringify(env);
+  for (const other of [secrets.natsPasswords.cli, secrets.keyPepper, 'postgres://secret']) expect(text).not.toContain(other);
+});
+
+describe('a log', () => {
+  test('is moved aside when it is long, while its writer goes on', () => {
+    jest.useFakeTimers();
+    const log = new LogFile(join(folder, 'a.log'));
+    writeFileSync(log.descriptor, Buffer.alloc(11 * 1024 * 1024, 'x'));
+    jest.advanceTimersByTime(2000);
+    writeFileSync(log.descriptor, 'more');
+    expect(statSync(`${log.path}.1`).size).toBe(11 * 1024 * 1024);
+    expect(readFileSync(log.path, 'utf8')).toBe('more');
+    log.close();
+    jest.useRealTimers();
+  });
+
+  test.each([
+    ['{"level":"fatal","msg":"NATS_URL: must be set"}\n{"level":"info","msg":"bye"}\n', 'NATS_URL: must be set'],
+    ['{"level":"fatal","msg":"service failed","err":{"message":"no tables"}}\n', 'service failed: no tables'],
+    ['LOG: hello\nFATAL:  no space left\nLOG: bye\n', 'FATAL:  no space left'],
+    ['just this\n', 'just this'],
+    ['', ''],
+  ])('%j complains', (text, complaint) => {
+    writeFileSync(join(folder, 'a.log'), '{"level":"fatal","msg":"long ago"}\n');
+    const log = new LogFile(join(folder, 'a.log'));
+    writeFileSync(log.descriptor, text);
+    expect(log.lastComplaint()).toBe(complaint);
+    log.close();
+  });
+});
+
+describe('probes', () => {
+  test.each([
+    ['asks who we are', 'R\0\0\0\0', true],
+    ['refuses us by name', 'ESFATAL\0C28000\0', true],
+    ['is still starting up', 'ESFATAL\0C57P03\0', false],
+  ])('a Postgres that %s', async (_name, reply, expected) => {
+    const port = await listen((socket) => socket.once('data', () => socket.end(reply)));
+    expect(await postgresAnswers('127.0.0.1', port)).toBe(expected);
+  });
+
+  test('a NATS server greets; anything else is none', async () => {
+    const nats = await listen((socket) => socket.write('INFO {"server_id":"x"}\r\n'));
+    const web = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    expect([await natsAnswers('127.0.0.1', nats), await natsAnswers('127.0.0.1', web)]).toEqual([true, false]);
+  });
+});
+
+describe('a command', () => {
+  test('is told what it reads, and its output is the answer', async () => {
+    expect(await runCommand(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'], { input: 'hello' })).toBe('hello');
+  });
+
+  test.each([
+    [['-e', 'console.error("first"); console.error("no flour"); process.exit(1)'], 'baking: no flour'],
+    [['-e', 'process.kill(process.pid, "SIGKILL")'], 'baking: ended with SIGKILL'],
+  ])('that fails says why in one line', async (args, message) => {
+    await expect(runCommand(process.execPath, args, { failure: 'baking' })).rejects.toMatchObject({ name: 'StartError', message });
+  });
+});

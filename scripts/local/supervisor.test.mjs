@@ -1,0 +1,104 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PidFile } from './pid-file.mjs';
+import { isAlive } from './process-identity.mjs';
+import { Supervisor } from './supervisor.mjs';
+
+let folder;
+let supervisor;
+let said;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'supervisor-'));
+  said = [];
+  const pidFile = await PidFile.claim(folder);
+  supervisor = new Supervisor({ logDir: join(folder, 'logs'), pidFile, say: (name, text) => said.push(`${name} ${text}`) });
+});
+afterEach(async () => {
+  await supervisor.stopAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A program that writes its name to `journal` when it is asked to stop; it works once it has written its own pid. */
+function program(name, body = '') {
+  const journal = join(folder, 'journal');
+  const state = join(folder, `${name}.pid`);
+  const script = `
+    const fs = require('node:fs');
+    process.on('SIGTERM', () => { fs.appendFileSync(${JSON.stringify(journal)}, '${name} '); process.exit(0); });
+    ${body}
+    setInterval(() => {}, 1000);
+    fs.writeFileSync(${JSON.stringify(state)}, String(process.pid));`;
+  writeFileSync(state, '');
+  return {
+    name,
+    command: process.execPath,
+    args: ['-e', script],
+    env: {},
+    probe: async () => readFileSync(state, 'utf8') === String(supervisor.pid(name)),
+  };
+}
+
+test('a program that dies is back within a second, as another process', async () => {
+  await supervisor.start(program('a'));
+  const before = supervisor.pid('a');
+  const started = performance.now();
+  await supervisor.kill('a');
+  await supervisor.ready('a');
+  expect(performance.now() - started).toBeLessThan(1000);
+  expect(supervisor.pid('a')).not.toBe(before);
+  expect(said).toEqual([expect.stringMatching(/^a ended \(SIGKILL\): starting it again/)]);
+});
+
+test('a program that never starts is given up on, with its last complaint', async () => {
+  const broken = { ...program('broken'), args: ['-e', 'console.error("Error: no flour"); process.exit(3)'] };
+  await expect(supervisor.start(broken)).rejects.toMatchObject({
+    name: 'StartError',
+    message: expect.stringMatching(/^broken does not start \(exit code 3\): Error: no flour \(log: .*broken\.log\)$/),
+  });
+});
+
+test('a program that cannot be run at all is named', async () => {
+  await expect(supervisor.start({ ...program('absent'), command: '/nowhere/absent' })).rejects.toThrow(/^absent does not start \(.*ENOENT/);
+});
+
+test('programs are stopped gracefully: named groups first, then the last started', async () => {
+  for (const name of ['server', 'early', 'late', 'gateway']) await supervisor.start(program(name));
+  await supervisor.stopAll([['gateway'], ['server']]);
+  expect(readFileSync(join(folder, 'journal'), 'utf8')).toBe('gateway server late early ');
+});
+
+test('one that does not stop is killed after its grace', async () => {
+  await supervisor.start({
+    ...program('stubborn', "process.removeAllListeners('SIGTERM'); process.on('SIGTERM', () => {});"),
+    graceMs: 200,
+  });
+  const pid = supervisor.pid('stubborn');
+  await supervisor.stopAll();
+  expect(() => process.kill(pid, 0)).toThrow();
+});
+
+test('one that is held stays down until it is resumed', async () => {
+  await supervisor.start(program('a'));
+  await supervisor.hold('a');
+  expect(supervisor.pid('a')).toBeUndefined();
+  expect(said).toEqual([]);
+  await supervisor.resume('a');
+  expect(supervisor.pid('a')).toEqual(expect.any(Number));
+});
+
+test('after stopping, nothing can be started', async () => {
+  await supervisor.stopAll();
+  await expect(supervisor.start(program('late'))).rejects.toThrow('stopped while starting');
+});
+
+test('every process is named in the pid file, and no longer than it lives', async () => {
+  await supervisor.start(program('a'));
+  const children = () => JSON.parse(readFileSync(join(folder, 'pids.json'), 'utf8')).children;
+  const { a } = children();
+  expect(a).toEqual({ pid: supervisor.pid('a'), born: expect.any(String), stopSignal: 'SIGTERM' });
+  expect(isAlive(a)).toBe(true);
+  await supervisor.hold('a');
+  expect(children()).toEqual({});
+  expect(isAlive(a)).toBe(false);
+});

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { freePort } from '#testing/nats-server.js';
+
+/** Beside a running `npm start`, in a data folder of its own. The runner sweeps folders of this name. */
+const dataDir = resolve('.local', `test-${randomUUID()}`);
+const children: ChildProcess[] = [];
+let port: number;
+
+beforeAll(async () => {
+  port = await freePort();
+});
+afterAll(async () => {
+  for (const child of children) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Launch {
+  child: ChildProcess;
+  output(): string;
+}
+
+function launch(args: string[] = [], settings: Record<string, string> = {}): Launch {
+  const cleared = { NODE_OPTIONS: '', DATABASE_URL: '', NATS_URL: '' };
+  const env = { ...process.env, ...cleared, TOLLGATE_DATA: dataDir, PORT: String(port), ...settings };
+  const child = spawn(process.execPath, ['scripts/start.mjs', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  return { child, output: () => output };
+}
+
+/** Resolves when the launcher has printed its greeting. */
+async function ready({ child, output }: Launch): Promise<void> {
+  while (!output().includes('console.log(')) {
+    if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}: ${output()}`);
+    await Promise.race([once(child.stdout as NodeJS.ReadableStream, 'data'), once(child, 'exit')]);
+  }
+}
+
+async function ended({ child, output }: Launch): Promise<{ code: number | null; lines: string[] }> {
+  if (child.exitCode === null) await once(child, 'close');
+  return { code: child.exitCode, lines: output().trim().split('\n') };
+}
+
+function startedPids(): number[] {
+  const { children: started } = JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as {
+    children: Record<string, { pid: number }>;
+  };
+  return Object.values(started).map(({ pid }) => pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+let first: Launch;
+test('it starts everything and says how to use it', async () => {
+  first = launch();
+  await ready(first);
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
+  expect(demo).toEqual({
+    gatewayUrl: `http://127.0.0.1:${port}`,
+    apiKey: expect.stringMatching(/^tg_/),
+    accountId: expect.any(String),
+    projectId: expect.any(String),
+    databaseUrl: expect.stringMatching(/^postgres:\/\/.*@127\.0\.0\.1:/),
+    natsUrl: expect.stringMatching(/^nats:\/\/127\.0\.0\.1:/),
+  });
+  expect(first.output()).toContain(`base URL   ${demo.gatewayUrl}/v1`);
+  expect(first.output()).toContain(`demo key   ${demo.apiKey}`);
+  for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
+}, 90_000);
+
+test('the printed curl line works', () => {
+  const line =
+    first
+      .output()
+      .split('\n')
+      .find((text) => text.trim().startsWith('curl ')) ?? '';
+  const { stdout } = spawnSync('bash', ['-c', `${line} --silent --show-error`], { encoding: 'utf8' });
+  expect(JSON.parse(stdout)).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: expect.stringMatching(/\w/) } }] });
+});
+
+test('the printed SDK lines work', () => {
+  const lines = first
+    .output()
+    .split('\n')
+    .filter((text) => /^ {2}(const client|console\.log)/.test(text));
+  expect(lines).toHaveLength(2);
+  const file = join(dataDir, 'hello.mjs');
+  writeFileSync(file, lines.join('\n'));
+  const env = { ...process.env, NODE_OPTIONS: '' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8', env });
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: expect.stringMatching(/\w/), stderr: '' });
+});
+
+test('a second start refuses in one line, and disturbs nothing', async () => {
+  const before = startedPids();
+  const { code, lines } = await ended(launch());
+  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(/^Tollgate is already running here \(process \d+\)/)] });
+  expect(startedPids()).toEqual(before);
+});
+
+test('asked to stop, it stops all it started', async () => {
+  const pids = startedPids();
+  expect(pids).toHaveLength(7);
+  first.child.kill('SIGINT');
+  expect(await ended(first)).toMatchObject({ code: 0 });
+  expect(pids.filter(isAlive)).toEqual([]);
+  expect(existsSync(join(dataDir, 'pids.json'))).toBe(false);
+}, 60_000);
+
+test('the next start continues with the same data, also after the launcher was killed', async () => {
+  const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
+  const killed = launch();
+  await ready(killed);
+  const orphans = startedPids();
+  killed.child.kill('SIGKILL');
+  await once(killed.child, 'exit');
+
+  const next = launch();
+  await ready(next);
+  expect(orphans.filter(isAlive)).toEqual([]);
+  expect(next.output()).toContain(`demo key   ${apiKey}`);
+  next.child.kill('SIGTERM');
+  expect(await ended(next)).toMatchObject({ code: 0 });
+}, 90_000);
+
+test('--reset begins afresh', async () => {
+  const { accountId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { accountId: string };
+  const next = launch(['--reset']);
+  await ready(next);
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { accountId: string };
+  expect(demo.accountId).not.toBe(accountId);
+  next.child.kill('SIGTERM');
+  await ended(next);
+}, 90_000);
+
+test('a port that is taken gives one line', async () => {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const { code, lines } = await ended(launch());
+  server.close();
+  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^port ${port} is taken by another program; `))] });
+});
+
+test.each([
+  ['PORT that is no port', { PORT: '80a' }, /^PORT must be a number/],
+  ['a database that is not there', { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }, /^DATABASE_URL: no server answers at 127\.0\.0\.1:1$/],
+  ['a NATS server without passwords', { NATS_URL: 'nats://127.0.0.1:1' }, /^NATS_URL is set, so the passwords/],
+])('%s gives one line', async (_name, settings, line) => {
+  const { code, lines } = await ended(launch([], settings));
+  expect({ code, last: lines.at(-1) }).toEqual({ code: 1, last: expect.stringMatching(line) });
+});
