@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { CompletionCollector } from '#inference/collect-completion.js';
@@ -22,7 +22,8 @@ export interface ConformanceSubject<Parsed extends ParsedRequest> {
    * The adapter's folder of fixtures:
    * `requests/<name>.json` `{ body, parsed }`, among them `minimal` and `streamed`, whose stream the golden replies show;
    * `refusals.json` `[{ rule, change, code, param }]`, each a change to the body of `minimal`;
-   * `replies/<name>.json` and `.sse`, what the events of `protocols/__fixtures__/<name>.events.jsonl` become.
+   * `replies/<name>.json` and `.sse`, what the events of `protocols/__fixtures__/<name>.events.jsonl` become;
+   * `events/<name>.events.jsonl`, if there is something that no other format ever renders.
    */
   fixtures: string;
   /** Every optional field of a body: each may be null (C-1). */
@@ -134,7 +135,7 @@ function describeErrors(adapter: ProtocolAdapter): void {
 
 function describeGoldenReplies<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>, streamed: Parsed): void {
   const { adapter, fixtures } = subject;
-  test.each(readReplies())('reply $name', ({ name, batches }) => {
+  test.each(readReplies(fixtures))('reply $name', ({ name, batches }) => {
     const golden = join(fixtures, 'replies', name);
     expect(streamText(adapter, streamed, batches)).toBe(readFileSync(`${golden}.sse`, 'utf8'));
     const ending = batches.flat().at(-1);
@@ -255,15 +256,17 @@ function bodyOf(requests: GoldenRequest[], name: string): object {
   return request.body;
 }
 
-/** The replies all formats render: one event a line, a blank line between batches. */
-function readReplies(): { name: string; batches: StreamEvent[][] }[] {
-  const folder = join(import.meta.dirname, '__fixtures__');
-  return readdirSync(folder)
-    .sort()
-    .map((file) => {
-      const blocks = readFileSync(join(folder, file), 'utf8').trim().split('\n\n');
-      return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
-    });
+/** The replies all formats render, and those of one format alone: one event a line, a blank line between batches. */
+function readReplies(fixtures: string): { name: string; batches: StreamEvent[][] }[] {
+  const own = join(fixtures, 'events');
+  return [join(import.meta.dirname, '__fixtures__'), ...(existsSync(own) ? [own] : [])].flatMap((folder) =>
+    readdirSync(folder)
+      .sort()
+      .map((file) => {
+        const blocks = readFileSync(join(folder, file), 'utf8').trim().split('\n\n');
+        return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
+      }),
+  );
 }
 
 function readJson<Value>(path: string): Value {

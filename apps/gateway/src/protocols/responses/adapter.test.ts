@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { describeConformance } from '../conformance.js';
+import { responsesAdapter } from './adapter.js';
+import { readStream } from './conformance-client.js';
+import { ResponsesFields } from './schema.js';
+
+const handParsed = ['tools', 'tool_choice', 'text', 'metadata', 'previous_response_id', 'conversation', 'prompt', 'background', 'user'];
+const ignored = ['store', 'reasoning', 'include', 'prompt_cache_key', 'truncation', 'service_tier', 'safety_identifier', 'stream_options'];
+
+describeConformance({
+  adapter: responsesAdapter,
+  fixtures: join(import.meta.dirname, '__fixtures__'),
+  optionalFields: [...Object.keys(new ResponsesFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
+  readStream,
+  customTools: true,
+});

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { SseFrame, StreamedReply } from '../conformance.js';
+
+type Fields = Record<string, unknown>;
+
+interface Item extends Fields {
+  id: string;
+  type: string;
+  status: string;
+}
+
+/** Per kind of item: the event of a delta, that of the whole text, the field of that text, and the index of the part, if it has parts. */
+const TEXTS: Record<string, { delta: string; done: string; field: string; index?: string; part?: string }> = {
+  reasoning: {
+    delta: 'response.reasoning_summary_text.delta',
+    done: 'response.reasoning_summary_text.done',
+    field: 'text',
+    index: 'summary_index',
+    part: 'response.reasoning_summary_part',
+  },
+  message: {
+    delta: 'response.output_text.delta',
+    done: 'response.output_text.done',
+    field: 'text',
+    index: 'content_index',
+    part: 'response.content_part',
+  },
+  function_call: { delta: 'response.function_call_arguments.delta', done: 'response.function_call_arguments.done', field: 'arguments' },
+  custom_tool_call: { delta: 'response.custom_tool_call_input.delta', done: 'response.custom_tool_call_input.done', field: 'input' },
+};
+
+/**
+ * The smallest client of the format that trusts nothing: it builds every item from its deltas alone, throws on whatever spec
+ * 6.2 or the checklist's 3.2 and 3.3 forbid, and demands that the last event repeats exactly what it built.
+ */
+export function readStream(frames: readonly SseFrame[]): StreamedReply {
+  const events = frames.map(readEvent);
+  const [created, inProgress, ...rest] = events.filter(({ type }) => type !== 'keepalive');
+  demand(events[0] === created && created?.type === 'response.created', 'response.created is first (R-2)');
+  demand(inProgress?.type === 'response.in_progress', 'response.in_progress follows (spec 6.2)');
+  const opening = responseOf(created);
+  demand(opening.status === 'in_progress' && opening.usage === null && isDeepStrictEqual(opening.output, []), 'it opens empty (R-2)');
+  demand(isDeepStrictEqual(responseOf(inProgress), opening), 'both are the same Response (R-4)');
+  const last = rest.pop();
+  const output = readItems(rest);
+  const final = responseOf(last);
+  demand(last?.type === `response.${String(final.status)}`, 'the last event names the state');
+  demand(isDeepStrictEqual(final.output, output), 'the last event repeats the items (R-8f)');
+  const { status, output: _output, usage, error, incomplete_details, ...constant } = final;
+  const { status: _s, output: _o, usage: _u, error: _e, incomplete_details: _i, ...opened } = opening;
+  demand(isDeepStrictEqual(constant, opened), 'nothing else of the Response changes (R-4)');
+  if (status === 'failed') return { error };
+  demand(status === 'completed' || status === 'incomplete', 'the stream ends with an end');
+  demand(usage !== null && error === null && (incomplete_details === null) === (status === 'completed'), 'the end is consistent');
+  return { reply: final };
+}
+
+function readEvent(frame: SseFrame, index: number): Fields {
+  const event = JSON.parse(frame.data) as Fields;
+  demand(frame.event === event.type, 'the event is named as its type (H-7)');
+  demand(event.sequence_number === index, 'sequence numbers count from 0');
+  return event;
+}
+
+function responseOf(event: Fields | undefined): Fields {
+  demand(Object.keys(event ?? {}).join() === 'type,sequence_number,response', 'the event carries a Response');
+  return (event as { response: Fields }).response;
+}
+
+/** Items never interleave: each is added, filled and done before the next. */
+function readItems(events: Fields[]): Item[] {
+  const items: Item[] = [];
+  while (events.length > 0) {
+    const length = events.findIndex(({ type }) => type === 'response.output_item.done') + 1;
+    demand(length > 0, 'every item is done (R-8d)');
+    items.push(readItem(events.splice(0, length), items.length));
+  }
+  const callIds = items.flatMap(({ call_id }) => (call_id === undefined ? [] : [call_id]));
+  demand(new Set(items.map(({ id }) => id)).size === items.length, 'item ids are unique (R-5)');
+  demand(new Set(callIds).size === callIds.length, 'call ids are unique (R-6)');
+  return items;
+}
+
+function readItem(events: Fields[], outputIndex: number): Item {
+  const [added, ...body] = events;
+  const done = body.pop();
+  demand(added?.type === 'response.output_item.added', 'an item begins by being added');
+  const item = added?.item as Item;
+  demand(added?.output_index === outputIndex && done?.output_index === outputIndex, 'items are numbered without gaps (R-8)');
+  demand(item.id !== '' && item.id !== item.call_id && item.status === 'in_progress', 'an added item has an id and is in progress (R-5, R-7)');
+  const finished = done?.item as Item;
+  const built = withText(item, readText(body, item, outputIndex));
+  demand(isDeepStrictEqual({ ...finished, status: 'in_progress' }, built), 'the done item is the added one and its deltas (R-6)');
+  demand(finished.status === 'completed' || finished.status === 'incomplete', 'a done item says how (R-7)');
+  return finished;
+}
+
+/** The joined deltas, which the events around them must agree with. */
+function readText(body: Fields[], { id, type }: Item, outputIndex: number): string {
+  const { delta, done, field, index, part } = TEXTS[type] ?? TEXTS.message ?? ({} as never);
+  const place = { item_id: id, output_index: outputIndex, ...(index !== undefined && { [index]: 0 }) };
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.added`, ...place, part: partOf(type, '') });
+  let text = '';
+  while (body[0]?.type === delta) {
+    const event = body.shift();
+    demand(typeof event?.delta === 'string' && event.delta !== '', 'a delta says something');
+    expectEvent(event, { type: delta, ...place, delta: event?.delta, ...(type === 'message' && { logprobs: [] }) });
+    text += event?.delta;
+  }
+  const name = type === 'function_call' && { name: body[0]?.name };
+  expectEvent(body.shift(), { type: done, ...place, ...name, [field]: text, ...(type === 'message' && { logprobs: [] }) });
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.done`, ...place, part: partOf(type, text) });
+  demand(body.length === 0, 'nothing else belongs to an item (R-8b)');
+  return text;
+}
+
+function withText(item: Item, text: string): Item {
+  switch (item.type) {
+    case 'reasoning':
+      demand(isDeepStrictEqual(item.summary, []) && item.encrypted_content === null, 'reasoning begins empty (R-7)');
+      return { ...item, summary: [partOf('reasoning', text)] };
+    case 'message':
+      demand(item.role === 'assistant' && isDeepStrictEqual(item.content, []), 'a message begins empty');
+      return { ...item, content: [partOf('message', text)] };
+    case 'function_call':
+      demand(item.arguments === '', 'a call begins without arguments (R-7)');
+      return { ...item, arguments: text };
+    case 'custom_tool_call':
+      demand(item.input === '', 'a custom call begins without input (R-7)');
+      return { ...item, input: text };
+    default:
+      throw new Error(`Broken rule: there is no item of type ${item.type}.`);
+  }
+}
+
+function partOf(type: string, text: string): Fields {
+  return type === 'reasoning' ? { type: 'summary_text', text } : { type: 'output_text', text, annotations: [], logprobs: [] };
+}
+
+function expectEvent(event: Fields | undefined, expected: Fields): void {
+  const { sequence_number: _, ...fields } = event ?? {};
+  demand(isDeepStrictEqual(fields, expected), `the event is ${JSON.stringify(expected)}`);
+}
+
+function demand(holds: boolean, rule: string): void {
+  if (!holds) throw new Error(`Broken rule: ${rule}.`);
+}

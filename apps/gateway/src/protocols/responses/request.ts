@@ -1,0 +1,125 @@
+import { GatewayError } from '#inference/errors.js';
+import type { OutputFormat } from '#inference/request.js';
+import type { SystemTurn } from '#inference/turn.js';
+import { invalidField, isAbsent, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
+import { parseJsonSchemaFormat } from '../json-schema-format.js';
+import type { ParsedRequest } from '../protocol-adapter.js';
+import { validateFields } from '../validate-fields.js';
+import { WireNames } from '../wire-names.js';
+import { ResponsesFields } from './schema.js';
+import { DeclaredTools, parseToolChoice, parseTools } from './tools.js';
+import { parseTurns } from './turns.js';
+
+export interface ResponsesRequest extends ParsedRequest {
+  echo: ResponsesEcho;
+}
+
+/** What a Response repeats of its request, in the words of the format and with its defaults (R-3). */
+export interface ResponsesEcho {
+  instructions: string | null;
+  max_output_tokens: number | null;
+  metadata: JsonObject;
+  parallel_tool_calls: boolean;
+  prompt_cache_key: string | null;
+  temperature: number;
+  text: JsonObject;
+  tool_choice: unknown;
+  tools: unknown;
+  top_p: number;
+}
+
+/** `POST /v1/responses` to the canonical request (spec 4.4, R-1a to R-1i, R-15). Throws a `GatewayError` naming its `param`. */
+export function parseRequest(body: unknown): ResponsesRequest {
+  const source = readBody(body);
+  refuseStoredState(source);
+  const fields = validateFields(ResponsesFields, source);
+  const names = new WireNames();
+  const tools = parseTools(source, names);
+  const declared = new DeclaredTools(tools, names);
+  return {
+    request: {
+      model: fields.model,
+      turns: [...parseInstructions(fields), ...parseTurns(source, declared)],
+      tools,
+      toolChoice: parseToolChoice(source, declared),
+      maxOutputTokens: fields.max_output_tokens,
+      temperature: fields.temperature,
+      topP: fields.top_p,
+      output: parseTextFormat(source),
+      stream: fields.stream ?? false,
+      endUser: typeof source.user === 'string' ? source.user : undefined,
+      hints: {},
+    },
+    echo: {
+      instructions: fields.instructions ?? null,
+      max_output_tokens: fields.max_output_tokens ?? null,
+      metadata: parseMetadata(source),
+      parallel_tool_calls: fields.parallel_tool_calls ?? true,
+      prompt_cache_key: typeof source.prompt_cache_key === 'string' ? source.prompt_cache_key : null,
+      temperature: fields.temperature ?? 1,
+      text: echoText(source),
+      tool_choice: source.tool_choice ?? 'auto',
+      tools: source.tools ?? [],
+      top_p: fields.top_p ?? 1,
+    },
+  };
+}
+
+const STORED_STATE = {
+  previous_response_id: 'send the whole conversation in `input`',
+  conversation: 'send the whole conversation in `input`',
+  prompt: 'send the text of the prompt in `instructions` and `input`',
+};
+
+/** Nothing is stored between requests (spec 1, rule 1); the refusal says what to do instead (spec 4.4, rule 1). */
+function refuseStoredState(source: JsonObject): void {
+  for (const [field, advice] of Object.entries(STORED_STATE)) {
+    if (!isAbsent(source[field])) throw unsupportedParameter(field, `is not supported, because nothing is stored: ${advice}`);
+  }
+  const { background } = source;
+  if (background === true) {
+    throw unsupportedParameter('background', 'is not supported, because nothing is stored: set `stream` to true for long replies');
+  }
+  if (!isAbsent(background) && background !== false) throw invalidField('background', 'must be a boolean');
+}
+
+function unsupportedParameter(param: string, rule: string): GatewayError {
+  return new GatewayError('unsupported_parameter', `\`${param}\` ${rule}.`, { param });
+}
+
+function parseInstructions({ instructions }: ResponsesFields): SystemTurn[] {
+  return instructions ? [{ role: 'system', parts: [{ type: 'text', text: instructions }] }] : [];
+}
+
+/** `text.verbosity` is ignored; an empty `text` asks for nothing (R-1e). */
+function parseTextFormat(source: JsonObject): OutputFormat {
+  const text = readOptionalObject(source, 'text', '');
+  const format = text && readOptionalObject(text, 'format', 'text');
+  if (format === undefined) return { kind: 'text' };
+  switch (readName(format, 'type', 'text.format')) {
+    case 'text':
+      return { kind: 'text' };
+    case 'json_object':
+      return { kind: 'json-object' };
+    case 'json_schema':
+      return parseJsonSchemaFormat(format, 'text.format');
+    default:
+      throw invalidField('text.format.type', 'must be one of text, json_object, json_schema');
+  }
+}
+
+function echoText(source: JsonObject): JsonObject {
+  const text = readOptionalObject(source, 'text', '') ?? {};
+  return { ...text, format: text.format ?? { type: 'text' } };
+}
+
+const METADATA_PAIRS_MAX = 16;
+
+/** Returned unchanged, so it has to be what clients expect to get: string pairs (spec 8, R-15). */
+function parseMetadata(source: JsonObject): JsonObject {
+  const metadata = readOptionalObject(source, 'metadata', '') ?? {};
+  const values = Object.values(metadata);
+  if (values.length > METADATA_PAIRS_MAX) throw invalidField('metadata', `must have at most ${METADATA_PAIRS_MAX} pairs`);
+  if (values.some((value) => typeof value !== 'string')) throw invalidField('metadata', 'must have strings as values');
+  return metadata;
+}

@@ -1,0 +1,263 @@
+import type { GatewayError } from '#inference/errors.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
+import { WholeCharacters } from '../whole-characters.js';
+import { renderStreamError } from './errors.js';
+import type { ResponsesRequest } from './request.js';
+import {
+  type Ending,
+  isWorthAMessage,
+  itemId,
+  type OutputItem,
+  type ResponseState,
+  renderEnding,
+  renderItem,
+  renderSummary,
+  renderText,
+  responseRenderer,
+} from './response.js';
+
+/** A streamed reply as named events (spec 6.2, checklist 3.2, R-2 to R-13). */
+export function renderStream(reply: ReplyContext, parsed: ResponsesRequest): StreamRenderer {
+  return new ResponsesStream(reply, responseRenderer(reply, parsed));
+}
+
+/** `response.created` waits for the first content, but no longer than this (R-10). */
+const CREATED_AFTER_MS = 30_000;
+/** Some clients give up after minutes without an event, and comments are none; older ones know no event for it (R-9). */
+const KEEPALIVE_EVENT_AFTER_MS = 60_000;
+
+interface OpenItem {
+  item: OutputItem;
+  place: ItemPlace;
+  /** A delta is `deltaStart`, its sequence number, `deltaFields`, the text and `deltaEnd`: a piece of text costs its quoting and no more. */
+  deltaStart: string;
+  deltaFields: string;
+  deltaEnd: string;
+  characters: WholeCharacters;
+}
+
+/**
+ * Items come one after the other and never interleave, so that every client can follow: reasoning, the message, the calls.
+ * The last one stays open until the next begins or the reply ends: only then is it known whether it was cut (R-13, T-35).
+ */
+class ResponsesStream implements StreamRenderer {
+  private sequenceNumber = 0;
+  private created = false;
+  /** Since the last event. */
+  private silentMs = 0;
+  private open: OpenItem | undefined;
+  /** Items that are done, rendered. */
+  private readonly output: string[] = [];
+  private readonly sequencer = new ToolCallSequencer();
+  private hasText = false;
+  private hasToolCalls = false;
+  /** Text that came after a call had begun. */
+  private trailingText = '';
+
+  constructor(
+    private readonly reply: ReplyContext,
+    private readonly renderResponse: (state: ResponseState) => string,
+  ) {}
+
+  render(batch: readonly StreamEvent[]): string {
+    let events = '';
+    for (const event of batch) events += this.renderEvent(event);
+    return events;
+  }
+
+  finish(reason: FinishReason, usage: Usage): string {
+    const ending = renderEnding(reason);
+    return this.create() + this.endItems(ending.status) + this.responseEvent(ending.status, { ...ending, usage });
+  }
+
+  /** A failed Response, never a bare `error` event: clients take that for a cut line (R-12). */
+  fail(error: GatewayError): string {
+    return (
+      this.create() + this.endItems('incomplete') + this.responseEvent('failed', { status: 'failed', error: renderStreamError(error) })
+    );
+  }
+
+  keepAlive(silentMs: number): string {
+    this.silentMs += silentMs;
+    if (!this.created && this.silentMs >= CREATED_AFTER_MS) return this.create();
+    if (this.created && this.silentMs >= KEEPALIVE_EVENT_AFTER_MS) return this.event('keepalive');
+    return ': keep-alive\n\n';
+  }
+
+  private renderEvent(event: StreamEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.renderText(event.text);
+      case 'reasoning-delta':
+        // After the text it has no place in this format; it is billed all the same (checklist 6).
+        return this.hasText || this.hasToolCalls ? '' : this.renderPiece('reasoning', event.text);
+      case 'tool-call-start':
+      case 'tool-call-delta':
+      case 'tool-call-end':
+        return this.renderCallEvents(this.sequencer.next(event));
+      case 'upstream-start':
+      case 'usage-report':
+      case 'completion-finish':
+      case 'completion-failure':
+        return '';
+    }
+  }
+
+  private renderText(text: string): string {
+    this.hasText = true;
+    if (!this.hasToolCalls) return this.renderPiece('message', text);
+    this.trailingText += text;
+    return '';
+  }
+
+  private renderPiece(kind: 'reasoning' | 'message', text: string): string {
+    const added = this.open?.item.kind === kind ? '' : this.addItem({ kind, text: '' });
+    return added + this.delta(text);
+  }
+
+  private renderCallEvents(callEvents: readonly ToolCallEvent[]): string {
+    let events = '';
+    for (const event of callEvents) {
+      if (event.type === 'tool-call-start') {
+        this.hasToolCalls = true;
+        events += this.addItem({ kind: event.kind, text: '', callId: event.callId, tool: event.tool });
+      } else if (event.type === 'tool-call-delta') {
+        events += this.delta(event.text);
+      }
+    }
+    return events;
+  }
+
+  /** Not before there is something to say: until then a failure still has an HTTP status (R-10). It comes first of all (R-2). */
+  private create(): string {
+    if (this.created) return '';
+    this.created = true;
+    return this.responseEvent('created', { status: 'in_progress' }) + this.responseEvent('in_progress', { status: 'in_progress' });
+  }
+
+  private addItem(item: OutputItem): string {
+    const events = this.create() + this.endItem('completed');
+    const outputIndex = this.output.length;
+    const place = { item_id: itemId(this.reply, item.kind, outputIndex), output_index: outputIndex };
+    const delta = DELTAS[item.kind];
+    this.open = {
+      item,
+      place,
+      deltaStart: eventStart(delta.type),
+      deltaFields: `,${JSON.stringify({ ...place, ...delta.fields }).slice(1, -1)},"delta":`,
+      deltaEnd: `${delta.end}}\n\n`,
+      characters: new WholeCharacters(),
+    };
+    const added = this.event('response.output_item.added', {
+      output_index: outputIndex,
+      item: renderItem(place.item_id, item, 'in_progress'),
+    });
+    return events + added + this.itemEvents(addedEvents(item.kind, place));
+  }
+
+  private delta(text: string): string {
+    const { open } = this;
+    if (open === undefined) return '';
+    open.item.text += text;
+    return this.deltaEvent(open, open.characters.push(text));
+  }
+
+  private deltaEvent({ deltaStart, deltaFields, deltaEnd }: OpenItem, text: string): string {
+    if (text === '') return '';
+    this.silentMs = 0;
+    return deltaStart + this.sequenceNumber++ + deltaFields + JSON.stringify(text) + deltaEnd;
+  }
+
+  /** Every item is closed, whatever ended the reply: some clients know only what is in `output_item.done` (R-8d, T-35). */
+  private endItem(status: Ending['status']): string {
+    const { open } = this;
+    if (open === undefined) return '';
+    this.open = undefined;
+    const { item, place, characters } = open;
+    const rendered = renderItem(place.item_id, item, status);
+    this.output.push(JSON.stringify(rendered));
+    return (
+      this.deltaEvent(open, characters.end()) +
+      this.itemEvents(doneEvents(item, place)) +
+      this.event('response.output_item.done', { output_index: place.output_index, item: rendered })
+    );
+  }
+
+  private endItems(status: Ending['status']): string {
+    if (!isWorthAMessage(this.trailingText)) return this.endItem(status);
+    return this.addItem({ kind: 'message', text: '' }) + this.delta(this.trailingText) + this.endItem(status);
+  }
+
+  private itemEvents(events: ItemEvent[]): string {
+    return events.map(([type, fields]) => this.event(type, fields)).join('');
+  }
+
+  private responseEvent(name: 'created' | ResponseState['status'], state: Omit<ResponseState, 'output'>): string {
+    return this.rawEvent(`response.${name}`, `,"response":${this.renderResponse({ ...state, output: this.output })}`);
+  }
+
+  private event(type: string, fields?: object): string {
+    return this.rawEvent(type, fields === undefined ? '' : `,${JSON.stringify(fields).slice(1, -1)}`);
+  }
+
+  private rawEvent(type: string, fields: string): string {
+    this.silentMs = 0;
+    return `${eventStart(type)}${this.sequenceNumber++}${fields}}\n\n`;
+  }
+}
+
+function eventStart(type: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":`;
+}
+
+interface ItemPlace {
+  item_id: string;
+  output_index: number;
+}
+
+type ItemEvent = [type: string, fields: object];
+
+/** Between `output_item.added` and the deltas (checklist 3.2). */
+function addedEvents(kind: OutputItem['kind'], place: ItemPlace): ItemEvent[] {
+  switch (kind) {
+    case 'reasoning':
+      return [['response.reasoning_summary_part.added', { ...place, summary_index: 0, part: renderSummary('') }]];
+    case 'message':
+      return [['response.content_part.added', { ...place, content_index: 0, part: renderText('') }]];
+    case 'function':
+    case 'custom':
+      return [];
+  }
+}
+
+const DELTAS = {
+  reasoning: { type: 'response.reasoning_summary_text.delta', fields: { summary_index: 0 }, end: '' },
+  message: { type: 'response.output_text.delta', fields: { content_index: 0 }, end: ',"logprobs":[]' },
+  function: { type: 'response.function_call_arguments.delta', fields: {}, end: '' },
+  custom: { type: 'response.custom_tool_call_input.delta', fields: {}, end: '' },
+} satisfies Record<OutputItem['kind'], { type: string; fields: object; end: string }>;
+
+/** Between the deltas and `output_item.done`. */
+function doneEvents(item: OutputItem, place: ItemPlace): ItemEvent[] {
+  const { text } = item;
+  switch (item.kind) {
+    case 'reasoning':
+      return [
+        ['response.reasoning_summary_text.done', { ...place, summary_index: 0, text }],
+        ['response.reasoning_summary_part.done', { ...place, summary_index: 0, part: renderSummary(text) }],
+      ];
+    case 'message':
+      return [
+        ['response.output_text.done', { ...place, content_index: 0, text, logprobs: [] }],
+        ['response.content_part.done', { ...place, content_index: 0, part: renderText(text) }],
+      ];
+    case 'function':
+      return [['response.function_call_arguments.done', { ...place, name: item.tool.name, arguments: text }]];
+    case 'custom':
+      return [['response.custom_tool_call_input.done', { ...place, input: text }]];
+  }
+}

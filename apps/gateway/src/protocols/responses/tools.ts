@@ -1,0 +1,147 @@
+import type { Tool, ToolChoice, ToolKey } from '#inference/tool.js';
+import {
+  asObject,
+  fieldPath,
+  invalidField,
+  isAbsent,
+  isObject,
+  type JsonObject,
+  readArray,
+  readName,
+  readOptionalBoolean,
+  readOptionalObject,
+  readOptionalString,
+} from '../body-fields.js';
+import { parseToolChoiceMode } from '../tool-choice-mode.js';
+import type { WireNames } from '../wire-names.js';
+
+/**
+ * `tools`, and those that `additional_tools` items of the input declare (R-1b), to canonical tools. Namespaces are flattened
+ * and kept in the key (D9, T-6). Hosted tools and entries without a name are dropped, before anything else of them is looked
+ * at (R-1a, T-5).
+ */
+export function parseTools(source: JsonObject, names: WireNames): Tool[] {
+  const tools = new Map<string, Tool>();
+  for (const [tool, path] of parseEntries(source, '', undefined, names)) {
+    const identity = identityOf(tool.key);
+    if (tools.has(identity)) throw invalidField(`${path}.name`, 'is declared twice');
+    tools.set(identity, tool);
+  }
+  // An item repeated later in the conversation declares nothing new, and its last word counts.
+  for (const [tool] of additionalTools(source, names)) tools.set(identityOf(tool.key), tool);
+  return [...tools.values()];
+}
+
+/** The tools of one request, and what calls and choices mean by a name. */
+export class DeclaredTools {
+  private readonly byIdentity = new Map<string, Tool>();
+  /** Null where namespaces share a name. */
+  private readonly byName = new Map<string, Tool | null>();
+
+  constructor(
+    readonly tools: readonly Tool[],
+    private readonly names: WireNames,
+  ) {
+    for (const tool of tools) {
+      const { name } = tool.key;
+      this.byIdentity.set(identityOf(tool.key), tool);
+      this.byName.set(name, this.byName.has(name) ? null : tool);
+    }
+  }
+
+  /** A name without its namespace is enough where it can mean one tool only: some clients lose the namespace on the way. */
+  find(key: ToolKey): Tool | undefined {
+    const named = key.namespace === undefined ? this.byName.get(key.name) : undefined;
+    return this.byIdentity.get(identityOf(key)) ?? named ?? undefined;
+  }
+
+  /** The name upstreams know a called tool by: that of its declaration (T-7), a name of its own if it is no longer declared. */
+  wireNameOf(key: ToolKey): string {
+    return this.find(key)?.wireName ?? this.names.nameFor(key);
+  }
+}
+
+/** A choice without tools is dropped, whatever it says (T-4). Forms: R-1f. */
+export function parseToolChoice(source: JsonObject, declared: DeclaredTools): ToolChoice | undefined {
+  const choice = source.tool_choice;
+  if (isAbsent(choice) || declared.tools.length === 0) return undefined;
+  if (typeof choice === 'string') return { kind: parseToolChoiceMode(choice, 'tool_choice') };
+  if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
+  switch (readName(choice, 'type', 'tool_choice')) {
+    case 'function':
+    case 'custom': {
+      const forced = declared.find(readToolKey(choice, 'tool_choice'));
+      if (forced === undefined) throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
+      return { kind: 'tool', wireName: forced.wireName };
+    }
+    case 'allowed_tools':
+      // Its list is a hint for prompt caches; only its mode counts, as in chat (C-9).
+      return { kind: parseToolChoiceMode(readName(choice, 'mode', 'tool_choice'), 'tool_choice.mode') };
+    default:
+      // A hosted tool, which was dropped.
+      return { kind: 'auto' };
+  }
+}
+
+/** `name` and, where there is one, `namespace`: how tools, calls and choices say which tool they mean. */
+export function readToolKey(owner: JsonObject, path: string): ToolKey {
+  return toolKey(readName(owner, 'name', path), readOptionalString(owner, 'namespace', path));
+}
+
+function toolKey(name: string, namespace: string | undefined): ToolKey {
+  return namespace === undefined ? { name } : { name, namespace };
+}
+
+function identityOf({ name, namespace }: ToolKey): string {
+  return JSON.stringify([namespace ?? null, name]);
+}
+
+function* additionalTools(source: JsonObject, names: WireNames): Generator<[Tool, string]> {
+  if (!Array.isArray(source.input)) return;
+  for (const [index, item] of source.input.entries()) {
+    if (isObject(item) && item.type === 'additional_tools') yield* parseEntries(item, `input[${index}]`, undefined, names);
+  }
+}
+
+function* parseEntries(owner: JsonObject, path: string, namespace: string | undefined, names: WireNames): Generator<[Tool, string]> {
+  for (const [index, value] of readArray(owner, 'tools', path).entries()) {
+    const entryPath = `${fieldPath(path, 'tools')}[${index}]`;
+    const entry = asObject(value, entryPath);
+    if (isAbsent(entry.name)) continue;
+    if (entry.type === 'function') yield [parseFunction(entry, entryPath, namespace, names), entryPath];
+    else if (entry.type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
+    else if (entry.type === 'namespace' && namespace === undefined) {
+      yield* parseEntries(entry, entryPath, readName(entry, 'name', entryPath), names);
+    }
+  }
+}
+
+function parseFunction(entry: JsonObject, path: string, namespace: string | undefined, names: WireNames): Tool {
+  const key = toolKey(readName(entry, 'name', path), namespace);
+  return {
+    key,
+    wireName: names.nameFor(key),
+    kind: 'function',
+    description: readOptionalString(entry, 'description', path),
+    parameters: readOptionalObject(entry, 'parameters', path) ?? { type: 'object', properties: {} },
+    strict: readOptionalBoolean(entry, 'strict', path),
+  };
+}
+
+function parseCustom(entry: JsonObject, path: string, namespace: string | undefined, names: WireNames): Tool {
+  const key = toolKey(readName(entry, 'name', path), namespace);
+  return {
+    key,
+    wireName: names.nameFor(key),
+    kind: 'custom',
+    description: readOptionalString(entry, 'description', path),
+    grammar: grammarOf(entry.format),
+  };
+}
+
+/** A hint (spec 4.4): one that cannot be read is as good as none. */
+function grammarOf(format: unknown): Tool['grammar'] {
+  if (!isObject(format) || format.type !== 'grammar') return undefined;
+  const { syntax, definition } = format;
+  return typeof syntax === 'string' && typeof definition === 'string' ? { syntax, definition } : undefined;
+}

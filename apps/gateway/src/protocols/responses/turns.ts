@@ -1,0 +1,193 @@
+import { GatewayError } from '#inference/errors.js';
+import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolCallPart, ToolResult, Turn, UserTurn } from '#inference/turn.js';
+import { parseImageDataUrl } from '../base64-image.js';
+import {
+  asObject,
+  fieldPath,
+  invalidField,
+  isAbsent,
+  isObject,
+  type JsonObject,
+  readName,
+  readOptionalString,
+  readString,
+} from '../body-fields.js';
+import { type DeclaredTools, readToolKey } from './tools.js';
+
+/** `input` to turns, in order (spec 4.4 "Input item shapes", R-1c, R-1d, R-1h). Never empty. */
+export function parseTurns(source: JsonObject, declared: DeclaredTools): Turn[] {
+  const { input } = source;
+  if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }];
+  if (!Array.isArray(input)) throw invalidField('input', isAbsent(input) ? 'is required' : 'must be a string or an array of items');
+  const conversation = new Conversation();
+  for (let index = 0; index < input.length; index++) {
+    const path = `input[${index}]`;
+    parseItem(asObject(input[index], path), path, conversation, declared);
+  }
+  const turns = conversation.end();
+  if (turns.length === 0) throw invalidField('input', 'must have at least one message');
+  return turns;
+}
+
+/**
+ * The turns so far. What the assistant did between two turns of others, its message and its calls, is one turn, and so is a
+ * run of results: upstreams want the results of parallel calls right after the turn that made them (R-1h, T-12).
+ */
+class Conversation {
+  private readonly turns: Turn[] = [];
+  /** Reasoning waits for what it led to: alone it would be a turn that says nothing. */
+  private reasoning: string[] = [];
+
+  add(turn: SystemTurn | UserTurn): void {
+    this.reasoning = [];
+    this.turns.push(turn);
+  }
+
+  addReasoning(text: string): void {
+    if (text !== '') this.reasoning.push(text);
+  }
+
+  addAssistant(parts: readonly (TextPart | ToolCallPart)[]): void {
+    const last = this.turns.at(-1);
+    const turn: AssistantTurn = last?.role === 'assistant' ? last : { role: 'assistant', parts: [] };
+    if (turn !== last) this.turns.push(turn);
+    for (const text of this.reasoning) turn.parts.push({ type: 'reasoning', text });
+    for (const part of parts) turn.parts.push(part);
+    this.reasoning = [];
+  }
+
+  addResult(result: ToolResult): void {
+    const last = this.turns.at(-1);
+    this.reasoning = [];
+    if (last?.role === 'tool') last.results.push(result);
+    else this.turns.push({ role: 'tool', results: [result] });
+  }
+
+  end(): Turn[] {
+    for (const turn of this.turns) {
+      if (turn.role === 'assistant' && turn.parts.every(({ type }) => type === 'reasoning')) turn.parts.push({ type: 'text', text: '' });
+    }
+    return this.turns;
+  }
+}
+
+function parseItem(item: JsonObject, path: string, conversation: Conversation, declared: DeclaredTools): void {
+  switch (itemType(item, path)) {
+    case 'message':
+      parseMessage(item, path, conversation);
+      return;
+    case 'reasoning':
+      conversation.addReasoning(reasoningText(item));
+      return;
+    case 'function_call':
+      conversation.addAssistant([parseCall(item, path, 'function', declared)]);
+      return;
+    case 'custom_tool_call':
+      conversation.addAssistant([parseCall(item, path, 'custom', declared)]);
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      conversation.addResult({ callId: readName(item, 'call_id', path), parts: parseContent(item, 'output', path, parseAnyPart) });
+      return;
+    case 'item_reference':
+      throw new GatewayError(
+        'unsupported_parameter',
+        `\`${path}\` refers to a stored item, but nothing is stored: send items in full; set \`store: false\`.`,
+        { param: path },
+      );
+    default:
+      // `additional_tools` has been read with the tools; the rest are traces of hosted tools, which say nothing to the model (R-1c).
+      return;
+  }
+}
+
+/** Messages may leave out their type (R-1d), and so do references (R-1c). */
+function itemType(item: JsonObject, path: string): string {
+  if (!isAbsent(item.type)) return readName(item, 'type', path);
+  if (!isAbsent(item.role)) return 'message';
+  if (!isAbsent(item.id)) return 'item_reference';
+  throw invalidField(path, 'must have a `type` or a `role`');
+}
+
+function parseMessage(item: JsonObject, path: string, conversation: Conversation): void {
+  switch (readName(item, 'role', path)) {
+    case 'system':
+    case 'developer':
+      conversation.add({ role: 'system', parts: parseContent(item, 'content', path, parseTextPart) });
+      return;
+    case 'user':
+      conversation.add({ role: 'user', parts: parseContent(item, 'content', path, parseAnyPart) });
+      return;
+    case 'assistant':
+      conversation.addAssistant(parseContent(item, 'content', path, parseTextPart).filter(({ text }) => text !== ''));
+      return;
+    default:
+      throw invalidField(`${path}.role`, 'must be one of system, developer, user, assistant');
+  }
+}
+
+/** Dropped unless an upstream demands it back (U-12): nothing in it is worth a refusal. */
+function reasoningText(item: JsonObject): string {
+  const texts = [item.content, item.summary].map((parts) =>
+    (Array.isArray(parts) ? parts : []).flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : [])),
+  );
+  return (texts.find((found) => found.length > 0) ?? []).join('\n\n');
+}
+
+/** A call of an earlier turn. Its arguments are the model's: empty or broken JSON is passed on, never judged. */
+function parseCall(item: JsonObject, path: string, kind: ToolCallPart['kind'], declared: DeclaredTools): ToolCallPart {
+  const callId = readName(item, 'call_id', path);
+  const tool = readToolKey(item, path);
+  const argumentsText = kind === 'custom' ? readString(item, 'input', path) : readString(item, 'arguments', path) || '{}';
+  return { type: 'tool-call', callId, tool, wireName: declared.wireNameOf(tool), argumentsText, kind };
+}
+
+/** Text, or an array of parts; an empty array says as much as an empty text. */
+function parseContent<Part extends TextPart | ImagePart>(
+  item: JsonObject,
+  field: string,
+  path: string,
+  parsePart: (part: JsonObject, path: string) => Part | TextPart,
+): (Part | TextPart)[] {
+  const content = item[field];
+  const contentPath = fieldPath(path, field);
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (!Array.isArray(content)) throw invalidField(contentPath, isAbsent(content) ? 'is required' : 'must be a string or an array of parts');
+  if (content.length === 0) return [{ type: 'text', text: '' }];
+  return content.map((part, index) => parsePart(asObject(part, `${contentPath}[${index}]`), `${contentPath}[${index}]`));
+}
+
+function parseAnyPart(part: JsonObject, path: string): TextPart | ImagePart {
+  return part.type === 'input_image' ? parseImagePart(part, path) : parseTextPart(part, path);
+}
+
+function parseTextPart(part: JsonObject, path: string): TextPart {
+  switch (readName(part, 'type', path)) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: readString(part, 'text', path) };
+    case 'refusal':
+      return { type: 'text', text: readString(part, 'refusal', path) };
+    case 'input_image':
+      throw invalidField(`${path}.type`, 'must be input_text or output_text: only user messages and tool outputs have images');
+    case 'input_file':
+    case 'input_audio': {
+      const param = `${path}.type`;
+      throw new GatewayError('unsupported_content', `\`${param}\` must be input_text or input_image: files and audio are not accepted.`, {
+        param,
+      });
+    }
+    default:
+      throw invalidField(`${path}.type`, 'must be one of input_text, output_text, input_image');
+  }
+}
+
+function parseImagePart(part: JsonObject, path: string): ImagePart {
+  if (!isAbsent(part.file_id)) {
+    const param = `${path}.file_id`;
+    throw new GatewayError('image_url_not_supported', `\`${param}\` is not supported: send a base64 data URL in \`image_url\`.`, { param });
+  }
+  const inline = parseImageDataUrl(readString(part, 'image_url', path), `${path}.image_url`);
+  return { type: 'image', ...inline, detail: readOptionalString(part, 'detail', path) };
+}
