@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { describeConformance } from '../conformance.js';
+import { messagesAdapter } from './adapter.js';
+import { readStream } from './conformance-client.js';
+import { MessagesFields } from './schema.js';
+
+const required = ['model', 'max_tokens'];
+const handParsed = ['system', 'tools', 'tool_choice', 'stop_sequences', 'thinking'];
+const ignored = ['top_k', 'metadata', 'cache_control', 'output_config', 'context_management', 'container', 'service_tier'];
+
+describeConformance({
+  adapter: messagesAdapter,
+  fixtures: join(import.meta.dirname, '__fixtures__'),
+  optionalFields: [...Object.keys(new MessagesFields()).filter((field) => !required.includes(field)), ...handParsed, ...ignored],
+  readStream,
+});

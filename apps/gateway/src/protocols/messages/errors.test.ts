@@ -1,0 +1,48 @@
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import { renderError } from './errors.js';
+
+const TYPES: Record<number, string> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  502: 'api_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+};
+
+test.each((Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code !== 'context_length_exceeded'))(
+  'spec 7.2, E-2: %s has the type of its status',
+  (code) => {
+    expect(JSON.parse(renderError(new GatewayError(code, 'What happened.', { param: 'model' }), 'req_x1'))).toEqual({
+      type: 'error',
+      error: { type: TYPES[ERROR_CODES[code].status], message: 'What happened.' },
+      request_id: 'req_x1',
+    });
+  },
+);
+
+test.each([
+  [404, 'not_found_error', 'not_found_error'],
+  [405, undefined, 'invalid_request_error'],
+  [415, undefined, 'invalid_request_error'],
+] as const)('L-5: an unknown path or a wrong method: status %d is %s', (status, type, rendered) => {
+  const error = new GatewayError('invalid_request', 'There is nothing here.', { status, type });
+  expect(renderError(error, 'req_x1')).toBe(
+    `{"type":"error","error":{"type":"${rendered}","message":"There is nothing here."},"request_id":"req_x1"}`,
+  );
+});
+
+test('E-4: agents find the words they compact a conversation on, whoever refused it, and the figures where they are known', () => {
+  const messageOf = (message: string) => JSON.parse(renderError(new GatewayError('context_length_exceeded', message), 'r')).error.message;
+  const ours = 'The prompt is too long: 2100 tokens > 2048 maximum (about 2000 of prompt).';
+  expect(messageOf(ours)).toBe(ours);
+  expect(/prompt is too long[^0-9]*(\d+)\s*tokens?\s*>\s*(\d+)/.exec(ours)?.slice(1)).toEqual(['2100', '2048']);
+  expect(messageOf('It does not fit the context window of the model.')).toBe(
+    'prompt is too long: It does not fit the context window of the model.',
+  );
+});

@@ -1,0 +1,41 @@
+import { ERROR_CODES, type ErrorCode, type GatewayError } from '#inference/errors.js';
+
+/** The one mapping of an error to this format's body (spec 7.2, E-2), before a stream and within one. */
+export function renderError(error: GatewayError, requestId: string): string {
+  return JSON.stringify({ type: 'error', error: { type: typeOf(error), message: messageOf(error) }, request_id: requestId });
+}
+
+/** An error outside the code table, an unknown path say, brings its own type. */
+function typeOf({ code, type }: GatewayError): string {
+  return type === ERROR_CODES[code].type ? TYPES[code] : type;
+}
+
+const TYPES = {
+  invalid_json: 'invalid_request_error',
+  invalid_request: 'invalid_request_error',
+  unsupported_parameter: 'invalid_request_error',
+  unsupported_content: 'invalid_request_error',
+  image_url_not_supported: 'invalid_request_error',
+  context_length_exceeded: 'invalid_request_error',
+  invalid_api_key: 'authentication_error',
+  authentication_required: 'authentication_error',
+  insufficient_balance: 'billing_error',
+  origin_not_allowed: 'permission_error',
+  model_not_found: 'not_found_error',
+  request_too_large: 'request_too_large',
+  rate_limit_exceeded: 'rate_limit_error',
+  concurrency_limit: 'rate_limit_error',
+  model_capacity: 'rate_limit_error',
+  internal_error: 'api_error',
+  upstream_error: 'api_error',
+  // 503, not the vendor's 529: clients look for the word in the body (E-3).
+  model_unavailable: 'overloaded_error',
+  upstream_timeout: 'timeout_error',
+} as const satisfies Record<ErrorCode, string>;
+
+const TOO_LONG = 'prompt is too long';
+
+/** There is no code in this format: agents compact a conversation when they read these words, whoever refused it (E-4). */
+function messageOf({ code, message }: GatewayError): string {
+  return code === 'context_length_exceeded' && !message.includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
+}

@@ -1,0 +1,71 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { invalidField, type JsonObject, readArray, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
+import type { ParsedRequest } from '../protocol-adapter.js';
+import { validateFields } from '../validate-fields.js';
+import { WireNames } from '../wire-names.js';
+import { MessagesFields } from './schema.js';
+import { parseToolChoice, parseTools } from './tools.js';
+import { parseTurns } from './turns.js';
+
+export interface MessagesRequest extends ParsedRequest {
+  /** Whether reasoning is shown, as thinking blocks. It is billed either way (T-38). */
+  showThinking: boolean;
+}
+
+/** What a prompt is measured by, and for which model. */
+export type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
+
+/** `POST /v1/messages` to the canonical request (spec 4.5, M-1 to M-13). Throws a `GatewayError` naming its `param`. */
+export function parseRequest(body: unknown): MessagesRequest {
+  const source = readBody(body);
+  const fields = validateFields(MessagesFields, source);
+  if (fields.max_tokens === undefined) throw invalidField('max_tokens', 'is required');
+  const prompt = parsePrompt(source, fields.model);
+  return {
+    showThinking: isThinkingOn(source),
+    request: {
+      ...prompt,
+      toolChoice: parseToolChoice(source, prompt.tools),
+      maxOutputTokens: fields.max_tokens,
+      temperature: fields.temperature,
+      topP: fields.top_p,
+      stop: parseStopSequences(source),
+      stream: fields.stream ?? false,
+      hints: {},
+    },
+  };
+}
+
+/** `POST /v1/messages/count_tokens`: the same body, of which only the prompt counts; `max_tokens` may be absent (M-40). */
+export function parseCountRequest(body: unknown): CountRequest {
+  const source = readBody(body);
+  const { model } = validateFields(MessagesFields, { model: source.model });
+  return parsePrompt(source, model);
+}
+
+function parsePrompt(source: JsonObject, model: string): CountRequest {
+  const names = new WireNames();
+  // Declared tools come first, so that they have their names before those of earlier calls.
+  const tools = parseTools(source, names);
+  return { model, turns: parseTurns(source, names), tools, output: { kind: 'text' } };
+}
+
+/** On with any type but `disabled`, known or not; `budget_tokens` is not looked at (M-9). */
+function isThinkingOn(source: JsonObject): boolean {
+  const thinking = readOptionalObject(source, 'thinking', '');
+  const type = thinking && readOptionalString(thinking, 'type', 'thinking');
+  return type !== undefined && type !== 'disabled';
+}
+
+const STOP_SEQUENCES_MAX = 4;
+
+function parseStopSequences(source: JsonObject): string[] | undefined {
+  const sequences = readArray(source, 'stop_sequences', '');
+  if (sequences.length > STOP_SEQUENCES_MAX) throw invalidField('stop_sequences', `must have at most ${STOP_SEQUENCES_MAX} sequences`);
+  if (sequences.length === 0) return undefined;
+  return sequences.map((sequence, index) => {
+    if (typeof sequence !== 'string') throw invalidField(`stop_sequences[${index}]`, 'must be a string');
+    if (sequence === '') throw invalidField(`stop_sequences[${index}]`, 'must not be empty');
+    return sequence;
+  });
+}

@@ -1,0 +1,79 @@
+import type { Completion } from '#inference/completion.js';
+import { parseRequest } from './request.js';
+import { renderCompletion, renderStopReason, renderUsage } from './response.js';
+
+test.each([
+  ['stop', false, 'end_turn'],
+  ['stop', true, 'tool_use'],
+  ['stop-sequence', false, 'end_turn'],
+  ['stop-sequence', true, 'tool_use'],
+  ['tool-calls', true, 'tool_use'],
+  ['tool-calls', false, 'end_turn'],
+  ['content-filter', false, 'refusal'],
+  ['content-filter', true, 'tool_use'],
+  ['length', false, 'max_tokens'],
+  ['length', true, 'max_tokens'],
+] as const)('M-29, T-18, T-19: %s with tool calls %p is %s', (reason, hasToolCalls, rendered) => {
+  expect(renderStopReason(reason, hasToolCalls)).toBe(rendered);
+});
+
+test('T-24: input and cached tokens are the prompt, each counted once', () => {
+  expect(renderUsage({ promptTokens: 100, cachedTokens: 100, outputTokens: 7, reasoningTokens: 3, source: 'reported' })).toEqual({
+    input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 100,
+    output_tokens: 7,
+  });
+});
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' };
+const completion: Completion = {
+  text: 'Hi.',
+  trailingText: '',
+  reasoning: 'Hm.',
+  leadingReasoning: 'Hm.',
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { promptTokens: 5, cachedTokens: 0, outputTokens: 2, reasoningTokens: 1, source: 'reported' },
+};
+
+function plain(over: Partial<Completion>, thinking?: object): string {
+  const parsed = parseRequest({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], thinking });
+  return renderCompletion(reply, parsed, { ...completion, ...over });
+}
+
+const contentOf = (body: string) => JSON.parse(body).content;
+const text = (text: string) => ({ type: 'text', text });
+
+test.each([[undefined], [{ type: 'disabled' }]])('T-38, M-9: no thinking is shown with %j, and its tokens are billed', (thinking) => {
+  expect(contentOf(plain({}, thinking))).toEqual([text('Hi.')]);
+  expect(JSON.parse(plain({}, thinking)).usage.output_tokens).toBe(2);
+});
+
+test.each(['enabled', 'adaptive', 'between_tools', 'unheard_of'])('T-38, M-9: thinking is shown with %s', (type) => {
+  expect(contentOf(plain({}, { type }))).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, text('Hi.')]);
+});
+
+test('T-46: numbers keep their digits', () => {
+  const argumentsText = '{"big": 12345678901234567890123, "price":1.10}';
+  const body = plain({ toolCalls: [{ callId: 'c', tool: { name: 'f' }, kind: 'function', argumentsText }] });
+  expect(body).toContain('"input":{"big": 12345678901234567890123, "price":1.10}}');
+});
+
+test('U-21: arguments that are not JSON are an object all the same; ids are made safe (M-13)', () => {
+  const toolCalls = [{ callId: 'functions.f:0', tool: { name: 'f' }, kind: 'function' as const, argumentsText: "{'a':1}" }];
+  expect(contentOf(plain({ text: '', toolCalls }))).toEqual([
+    { type: 'tool_use', id: expect.stringMatching(/^toolu_[0-9a-f]{24}$/), name: 'f', input: { _raw: "{'a':1}" } },
+  ]);
+});
+
+test('text after a call, and reasoning after the text: the one stands behind, the other is not shown', () => {
+  const toolCalls = [{ callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{}' }];
+  const body = plain({ text: 'Hi. Bye.', trailingText: ' Bye.', leadingReasoning: '', toolCalls }, { type: 'enabled' });
+  expect(contentOf(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
+});
+
+test('M-31: nothing is null but the stop sequence, and nothing is there that the format does not have', () => {
+  expect(Object.keys(JSON.parse(plain({})))).toEqual(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
+  expect(plain({}).match(/"[a-z_]+":null/g)).toEqual(['"stop_sequence":null']);
+});

@@ -1,0 +1,73 @@
+import type { CompletedToolCall, Completion } from '#inference/completion.js';
+import type { FinishReason } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { safeCallId } from '../call-ids.js';
+import type { ReplyContext } from '../protocol-adapter.js';
+import { ToolInput } from '../tool-input.js';
+import type { MessagesRequest } from './request.js';
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+
+/**
+ * The body of a plain reply (spec 2.6, M-31): thinking, text, tool use. Text that a model added to its calls stands behind
+ * them, as it does in a stream, which cannot take a block back.
+ */
+export function renderCompletion(reply: ReplyContext, { showThinking }: MessagesRequest, completion: Completion): string {
+  const { text, trailingText, leadingReasoning, toolCalls, finishReason, usage } = completion;
+  const blocks: string[] = [];
+  if (showThinking && leadingReasoning !== '') blocks.push(renderThinking(leadingReasoning));
+  const leadingText = text.slice(0, text.length - trailingText.length);
+  if (leadingText !== '') blocks.push(renderText(leadingText));
+  for (const call of toolCalls) blocks.push(renderToolUse(call));
+  if (trailingText !== '') blocks.push(renderText(trailingText));
+  return renderMessage(reply, blocks, renderStopReason(finishReason, toolCalls.length > 0), renderUsage(usage));
+}
+
+/** A message of rendered blocks; the shell that opens a stream is one too, without blocks or a reason to stop. */
+export function renderMessage(reply: ReplyContext, blocks: readonly string[], stopReason: StopReason | null, usage: MessageUsage): string {
+  const start = JSON.stringify({ id: `msg_${reply.id}`, type: 'message', role: 'assistant', model: reply.model });
+  const end = JSON.stringify({ stop_reason: stopReason, stop_sequence: null, usage });
+  return `${start.slice(0, -1)},"content":[${blocks.join()}],${end.slice(1)}`;
+}
+
+/** Calls decide, not the upstream's word: agents loop on `tool_use` alone (T-18). Cut output stays cut (T-19). */
+export function renderStopReason(reason: FinishReason, hasToolCalls: boolean): StopReason {
+  if (reason === 'length') return 'max_tokens';
+  if (hasToolCalls) return 'tool_use';
+  // `stop-sequence` too: spec 2.6 has no reason of its own for it.
+  return reason === 'content-filter' ? 'refusal' : 'end_turn';
+}
+
+export interface MessageUsage {
+  input_tokens: number;
+  cache_creation_input_tokens: 0;
+  cache_read_input_tokens: number;
+  output_tokens: number;
+}
+
+/** Spec 2.10: cached tokens are not among the input tokens (T-24). */
+export function renderUsage({ promptTokens, cachedTokens, outputTokens }: Usage): MessageUsage {
+  return {
+    input_tokens: promptTokens - cachedTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: outputTokens,
+  };
+}
+
+/** `signature` is empty, never absent: clients check that it is a text (M-23). */
+function renderThinking(thinking: string): string {
+  return JSON.stringify({ type: 'thinking', thinking, signature: '' });
+}
+
+/** No `citations`, not even null: that breaks a client (M-31). */
+function renderText(text: string): string {
+  return JSON.stringify({ type: 'text', text });
+}
+
+/** The input keeps the text of the model, and with it the digits of its numbers (T-46). */
+function renderToolUse({ callId, tool, argumentsText }: CompletedToolCall): string {
+  const start = JSON.stringify({ type: 'tool_use', id: safeCallId(callId), name: tool.name });
+  const input = new ToolInput();
+  return `${start.slice(0, -1)},"input":${input.push(argumentsText)}${input.end()}}`;
+}

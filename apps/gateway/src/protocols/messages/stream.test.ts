@@ -1,0 +1,155 @@
+import { GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import type { StreamRenderer } from '../protocol-adapter.js';
+import { parseRequest } from './request.js';
+import { renderStream } from './stream.js';
+
+const usage: Usage = { promptTokens: 10, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' };
+
+function stream(thinking?: { type: string }): StreamRenderer {
+  const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], stream: true, thinking };
+  return renderStream({ id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' }, parseRequest(body));
+}
+
+/** Each event in a few words: `start 0 text`, `text ""`, `stop 0`. */
+function outline(text: string): string[] {
+  const frames = text.split('\n\n').filter((frame) => frame !== '');
+  return frames.map((frame) => {
+    const { type, index, content_block, delta } = JSON.parse(frame.slice(frame.indexOf('data: ') + 6));
+    if (type === 'content_block_start') return `start ${index} ${content_block.type}`;
+    if (type === 'content_block_stop') return `stop ${index}`;
+    if (type === 'message_delta') return `delta ${delta.stop_reason}`;
+    if (type !== 'content_block_delta') return type;
+    return `${delta.type.replace('_delta', '')} ${JSON.stringify(delta.text ?? delta.thinking ?? delta.partial_json)}`;
+  });
+}
+
+const text = (text: string): StreamEvent => ({ type: 'text-delta', text });
+const reasoning = (text: string): StreamEvent => ({ type: 'reasoning-delta', text });
+const callStart = (index: number, callId = `call_${index}`): StreamEvent => ({
+  type: 'tool-call-start',
+  index,
+  callId,
+  tool: { name: 'f' },
+  kind: 'function',
+});
+const callDelta = (index: number, text: string): StreamEvent => ({ type: 'tool-call-delta', index, text });
+const callEnd = (index: number): StreamEvent => ({ type: 'tool-call-end', index });
+
+test('a batch without content writes nothing; the first with some opens the message', () => {
+  const renderer = stream();
+  const silent: StreamEvent[] = [{ type: 'upstream-start', upstream: 'local' }, { type: 'usage-report', usage }, reasoning('Hm.')];
+  expect(renderer.render([])).toBe('');
+  expect(renderer.render(silent)).toBe('');
+  expect(outline(renderer.render([text('a'), text('b')]))).toEqual(['message_start', 'ping', 'start 0 text', 'text "a"', 'text "b"']);
+  expect(renderer.render(silent)).toBe('');
+  expect(outline(renderer.finish('stop', usage))).toEqual(['stop 0', 'delta end_turn', 'message_stop']);
+});
+
+test('T-38: thinking is shown only when it is on, and only before the answer', () => {
+  const events = [reasoning('Hm.'), text('a'), reasoning('Hm?'), callStart(0), reasoning('Ah!'), callDelta(0, '{}'), callEnd(0)];
+  const call = ['stop', 'start tool_use', 'input_json "{}"', 'stop'];
+  const shape = (thinking?: { type: string }) => outline(stream(thinking).render(events)).map((line) => line.replace(/ \d/, ''));
+  expect(shape()).toEqual(['message_start', 'ping', 'start text', 'text "a"', ...call]);
+  expect(shape({ type: 'enabled' })).toEqual([
+    ...['message_start', 'ping', 'start thinking', 'thinking "Hm."', 'stop', 'start text', 'text "a"'],
+    ...call,
+  ]);
+});
+
+test('M-25, T-22: interleaved calls come as whole blocks, text among them behind', () => {
+  const renderer = stream();
+  const frames =
+    renderer.render([callStart(0), callStart(1), callDelta(1, '{"b":2}'), callDelta(0, '{"a":'), text('Both')]) +
+    renderer.render([callEnd(1), callDelta(0, '1,"c":'), text('.'), callDelta(0, '3}'), callEnd(0)]) +
+    renderer.finish('stop', usage);
+  expect(outline(frames)).toEqual([
+    ...['message_start', 'ping'],
+    ...['start 0 tool_use', 'input_json "{\\"a\\":1"', 'input_json ",\\"c\\":3"', 'input_json "}"', 'stop 0'],
+    ...['start 1 tool_use', 'input_json "{\\"b\\":2"', 'input_json "}"', 'stop 1'],
+    ...['start 2 text', 'text "Both."', 'stop 2', 'delta tool_use', 'message_stop'],
+  ]);
+});
+
+test('M-13: an id in letters that clients refuse is made safe', () => {
+  expect(stream().render([callStart(0, 'functions.f:0')])).toMatch(
+    /"content_block":\{"type":"tool_use","id":"toolu_[0-9a-f]{24}","name":"f"/,
+  );
+});
+
+test('M-27: a failure is one error event, within a block and before the message too', () => {
+  const error = new GatewayError('model_unavailable', 'The model is overloaded.', { retryAfterSeconds: 5 });
+  const frame =
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"The model is overloaded."},"request_id":"req_x1"}\n\n';
+  expect(stream().fail(error)).toBe(frame);
+  const renderer = stream();
+  renderer.render([callStart(0), callDelta(0, '{"a":1,')]);
+  expect(renderer.fail(error)).toBe(frame);
+});
+
+describe('M-34: silence', () => {
+  /** What a client gets in the course of `seconds`, asked for every 15 s. */
+  function silence(renderer: StreamRenderer, seconds: number): string[] {
+    return Array.from({ length: seconds / 15 }, () => outline(renderer.keepAlive(15_000))).flat();
+  }
+  const pings = (count: number) => Array.from({ length: count }, () => 'ping');
+
+  test('T-36: an open block gets an empty delta of its kind every 60 s, and pings in between', () => {
+    for (const [event, empty] of [
+      [text('a'), 'text ""'],
+      [reasoning('a'), 'thinking ""'],
+      [callStart(0), 'input_json ""'],
+    ] as const) {
+      const renderer = stream({ type: 'enabled' });
+      renderer.render([event]);
+      expect(silence(renderer, 300)).toEqual(Array.from({ length: 5 }, () => [...pings(4), empty]).flat());
+    }
+  });
+
+  test.each([
+    ['text', undefined],
+    ['thinking', { type: 'adaptive' }],
+  ])('before anything: the message is opened, then a block of %s', (kind, thinking) => {
+    const renderer = stream(thinking);
+    expect(outline(renderer.keepAlive(30_000))).toEqual(['message_start', 'ping']);
+    expect(silence(renderer, 120)).toEqual([...pings(4), `start 0 ${kind}`, `${kind} ""`, ...pings(4), `${kind} ""`]);
+    const block = outline(renderer.render([kind === 'text' ? text('a') : reasoning('a')]));
+    expect(block).toEqual([`${kind} "a"`]);
+  });
+
+  test('a block that was opened early and stayed empty is closed like any other', () => {
+    const renderer = stream({ type: 'enabled' });
+    renderer.keepAlive(30_000);
+    silence(renderer, 60);
+    expect(outline(renderer.render([text('a')]))).toEqual(['stop 0', 'start 1 text', 'text "a"']);
+  });
+
+  test('between calls and after them it is a block of text, even with thinking on', () => {
+    const renderer = stream({ type: 'enabled' });
+    renderer.render([callStart(0), callDelta(0, '{}'), callEnd(0)]);
+    expect(silence(renderer, 60)).toEqual([...pings(4), 'start 1 text', 'text ""']);
+    expect(outline(renderer.render([callStart(1)]))).toEqual(['stop 1', 'start 2 tool_use']);
+  });
+
+  test('what the client does not see does not count: hidden reasoning and arguments that are not whole', () => {
+    const hidden = stream();
+    hidden.keepAlive(30_000);
+    const seen: string[] = [];
+    for (let at = 0; at < 4; at++) seen.push(hidden.render([reasoning('Hm.')]), ...silence(hidden, 15));
+    expect(seen.filter((line) => line !== '')).toEqual([...pings(4), 'start 0 text', 'text ""']);
+    const waiting = stream();
+    waiting.render([callStart(0)]);
+    for (let at = 0; at < 3; at++) silence(waiting, 15);
+    expect(waiting.render([callDelta(0, '{"text":"on and on')])).toBe('');
+    expect(silence(waiting, 15)).toEqual(['ping', 'input_json ""']);
+  });
+
+  test('what it does see starts the count again', () => {
+    const renderer = stream();
+    renderer.render([text('a')]);
+    silence(renderer, 45);
+    renderer.render([text('b')]);
+    expect(silence(renderer, 60)).toEqual([...pings(4), 'text ""']);
+  });
+});

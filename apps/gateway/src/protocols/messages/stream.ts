@@ -1,0 +1,169 @@
+import type { GatewayError } from '#inference/errors.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { safeCallId } from '../call-ids.js';
+import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
+import { ToolInput } from '../tool-input.js';
+import { renderError } from './errors.js';
+import type { MessagesRequest } from './request.js';
+import { renderMessage, renderStopReason, renderUsage } from './response.js';
+
+/** A streamed reply as named events (spec 6.1, M-20 to M-34). */
+export function renderStream(reply: ReplyContext, { showThinking }: MessagesRequest): StreamRenderer {
+  return new MessageStream(reply, showThinking);
+}
+
+type BlockKind = 'thinking' | 'text' | 'tool_use';
+
+const EMPTY_BLOCKS = { thinking: { type: 'thinking', thinking: '', signature: '' }, text: { type: 'text', text: '' } };
+/** What a delta of each kind says before the text. */
+const DELTAS = {
+  thinking: '{"type":"thinking_delta","thinking":',
+  text: '{"type":"text_delta","text":',
+  tool_use: '{"type":"input_json_delta","partial_json":',
+} satisfies Record<BlockKind, string>;
+
+const NO_USAGE: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const PING = frame('ping', '{"type":"ping"}');
+const STOP = frame('message_stop', '{"type":"message_stop"}');
+
+/** Clients give up after 300 s in which they saw nothing but pings (M-32). */
+const REAL_EVENT_AFTER_MS = 60_000;
+
+/** Blocks follow each other, each opened by its first content and closed before the next is opened (M-24, T-21). */
+class MessageStream implements StreamRenderer {
+  private readonly sequencer = new ToolCallSequencer();
+  private opened = false;
+  private block: BlockKind | undefined;
+  private index = -1;
+  /** What every delta of the open block begins with. */
+  private deltaStart = '';
+  private input = new ToolInput();
+  /** Text or a call has begun: reasoning has no place any more (checklist 6). */
+  private answering = false;
+  private hasToolCalls = false;
+  private trailingText = '';
+  /** Since the last event that is more than a ping. */
+  private silentMs = 0;
+
+  constructor(
+    private readonly reply: ReplyContext,
+    private readonly showThinking: boolean,
+  ) {}
+
+  render(batch: readonly StreamEvent[]): string {
+    let frames = '';
+    for (const event of batch) frames += this.renderEvent(event);
+    if (frames === '') return '';
+    this.silentMs = 0;
+    return this.open() + frames;
+  }
+
+  finish(reason: FinishReason, usage: Usage): string {
+    let frames = this.open();
+    if (this.trailingText !== '') frames += this.renderDelta('text', this.trailingText);
+    frames += this.closeBlock();
+    const delta = { stop_reason: renderStopReason(reason, this.hasToolCalls), stop_sequence: null };
+    return frames + frame('message_delta', JSON.stringify({ type: 'message_delta', delta, usage: renderUsage(usage) })) + STOP;
+  }
+
+  /** Nothing follows it, and nothing is closed first: the reply is not complete (M-27). */
+  fail(error: GatewayError): string {
+    return frame('error', renderError(error, this.reply.requestId));
+  }
+
+  /**
+   * A ping, which keeps connections open, and now and then an event that clients see: an empty delta, for which a block is
+   * opened early if none is open. The block is the one that is most likely to be next (M-34).
+   */
+  keepAlive(silentMs: number): string {
+    if (!this.opened) return this.open();
+    this.silentMs += silentMs;
+    if (this.silentMs < REAL_EVENT_AFTER_MS) return PING;
+    this.silentMs = 0;
+    return PING + this.renderDelta(this.block ?? (this.showThinking && !this.answering ? 'thinking' : 'text'), '');
+  }
+
+  private renderEvent(event: StreamEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.renderText(event.text);
+      case 'reasoning-delta':
+        return this.showThinking && !this.answering ? this.renderDelta('thinking', event.text) : '';
+      case 'tool-call-start':
+      case 'tool-call-delta':
+      case 'tool-call-end':
+        this.answering = true;
+        this.hasToolCalls = true;
+        return this.renderCallEvents(this.sequencer.next(event));
+      case 'upstream-start':
+      case 'usage-report':
+      case 'completion-finish':
+      case 'completion-failure':
+        return '';
+    }
+  }
+
+  /** Text that comes after a call waits for the end, since more calls may come: their order is theirs (spec 2.6). */
+  private renderText(text: string): string {
+    this.answering = true;
+    if (!this.hasToolCalls) return this.renderDelta('text', text);
+    this.trailingText += text;
+    return '';
+  }
+
+  private renderCallEvents(events: readonly ToolCallEvent[]): string {
+    let frames = '';
+    for (const event of events) frames += this.renderCallEvent(event);
+    return frames;
+  }
+
+  private renderCallEvent(event: ToolCallEvent): string {
+    switch (event.type) {
+      case 'tool-call-start':
+        this.input = new ToolInput();
+        return this.openBlock('tool_use', { type: 'tool_use', id: safeCallId(event.callId), name: event.tool.name, input: {} });
+      case 'tool-call-delta': {
+        const text = this.input.push(event.text);
+        return text === '' ? '' : this.renderDelta('tool_use', text);
+      }
+      case 'tool-call-end':
+        return this.renderDelta('tool_use', this.input.end()) + this.closeBlock();
+    }
+  }
+
+  /** The shell of the message, whose usage is not known yet (T-23), and the first ping. */
+  private open(): string {
+    if (this.opened) return '';
+    this.opened = true;
+    const message = renderMessage(this.reply, [], null, renderUsage(NO_USAGE));
+    return frame('message_start', `{"type":"message_start","message":${message}}`) + PING;
+  }
+
+  /** A block of text or thinking is opened by its first delta; a call has opened its own. */
+  private renderDelta(kind: BlockKind, text: string): string {
+    const start = kind === this.block || kind === 'tool_use' ? '' : this.openBlock(kind, EMPTY_BLOCKS[kind]);
+    return `${start}${this.deltaStart}${JSON.stringify(text)}}}\n\n`;
+  }
+
+  private openBlock(kind: BlockKind, block: object): string {
+    const close = this.closeBlock();
+    this.block = kind;
+    this.index++;
+    this.deltaStart = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.index},"delta":${DELTAS[kind]}`;
+    const start = JSON.stringify({ type: 'content_block_start', index: this.index, content_block: block });
+    return close + frame('content_block_start', start);
+  }
+
+  private closeBlock(): string {
+    if (this.block === undefined) return '';
+    this.block = undefined;
+    return frame('content_block_stop', `{"type":"content_block_stop","index":${this.index}}`);
+  }
+}
+
+function frame(event: string, data: string): string {
+  return `event: ${event}\ndata: ${data}\n\n`;
+}

@@ -1,0 +1,241 @@
+import { GatewayError } from '#inference/errors.js';
+import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolResult, ToolTurn, Turn } from '#inference/turn.js';
+import { parseBase64Image } from '../base64-image.js';
+import {
+  asObject,
+  fieldPath,
+  invalidField,
+  isAbsent,
+  type JsonObject,
+  readArray,
+  readName,
+  readObject,
+  readOptionalBoolean,
+  readOptionalObject,
+  readOptionalString,
+  readString,
+} from '../body-fields.js';
+import { safeCallId } from '../call-ids.js';
+import type { WireNames } from '../wire-names.js';
+
+/** `system` and `messages` to turns (spec 4.5 "Message shapes", M-3 to M-8, M-11). */
+export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
+  const { messages } = source;
+  if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
+  if (messages.length === 0) throw invalidField('messages', 'must not be empty');
+  const conversation = new Conversation();
+  if (!isAbsent(source.system)) addSystem(conversation, source, 'system', '');
+  for (let index = 0; index < messages.length; index++) {
+    const path = `messages[${index}]`;
+    addMessage(conversation, asObject(messages[index], path), path, names);
+  }
+  return conversation.end();
+}
+
+/**
+ * Puts messages together as the format means them: neighbours of one role are one turn (M-5), and the results of a run of
+ * messages between two assistant turns come first in it, whatever stands around them: no upstream takes anything between a
+ * call and its result (M-4, M-6, T-10). Everything else keeps its place, so that the head of the prompt does not change from
+ * one request to the next.
+ */
+class Conversation {
+  private readonly turns: Turn[] = [];
+  /** Where what follows the last assistant turn begins. */
+  private runStart = 0;
+  private runResults: ToolTurn | undefined;
+
+  addSystem(part: TextPart): void {
+    this.turnOf('system', () => ({ role: 'system', parts: [] })).parts.push(part);
+    // The system prompt stays at the head, system messages that follow it at once included (M-4).
+    if (this.turns.length === 1) this.runStart = 1;
+  }
+
+  addUser(part: TextPart | ImagePart): void {
+    this.turnOf('user', () => ({ role: 'user', parts: [] })).parts.push(part);
+  }
+
+  addResult(result: ToolResult): void {
+    if (this.runResults === undefined) {
+      this.runResults = { role: 'tool', results: [] };
+      this.turns.splice(this.runStart, 0, this.runResults);
+    }
+    this.runResults.results.push(result);
+  }
+
+  addAssistant(part: AssistantTurn['parts'][number]): void {
+    this.turnOf('assistant', () => ({ role: 'assistant', parts: [] })).parts.push(part);
+    this.runStart = this.turns.length;
+    this.runResults = undefined;
+  }
+
+  /** A conversation of which nothing is left but a system prompt says a space: upstreams refuse an empty one (M-7). */
+  end(): Turn[] {
+    if (this.turns.every(({ role }) => role === 'system')) this.addUser({ type: 'text', text: ' ' });
+    return this.turns;
+  }
+
+  /** The last turn if it is of the role, else a new one. */
+  private turnOf<Role extends Turn['role']>(role: Role, create: () => Extract<Turn, { role: Role }>): Extract<Turn, { role: Role }> {
+    const last = this.turns.at(-1);
+    if (last?.role === role) return last as Extract<Turn, { role: Role }>;
+    const turn = create();
+    this.turns.push(turn);
+    return turn;
+  }
+}
+
+function addMessage(conversation: Conversation, message: JsonObject, path: string, names: WireNames): void {
+  switch (readName(message, 'role', path)) {
+    case 'user':
+      addUserMessage(conversation, message, path);
+      break;
+    case 'assistant':
+      addAssistantMessage(conversation, message, path, names);
+      break;
+    case 'system':
+      addSystem(conversation, message, 'content', path);
+      break;
+    default:
+      throw invalidField(`${path}.role`, 'must be one of user, assistant, system');
+  }
+}
+
+/** The first line of an agent's prompt that differs in every request: it would defeat every prompt cache (M-3, T-48). */
+const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
+
+function addSystem(conversation: Conversation, owner: JsonObject, field: string, path: string): void {
+  for (const [block, blockPath] of readBlocks(owner, field, path)) {
+    if (readName(block, 'type', blockPath) !== 'text') throw invalidField(`${blockPath}.type`, 'must be text');
+    const text = readString(block, 'text', blockPath).replace(BILLING_HEADER, '');
+    if (text !== '') conversation.addSystem({ type: 'text', text });
+  }
+}
+
+function addUserMessage(conversation: Conversation, message: JsonObject, path: string): void {
+  for (const [block, blockPath] of readBlocks(message, 'content', path)) {
+    if (block.type === 'tool_result') conversation.addResult(parseToolResult(block, blockPath));
+    else for (const part of parsePart(block, blockPath)) conversation.addUser(part);
+  }
+}
+
+/** A message without text or calls is left out, and its reasoning with it: there is nothing that it led to. */
+function addAssistantMessage(conversation: Conversation, message: JsonObject, path: string, names: WireNames): void {
+  const parts: AssistantTurn['parts'] = [];
+  for (const [block, blockPath] of readBlocks(message, 'content', path)) {
+    const part = parseAssistantPart(block, blockPath, names);
+    if (part !== undefined) parts.push(part);
+  }
+  if (parts.every((part) => part.type === 'reasoning')) return;
+  for (const part of parts) conversation.addAssistant(part);
+}
+
+/** Blocks of tools that a vendor's servers run, in conversations that were begun there. */
+const SERVER_TOOL_BLOCK = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
+
+/** Undefined for what is accepted and dropped; thinking is kept for the upstreams that want theirs back (M-8, U-12). */
+function parseAssistantPart(block: JsonObject, path: string, names: WireNames): AssistantTurn['parts'][number] | undefined {
+  const type = readName(block, 'type', path);
+  switch (type) {
+    case 'text': {
+      const text = readString(block, 'text', path);
+      return text === '' ? undefined : { type: 'text', text };
+    }
+    case 'tool_use':
+      return parseToolUse(block, path, names);
+    case 'thinking': {
+      const text = readOptionalString(block, 'thinking', path);
+      return text ? { type: 'reasoning', text } : undefined;
+    }
+    case 'redacted_thinking':
+      return undefined;
+    default:
+      if (SERVER_TOOL_BLOCK.test(type)) return undefined;
+      throw invalidField(`${path}.type`, 'must be one of text, tool_use, thinking, redacted_thinking');
+  }
+}
+
+function parseToolUse(block: JsonObject, path: string, names: WireNames): ToolCallPart {
+  const callId = safeCallId(readName(block, 'id', path));
+  const tool = { name: readName(block, 'name', path) };
+  const argumentsText = JSON.stringify(readOptionalObject(block, 'input', path) ?? {});
+  return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
+}
+
+/** Without content, or with nothing in it, a result is an empty text (M-6). */
+function parseToolResult(block: JsonObject, path: string): ToolResult {
+  const callId = safeCallId(readName(block, 'tool_use_id', path));
+  const parts: ToolResult['parts'] = [];
+  if (!isAbsent(block.content)) {
+    for (const [inner, innerPath] of readBlocks(block, 'content', path)) for (const part of parsePart(inner, innerPath)) parts.push(part);
+  }
+  if (parts.length === 0) parts.push({ type: 'text', text: '' });
+  const isError = readOptionalBoolean(block, 'is_error', path) || undefined;
+  return { callId, parts, isError };
+}
+
+/** A block of a user message or of a tool's result; none for an empty text, which upstreams refuse (M-7). */
+function parsePart(block: JsonObject, path: string): (TextPart | ImagePart)[] {
+  const type = readName(block, 'type', path);
+  switch (type) {
+    case 'text':
+      return textParts(readString(block, 'text', path));
+    case 'image':
+      return [parseImage(block, path)];
+    case 'search_result':
+      return textParts(searchResultText(block, path));
+    case 'tool_reference':
+      return textParts(`Tool available: ${readName(block, 'tool_name', path)}`);
+    case 'document':
+    case 'container_upload':
+      throw new GatewayError('unsupported_content', `\`${path}.type\` must be text or image: documents and files are not accepted.`, {
+        param: `${path}.type`,
+      });
+    default:
+      throw invalidField(`${path}.type`, 'must be one of text, image, tool_result');
+  }
+}
+
+function textParts(text: string): TextPart[] {
+  return text === '' ? [] : [{ type: 'text', text }];
+}
+
+function searchResultText(block: JsonObject, path: string): string {
+  const texts = readArray(block, 'content', path).map((value, index) => {
+    const textPath = `${path}.content[${index}]`;
+    return readString(asObject(value, textPath), 'text', textPath);
+  });
+  return [readOptionalString(block, 'title', path), readOptionalString(block, 'source', path), ...texts].filter(Boolean).join('\n');
+}
+
+function parseImage(block: JsonObject, path: string): ImagePart {
+  const source = readObject(block, 'source', path);
+  const sourcePath = `${path}.source`;
+  const param = `${sourcePath}.type`;
+  switch (readName(source, 'type', sourcePath)) {
+    case 'base64': {
+      const mediaType = readString(source, 'media_type', sourcePath);
+      return { type: 'image', ...parseBase64Image(mediaType, readString(source, 'data', sourcePath), sourcePath) };
+    }
+    case 'url':
+      // The format's errors have no code, so the message names it (M-11).
+      throw new GatewayError('image_url_not_supported', `\`${param}\` must be base64: links are not fetched (image_url_not_supported).`, {
+        param,
+      });
+    case 'file':
+      throw new GatewayError('unsupported_content', `\`${param}\` must be base64: files are not accepted.`, { param });
+    default:
+      throw invalidField(param, 'must be base64');
+  }
+}
+
+/** The blocks of `owner[field]`, each with its place; a string is one block of text. */
+function readBlocks(owner: JsonObject, field: string, path: string): [block: JsonObject, path: string][] {
+  const value = owner[field];
+  const blocksPath = fieldPath(path, field);
+  if (typeof value === 'string') return [[{ type: 'text', text: value }, blocksPath]];
+  if (!Array.isArray(value)) throw invalidField(blocksPath, isAbsent(value) ? 'is required' : 'must be a string or an array of blocks');
+  return value.map((block, index) => {
+    const blockPath = `${blocksPath}[${index}]`;
+    return [asObject(block, blockPath), blockPath];
+  });
+}
