@@ -87,7 +87,10 @@ function readItem(events: Fields[], outputIndex: number): Item {
   demand(added?.type === 'response.output_item.added', 'an item begins by being added');
   const item = added?.item as Item;
   demand(added?.output_index === outputIndex && done?.output_index === outputIndex, 'items are numbered without gaps (R-8)');
-  demand(item.id !== '' && item.id !== item.call_id && item.status === 'in_progress', 'an added item has an id and is in progress (R-5, R-7)');
+  demand(
+    item.id !== '' && item.id !== item.call_id && item.status === 'in_progress',
+    'an added item has an id and is in progress (R-5, R-7)',
+  );
   const finished = done?.item as Item;
   const built = withText(item, readText(body, item, outputIndex));
   demand(isDeepStrictEqual({ ...finished, status: 'in_progress' }, built), 'the done item is the added one and its deltas (R-6)');

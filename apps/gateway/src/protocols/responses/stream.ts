@@ -75,9 +75,8 @@ class ResponsesStream implements StreamRenderer {
 
   /** A failed Response, never a bare `error` event: clients take that for a cut line (R-12). */
   fail(error: GatewayError): string {
-    return (
-      this.create() + this.endItems('incomplete') + this.responseEvent('failed', { status: 'failed', error: renderStreamError(error) })
-    );
+    const items = this.create() + this.endItem('incomplete') + this.endItems('incomplete');
+    return items + this.responseEvent('failed', { status: 'failed', error: renderStreamError(error) });
   }
 
   keepAlive(silentMs: number): string {

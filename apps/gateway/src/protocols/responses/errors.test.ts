@@ -1,0 +1,23 @@
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import { renderError, renderStreamError } from './errors.js';
+
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s has the four fields', (code) => {
+  const error = new GatewayError(code, 'What happened.', { param: 'input[0].role' });
+  expect(JSON.parse(renderError(error))).toEqual({
+    error: { message: 'What happened.', type: ERROR_CODES[code].type, param: 'input[0].role', code },
+  });
+});
+
+test.each([
+  [new GatewayError('upstream_error', 'It broke.'), { code: 'upstream_error', message: 'It broke.' }],
+  [
+    new GatewayError('model_capacity', 'The model is busy.', { retryAfterSeconds: 5 }),
+    { code: 'model_capacity', message: 'The model is busy. Please try again in 5s.' },
+  ],
+  [
+    new GatewayError('rate_limit_exceeded', 'The limit is reached. Please try again in 12s.', { retryAfterSeconds: 12 }),
+    { code: 'rate_limit_exceeded', message: 'The limit is reached. Please try again in 12s.' },
+  ],
+])('R-11, E-5: within a stream the message says once when to come back (%#)', (error, rendered) => {
+  expect(renderStreamError(error)).toEqual(rendered);
+});

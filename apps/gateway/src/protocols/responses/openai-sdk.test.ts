@@ -1,0 +1,318 @@
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import type { ResponseInputItem, ResponseStreamEvent, Tool } from 'openai/resources/responses/responses';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Turn } from '#inference/turn.js';
+import { streamEvents } from '#testing/stream-events.js';
+import { responsesAdapter } from './adapter.js';
+
+/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
+const usageReport: StreamEvent = { type: 'usage-report', usage };
+const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
+
+/** A client whose every request is answered with these events, or with the error; `seen` gets the turns of each request. */
+function clientOf(answerWith: StreamEvent[] | GatewayError | (() => StreamEvent[]), seen: Turn[][] = []): OpenAI {
+  const answer = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
+    const headers = { 'x-request-id': reply.requestId };
+    try {
+      if (answerWith instanceof GatewayError) throw answerWith;
+      const events = typeof answerWith === 'function' ? answerWith() : answerWith;
+      const parsed = responsesAdapter.parseRequest(JSON.parse(String(init?.body)));
+      seen.push(parsed.request.turns);
+      const { stream } = parsed.request;
+      const text = stream ? streamText(parsed, events) : responsesAdapter.renderCompletion(reply, parsed, collect(events));
+      return new Response(text, {
+        headers: { ...headers, 'content-type': stream ? 'text/event-stream; charset=utf-8' : 'application/json' },
+      });
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      const body = responsesAdapter.renderError(error, reply.requestId);
+      return new Response(body, { status: error.status, headers: { ...headers, 'content-type': 'application/json' } });
+    }
+  };
+  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: answer as typeof fetch });
+}
+
+/** Each event in a batch of its own, with every kind of sign of life on the way. */
+function streamText(parsed: ReturnType<typeof responsesAdapter.parseRequest>, events: StreamEvent[]): string {
+  const renderer = responsesAdapter.renderStream(reply, parsed);
+  const last = events.at(-1);
+  const contents = events.slice(0, -1).map((event) => renderer.render([event]) + renderer.keepAlive(60_000));
+  const text = renderer.keepAlive(15_000) + contents.join('');
+  if (last?.type === 'completion-failure') return text + renderer.fail(new GatewayError(last.code, last.message));
+  const { finishReason, usage } = collect(events);
+  return text + renderer.finish(finishReason, usage);
+}
+
+function collect(events: StreamEvent[]) {
+  const collector = new CompletionCollector();
+  for (const event of events) collector.add(event);
+  return collector.finish();
+}
+
+/**
+ * What Codex keeps of a stream: an item when it is done, the usage when all is (R-8d, R-8e). A stream without
+ * `response.completed` or `response.incomplete` is broken.
+ */
+function foldLikeCodex(events: Iterable<ResponseStreamEvent>): { items: unknown[]; usage: unknown } {
+  const items: unknown[] = [];
+  for (const event of events) {
+    if (event.type === 'response.output_item.done') items.push(event.item);
+    if (event.type === 'response.failed') throw new Error(event.response.error?.code);
+    if (event.type === 'response.completed' || event.type === 'response.incomplete') return { items, usage: event.response.usage };
+  }
+  throw new Error('stream closed before response.completed');
+}
+
+const textReply: StreamEvent[] = [
+  { type: 'reasoning-delta', text: 'Think.' },
+  { type: 'text-delta', text: 'Hi ' },
+  { type: 'text-delta', text: '\ud83d' },
+  { type: 'text-delta', text: '\ude42' },
+  usageReport,
+  { type: 'completion-finish', reason: 'stop' },
+];
+
+const callReply: StreamEvent[] = [
+  { type: 'tool-call-start', index: 0, callId: 'call_a', tool: { name: 'get_weather' }, kind: 'function' },
+  { type: 'tool-call-start', index: 1, callId: 'call_b', tool: { name: 'say', namespace: 'agents' }, kind: 'function' },
+  { type: 'tool-call-start', index: 2, callId: 'call_c', tool: { name: 'shell' }, kind: 'custom' },
+  { type: 'tool-call-delta', index: 0, text: '{"city":' },
+  { type: 'tool-call-delta', index: 1, text: '{}' },
+  { type: 'tool-call-delta', index: 2, text: 'date' },
+  { type: 'tool-call-delta', index: 0, text: '"Oslo"}' },
+  { type: 'tool-call-end', index: 2 },
+  { type: 'tool-call-end', index: 0 },
+  { type: 'tool-call-end', index: 1 },
+  usageReport,
+  { type: 'completion-finish', reason: 'stop' },
+];
+
+const strict = { type: 'function' as const, strict: true, parameters: { type: 'object', properties: {}, additionalProperties: true } };
+const tools: Tool[] = [
+  { ...strict, name: 'get_weather' },
+  { type: 'namespace', name: 'agents', description: 'Agents.', tools: [{ ...strict, name: 'say' }] },
+  { type: 'custom', name: 'shell' },
+];
+
+test('create', async () => {
+  const response = await clientOf(textReply).responses.create(params);
+  expect(response).toMatchObject({
+    id: 'resp_x1',
+    status: 'completed',
+    error: null,
+    model: 'sim-fast',
+    metadata: { trace: 't-1' },
+    store: false,
+    output_text: 'Hi 🙂',
+    output: [
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Think.' }], encrypted_content: null },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi 🙂', annotations: [], logprobs: [] }] },
+    ],
+    usage: {
+      input_tokens: 12,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 9,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 21,
+    },
+  });
+  expect(response._request_id).toBe('req_x1');
+});
+
+test('create with stream: the events of checklist 3.2 in order', async () => {
+  const types: string[] = [];
+  for await (const event of await clientOf(callReply).responses.create({ ...params, stream: true })) types.push(event.type);
+  expect(types.filter((type) => (type as string) !== 'keepalive')).toEqual([
+    'response.created',
+    'response.in_progress',
+    'response.output_item.added',
+    'response.function_call_arguments.delta',
+    'response.function_call_arguments.delta',
+    'response.function_call_arguments.done',
+    'response.output_item.done',
+    'response.output_item.added',
+    'response.function_call_arguments.delta',
+    'response.function_call_arguments.done',
+    'response.output_item.done',
+    'response.output_item.added',
+    'response.custom_tool_call_input.delta',
+    'response.custom_tool_call_input.done',
+    'response.output_item.done',
+    'response.completed',
+  ]);
+});
+
+test('stream helper: interleaved calls of strict tools are parsed, by name and namespace', async () => {
+  const streamed = await clientOf(callReply)
+    .responses.stream({ ...params, tools })
+    .finalResponse();
+  expect(streamed.output).toMatchObject([
+    { type: 'function_call', call_id: 'call_a', name: 'get_weather', arguments: '{"city":"Oslo"}', parsed_arguments: { city: 'Oslo' } },
+    { type: 'function_call', call_id: 'call_b', name: 'say', namespace: 'agents', arguments: '{}', parsed_arguments: {} },
+    { type: 'custom_tool_call', call_id: 'call_c', name: 'shell', input: 'date' },
+  ]);
+  expect(streamed).toEqual(await clientOf(callReply).responses.parse({ ...params, tools }));
+});
+
+test('JSON output: what the helper parses', async () => {
+  const answer: StreamEvent[] = [{ type: 'text-delta', text: '{"n":1}' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
+  const text = { format: { type: 'json_schema' as const, name: 'n', strict: true, schema: { type: 'object' } } };
+  const plain = await clientOf(answer).responses.parse({ ...params, text });
+  const streamed = await clientOf(answer)
+    .responses.stream({ ...params, text })
+    .finalResponse();
+  for (const response of [plain, streamed]) expect(response.output_parsed).toEqual({ n: 1 });
+});
+
+const anyReply = streamEvents({ customTools: true, namespaces: true });
+
+test('R-2 to R-8: whatever the model does, the stream helper makes of it the plain reply', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyReply, async (events) => {
+      const client = clientOf(events);
+      const streamed = await client.responses.stream(params).finalResponse();
+      expect(streamed).toEqual(await client.responses.parse(params));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('R-8d, R-8e: a client that keeps only what is done has the plain output', async () => {
+  await fc.assert(
+    fc.asyncProperty(anyReply, async (events) => {
+      const client = clientOf(events);
+      const plain = await client.responses.create(params);
+      const received: ResponseStreamEvent[] = [];
+      for await (const event of await client.responses.create({ ...params, stream: true })) received.push(event);
+      expect(foldLikeCodex(received)).toEqual({ items: plain.output, usage: plain.usage });
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('T-7: a conversation goes on with the output as it came', async () => {
+  const seen: Turn[][] = [];
+  const replies = [callReply, textReply];
+  const client = clientOf(() => replies.shift() ?? textReply, seen);
+  const first = await client.responses.create({ ...params, tools });
+  const outputs: ResponseInputItem[] = [
+    { type: 'function_call_output', call_id: 'call_a', output: 'sunny' },
+    { type: 'function_call_output', call_id: 'call_b', output: [{ type: 'input_text', text: 'said' }] },
+    { type: 'custom_tool_call_output', call_id: 'call_c', output: '12:00' },
+  ];
+  const history = [{ role: 'user', content: 'Hello' }, ...first.output, ...outputs] as ResponseInputItem[];
+  const second = await client.responses.create({ ...params, tools, input: history });
+  await client.responses.create({
+    ...params,
+    tools,
+    input: [...history, ...second.output, { role: 'user', content: 'Thanks.' }] as ResponseInputItem[],
+  });
+  const call = (callId: string, tool: object, argumentsText: string, kind: string) => {
+    return { type: 'tool-call', callId, tool, wireName: (tool as { name: string }).name, argumentsText, kind };
+  };
+  const turns = [
+    { role: 'user', parts: [{ type: 'text', text: 'Hello' }] },
+    {
+      role: 'assistant',
+      parts: [
+        call('call_a', { name: 'get_weather' }, '{"city":"Oslo"}', 'function'),
+        call('call_b', { name: 'say', namespace: 'agents' }, '{}', 'function'),
+        call('call_c', { name: 'shell' }, 'date', 'custom'),
+      ],
+    },
+    {
+      role: 'tool',
+      results: [
+        { callId: 'call_a', parts: [{ type: 'text', text: 'sunny' }] },
+        { callId: 'call_b', parts: [{ type: 'text', text: 'said' }] },
+        { callId: 'call_c', parts: [{ type: 'text', text: '12:00' }] },
+      ],
+    },
+  ];
+  expect(seen[1]).toEqual(turns);
+  expect(seen[2]).toEqual([
+    ...turns,
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', text: 'Think.' },
+        { type: 'text', text: 'Hi 🙂' },
+      ],
+    },
+    { role: 'user', parts: [{ type: 'text', text: 'Thanks.' }] },
+  ]);
+});
+
+test('R-13: a reply that was cut is incomplete, in the helper as in the plain reply', async () => {
+  const events: StreamEvent[] = [{ type: 'text-delta', text: 'Once' }, usageReport, { type: 'completion-finish', reason: 'length' }];
+  const streamed = await clientOf(events).responses.stream(params).finalResponse();
+  expect(streamed).toEqual(await clientOf(events).responses.parse(params));
+  expect(streamed).toMatchObject({
+    status: 'incomplete',
+    incomplete_details: { reason: 'max_output_tokens' },
+    output: [{ type: 'message', status: 'incomplete', content: [{ text: 'Once' }] }],
+  });
+});
+
+const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
+  400: OpenAI.BadRequestError,
+  401: OpenAI.AuthenticationError,
+  402: OpenAI.APIError,
+  403: OpenAI.PermissionDeniedError,
+  404: OpenAI.NotFoundError,
+  413: OpenAI.APIError,
+  429: OpenAI.RateLimitError,
+  500: OpenAI.InternalServerError,
+  502: OpenAI.InternalServerError,
+  503: OpenAI.InternalServerError,
+  504: OpenAI.InternalServerError,
+};
+
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with code, type and param', async (code) => {
+  const { status, type } = ERROR_CODES[code];
+  const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+  const error: unknown = await client.responses.create(params).catch((caught) => caught);
+  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
+  const message = expect.stringContaining('What happened.');
+  expect(error).toMatchObject({ status, code, type, param: 'model', message, requestID: 'req_x1' });
+});
+
+test('rule 1: a stored item is refused with what to do instead', async () => {
+  const input: ResponseInputItem[] = [
+    { type: 'item_reference', id: 'msg_1' },
+    { role: 'user', content: 'Hello' },
+  ];
+  await expect(clientOf(textReply).responses.create({ ...params, input })).rejects.toMatchObject({
+    status: 400,
+    code: 'unsupported_parameter',
+    param: 'input[0]',
+    message: expect.stringContaining('send items in full; set `store: false`'),
+  });
+});
+
+test('R-11: a failure in the stream is a failed response with its code, after what had come', async () => {
+  const failed: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
+  const client = clientOf([{ type: 'text-delta', text: 'Hi' }, usageReport, failed]);
+  const received: ResponseStreamEvent[] = [];
+  for await (const event of await client.responses.create({ ...params, stream: true })) received.push(event);
+  expect(received.at(-1)).toMatchObject({
+    type: 'response.failed',
+    sequence_number: received.length - 1,
+    response: {
+      id: 'resp_x1',
+      status: 'failed',
+      error: { code: 'upstream_timeout', message: 'The model failed.' },
+      incomplete_details: null,
+      output: [{ type: 'message', status: 'incomplete', content: [{ text: 'Hi' }] }],
+      usage: null,
+    },
+  });
+  expect(() => foldLikeCodex(received)).toThrow('upstream_timeout');
+  expect(await client.responses.stream(params).finalResponse()).toMatchObject({ status: 'failed' });
+});

@@ -1,0 +1,106 @@
+import { GatewayError } from '#inference/errors.js';
+import { parseRequest } from './request.js';
+
+const minimal = { model: 'sim-fast', input: 'Hello' };
+const functionTool = (name: string) => ({ type: 'function', name });
+const namespace = (name: string, ...tools: object[]) => ({ type: 'namespace', name, tools });
+
+test('T-47: a schema is passed on with its keys in order, not cloned or stripped', () => {
+  const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
+  const { request, echo } = parseRequest({ ...minimal, tools: [{ ...functionTool('f'), parameters }] });
+  expect(request.tools[0]?.parameters).toBe(parameters);
+  expect(JSON.stringify(echo.tools)).toContain(JSON.stringify(parameters));
+});
+
+test('T-6: a tool keeps its name upstream whatever order its namesakes come in, as long as it is first', () => {
+  const wireNames = (...tools: object[]) => parseRequest({ ...minimal, tools }).request.tools.map(({ wireName }) => wireName);
+  const [plain, inA, inB] = [functionTool('close'), namespace('a', functionTool('close')), namespace('b', functionTool('close'))];
+  const [first, ofA, ofB] = wireNames(plain, inA, inB);
+  expect([first, ofA, ofB]).toEqual([
+    'close',
+    expect.stringMatching(/^close_[0-9a-f]{10}$/),
+    expect.stringMatching(/^close_[0-9a-f]{10}$/),
+  ]);
+  expect(wireNames(plain, inB, inA)).toEqual([first, ofB, ofA]);
+});
+
+test('T-7: a call comes back to the name of its declaration, with its namespace or, where that is clear, without', () => {
+  const call = (name: string, namespace?: string) => ({ type: 'function_call', call_id: 'c', name, arguments: '{}', namespace });
+  const wireNameOf = (tools: object[], item: object) => {
+    const [, turn] = parseRequest({ ...minimal, tools, input: [{ role: 'user', content: 'x' }, item] }).request.turns;
+    return turn?.role === 'assistant' && turn.parts[0]?.type === 'tool-call' ? turn.parts[0].wireName : undefined;
+  };
+  const tools = [namespace('a', functionTool('open'), functionTool('close')), namespace('b', functionTool('close'))];
+  const [, , closeOfB] = parseRequest({ ...minimal, tools }).request.tools;
+  expect(wireNameOf(tools, call('close', 'a'))).toBe('close');
+  expect(wireNameOf(tools, call('close', 'b'))).toBe(closeOfB?.wireName);
+  expect(wireNameOf(tools, call('open'))).toBe('open');
+  expect(wireNameOf(tools, call('close'))).not.toMatch(new RegExp(`^(close|${closeOfB?.wireName})$`));
+});
+
+test('a safe wire name for any name', () => {
+  const { request } = parseRequest({ ...minimal, tools: [namespace('mcp', functionTool('a.b/c'))] });
+  expect(request.tools[0]).toMatchObject({
+    key: { name: 'a.b/c', namespace: 'mcp' },
+    wireName: expect.stringMatching(/^a_b_c_[0-9a-f]{10}$/),
+  });
+});
+
+test('R-1b: additional tools stand behind the top-level ones, and what an item says later counts', () => {
+  const { request } = parseRequest({
+    ...minimal,
+    tools: [functionTool('a')],
+    input: [
+      { type: 'additional_tools', tools: [functionTool('b'), { ...functionTool('a'), description: 'Newer.' }] },
+      { role: 'user', content: 'Hello' },
+    ],
+  });
+  expect(request.tools.map(({ key, description }) => [key.name, description])).toEqual([
+    ['a', 'Newer.'],
+    ['b', undefined],
+  ]);
+});
+
+test('R-1f, T-4: a choice is dropped with the tools it chose from', () => {
+  for (const tool_choice of ['required', 'any', { type: 'function', name: 'f' }, { type: 'web_search' }, 5]) {
+    expect(parseRequest({ ...minimal, tools: [{ type: 'web_search' }], tool_choice }).request.toolChoice).toBeUndefined();
+  }
+});
+
+test.each(['previous_response_id', 'conversation', 'prompt', 'background'])(
+  'rule 1: the refusal of %s says what to do instead',
+  (field) => {
+    const advice = field === 'background' ? /set `stream` to true/ : /send the (whole conversation|text of the prompt) in/;
+    expect(() => parseRequest({ ...minimal, [field]: true })).toThrow(advice);
+  },
+);
+
+test('an array of 200,000 parts is no deeper than one', () => {
+  const content = Array.from({ length: 200_000 }, () => ({ type: 'input_text', text: 'x' }));
+  const { request } = parseRequest({ ...minimal, input: [{ role: 'assistant', content }] });
+  expect(request.turns[0]?.role === 'assistant' && request.turns[0].parts.length).toBe(200_000);
+});
+
+test('64 levels are accepted, 65 are not', () => {
+  const body = (levels: number) => ({ ...minimal, include: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) });
+  expect(parseRequest(body(64)).request.model).toBe('sim-fast');
+  expect(() => parseRequest(body(65))).toThrow(/64 levels/);
+});
+
+test('nothing of a prompt is in a refusal', () => {
+  const secret = 'my secret';
+  const bodies = [
+    { ...minimal, input: [{ role: secret, content: secret }] },
+    { ...minimal, input: [{ type: 'item_reference', id: secret }] },
+    { ...minimal, input: [{ role: 'user', content: [{ type: secret, text: secret }] }] },
+    { ...minimal, input: [{ role: 'user', content: [{ type: 'input_image', image_url: `https://${secret}` }] }] },
+    { ...minimal, previous_response_id: secret },
+    { ...minimal, metadata: { [secret]: 5 } },
+    { ...minimal, tools: [functionTool(secret), functionTool(secret)] },
+  ];
+  for (const body of bodies) {
+    const parse = () => parseRequest(body);
+    expect(parse).toThrow(GatewayError);
+    expect(parse).toThrow(expect.objectContaining({ message: expect.not.stringContaining(secret) }));
+  }
+});

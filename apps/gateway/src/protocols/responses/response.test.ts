@@ -1,0 +1,111 @@
+import type { Completion } from '#inference/completion.js';
+import { parseRequest } from './request.js';
+import { renderCompletion, renderEnding } from './response.js';
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const completion: Completion = {
+  text: 'Hi.',
+  trailingText: '',
+  reasoning: '',
+  leadingReasoning: '',
+  toolCalls: [],
+  finishReason: 'stop',
+  usage: { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' },
+};
+
+function render(body: object, changes: Partial<Completion> = {}) {
+  return JSON.parse(renderCompletion(reply, parseRequest({ model: 'sim-fast', input: 'Hello', ...body }), { ...completion, ...changes }));
+}
+
+test('R-3: the full set of fields, with their defaults', () => {
+  expect(render({})).toEqual({
+    id: 'resp_x1',
+    object: 'response',
+    created_at: 1_760_000_000,
+    completed_at: null,
+    status: 'completed',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    model: 'sim-fast',
+    output: [
+      {
+        id: 'msg_x1_0',
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'Hi.', annotations: [], logprobs: [] }],
+      },
+    ],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: { effort: null, summary: null },
+    safety_identifier: null,
+    service_tier: 'default',
+    store: false,
+    temperature: 1,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
+    top_logprobs: 0,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    truncation: 'disabled',
+    usage: {
+      input_tokens: 12,
+      input_tokens_details: { cached_tokens: 4 },
+      output_tokens: 9,
+      output_tokens_details: { reasoning_tokens: 5 },
+      total_tokens: 21,
+    },
+    user: null,
+    metadata: {},
+  });
+});
+
+test('R-3, R-15: what is echoed is echoed as received', () => {
+  const echoed = {
+    instructions: 'Be brief.',
+    max_output_tokens: 64,
+    metadata: { b: '2', a: '' },
+    parallel_tool_calls: false,
+    prompt_cache_key: 'key-1',
+    temperature: 0,
+    text: { format: { type: 'json_object' }, verbosity: 'low' },
+    tool_choice: { type: 'function', name: 'f' },
+    tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: { z: 1, a: { y: 2 } }, strict: null, extra: [1] }],
+    top_p: 0,
+  };
+  const response = render(echoed);
+  expect(response).toMatchObject(echoed);
+  expect(JSON.stringify(response.tools)).toBe(JSON.stringify(echoed.tools));
+});
+
+test('spec 2.5: store is false and reasoning has no effort, whatever was asked', () => {
+  expect(render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' })).toEqual(render({}));
+});
+
+test.each([
+  ['stop', { status: 'completed' }],
+  ['stop-sequence', { status: 'completed' }],
+  ['tool-calls', { status: 'completed' }],
+  ['length', { status: 'incomplete', incompleteReason: 'max_output_tokens' }],
+  ['content-filter', { status: 'incomplete', incompleteReason: 'content_filter' }],
+] as const)('R-13: %s ends as %j', (reason, ending) => {
+  expect(renderEnding(reason)).toEqual(ending);
+});
+
+test('R-13: of a cut reply the last item is incomplete, and no other', () => {
+  const call = { callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{"a' };
+  const { output } = render({}, { leadingReasoning: 'Hm.', toolCalls: [call], finishReason: 'length' });
+  expect(output.map(({ type, status }: { type: string; status: string }) => [type, status])).toEqual([
+    ['reasoning', 'completed'],
+    ['message', 'completed'],
+    ['function_call', 'incomplete'],
+  ]);
+});

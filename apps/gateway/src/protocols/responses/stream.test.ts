@@ -1,0 +1,130 @@
+import { GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { parseRequest } from './request.js';
+import { renderStream } from './stream.js';
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' };
+const usage: Usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0, source: 'reported' };
+const hi: StreamEvent = { type: 'text-delta', text: 'Hi' };
+const COMMENT = ': keep-alive\n\n';
+
+function stream() {
+  return renderStream(reply, parseRequest({ model: 'm', input: 'Hello', stream: true }));
+}
+
+function eventsOf(text: string) {
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
+}
+
+function typesOf(text: string): string[] {
+  return eventsOf(text).map(({ type }) => type.replace('response.', ''));
+}
+
+test('R-10: nothing is said before there is something to say; the first that is said opens the stream', () => {
+  const renderer = stream();
+  expect(renderer.render([])).toBe('');
+  expect(
+    renderer.render([
+      { type: 'upstream-start', upstream: 'local' },
+      { type: 'usage-report', usage },
+    ]),
+  ).toBe('');
+  expect(typesOf(renderer.render([hi]))).toEqual([
+    'created',
+    'in_progress',
+    'output_item.added',
+    'content_part.added',
+    'output_text.delta',
+  ]);
+  expect(typesOf(renderer.render([hi, hi]))).toEqual(['output_text.delta', 'output_text.delta']);
+});
+
+test('R-2: a stream that only ends, or only fails, is opened too', () => {
+  expect(typesOf(stream().finish('stop', usage))).toEqual(['created', 'in_progress', 'completed']);
+  expect(typesOf(stream().fail(new GatewayError('upstream_error', 'It broke.')))).toEqual(['created', 'in_progress', 'failed']);
+});
+
+test('R-9, R-10, T-36: before the start comments, after 30 s of silence the start, then an event every 60 s', () => {
+  const renderer = stream();
+  expect(renderer.keepAlive(15_000)).toBe(COMMENT);
+  expect(typesOf(renderer.keepAlive(15_000))).toEqual(['created', 'in_progress']);
+  for (let minute = 0; minute < 5; minute++) {
+    for (let quarter = 0; quarter < 3; quarter++) expect(renderer.keepAlive(15_000)).toBe(COMMENT);
+    expect(renderer.keepAlive(15_000)).toBe(`event: keepalive\ndata: {"type":"keepalive","sequence_number":${2 + minute}}\n\n`);
+  }
+  expect(typesOf(renderer.render([hi]))).toEqual(['output_item.added', 'content_part.added', 'output_text.delta']);
+});
+
+test('R-9: an event of any kind ends the silence', () => {
+  const renderer = stream();
+  renderer.render([hi]);
+  expect(renderer.keepAlive(45_000)).toBe(COMMENT);
+  renderer.render([hi]);
+  expect(renderer.keepAlive(45_000)).toBe(COMMENT);
+  expect(typesOf(renderer.keepAlive(15_000))).toEqual(['keepalive']);
+});
+
+test('a long wait before the first sign of life starts the stream at once', () => {
+  expect(typesOf(stream().keepAlive(30_000))).toEqual(['created', 'in_progress']);
+});
+
+test('the first call is streamed as it comes, others wait for it', () => {
+  const renderer = stream();
+  const call = (index: number): StreamEvent => {
+    return { type: 'tool-call-start', index, callId: `call_${index}`, tool: { name: 'f' }, kind: 'function' };
+  };
+  const piece = (index: number): StreamEvent => ({ type: 'tool-call-delta', index, text: '{}' });
+  expect(typesOf(renderer.render([call(0), call(1), piece(0)])).slice(2)).toEqual(['output_item.added', 'function_call_arguments.delta']);
+  expect(renderer.render([piece(1), { type: 'tool-call-end', index: 1 }])).toBe('');
+  expect(typesOf(renderer.render([{ type: 'tool-call-end', index: 0 }]))).toEqual([
+    'function_call_arguments.done',
+    'output_item.done',
+    'output_item.added',
+    'function_call_arguments.delta',
+  ]);
+});
+
+test('T-19, T-35: a call that was cut is closed as incomplete, though its end had come before', () => {
+  const renderer = stream();
+  const batch: StreamEvent[] = [
+    { type: 'tool-call-start', index: 0, callId: 'c', tool: { name: 'f' }, kind: 'function' },
+    { type: 'tool-call-delta', index: 0, text: '{"a' },
+    { type: 'tool-call-end', index: 0 },
+  ];
+  expect(typesOf(renderer.render(batch)).at(-1)).toBe('function_call_arguments.delta');
+  const [, done, incomplete] = eventsOf(renderer.finish('length', usage));
+  expect(done).toMatchObject({ type: 'response.output_item.done', item: { status: 'incomplete', arguments: '{"a' } });
+  expect(incomplete).toMatchObject({ type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } });
+});
+
+test('R-11: a failure closes what is open, keeps text that waited, and gives up calls that were never shown', () => {
+  const renderer = stream();
+  renderer.render([
+    { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'f' }, kind: 'function' },
+    { type: 'tool-call-start', index: 1, callId: 'b', tool: { name: 'f' }, kind: 'function' },
+    hi,
+  ]);
+  const text = renderer.fail(new GatewayError('model_capacity', 'The model is busy.', { retryAfterSeconds: 5 }));
+  expect(eventsOf(text).at(-1)).toMatchObject({
+    type: 'response.failed',
+    response: {
+      status: 'failed',
+      error: { code: 'model_capacity', message: 'The model is busy. Please try again in 5s.' },
+      output: [
+        { type: 'function_call', call_id: 'a', status: 'incomplete', arguments: '' },
+        { type: 'message', status: 'incomplete', content: [{ text: 'Hi' }] },
+      ],
+      usage: null,
+    },
+  });
+  expect(typesOf(text).filter((type) => type === 'output_item.done')).toHaveLength(2);
+});
+
+test('T-45: no delta holds half a character', () => {
+  const renderer = stream();
+  const text =
+    renderer.render(['a\ud83d', '\ude42', '\ud83d'].map((text) => ({ type: 'text-delta', text }))) + renderer.finish('stop', usage);
+  const deltas = eventsOf(text).flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [delta] : []));
+  expect(deltas).toEqual(['a', '🙂', '\ud83d']);
+});
