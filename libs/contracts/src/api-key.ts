@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 export const API_KEY_PREFIX = 'tg_live_';
@@ -18,7 +18,7 @@ export function isWellFormedApiKey(key: string): boolean {
 
 /** Hex SHA-256 of the whole key: what services send each other instead of the key. */
 export function digestApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key, 'hex');
 }
 
 /** The last six characters of the key that begins with `body`: its CRC-32 in base62. */

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from './database-options.js';
 
@@ -29,5 +30,28 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
   // The server may end the session before the caller can listen, and an error nobody hears would end the process.
   connection.on('error', () => undefined);
   await connection.connect();
+  sendTogether(connection);
   return connection;
+}
+
+/**
+ * Statements sent in one turn of the event loop leave in one write: the client on its own writes each message of each statement
+ * by itself, and every write wakes the server.
+ */
+function sendTogether(connection: PgConnection): void {
+  const { stream } = (connection as unknown as { connection: { stream: Duplex } }).connection;
+  const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  let corked = false;
+  const uncork = (): void => {
+    corked = false;
+    stream.uncork();
+  };
+  connection.query = ((...args: unknown[]) => {
+    if (!corked) {
+      corked = true;
+      stream.cork();
+      process.nextTick(uncork);
+    }
+    return query(...args);
+  }) as typeof connection.query;
 }

@@ -12,38 +12,31 @@ const LOCK_ACCOUNTS = {
     FROM billing.account WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 };
 
-const READ_CLOCK = { name: 'read_clock', text: 'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now' };
-
-/** Locked too: a renewal that comes in between must either be seen here or find the hold gone. */
-const LOCK_HOLDS = {
-  name: 'lock_holds',
-  text: `SELECT id, account_id, project_id, amount, plan_part, grant_id, input_price, cached_input_price, output_price,
-      meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_source,
-      extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
-    FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`,
-};
-
-const READ_SETTLEMENTS = {
-  name: 'read_settlements',
-  text: 'SELECT hold_id, cost FROM billing.settlement WHERE hold_id = ANY ($1::uuid[])',
-};
-
-/** Of the reserves, and of the holds to end. */
-const READ_PROJECTS = {
-  name: 'read_projects',
-  text: `SELECT id, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window
-    FROM billing.project
-    WHERE id = ANY ($1::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))`,
-};
-
-const READ_KEYS = {
-  name: 'read_keys',
-  text: 'SELECT id, project_id FROM billing.api_key WHERE id = ANY ($1::uuid[]) AND revoked_at IS NULL',
+/**
+ * Everything else a batch is decided from, as JSON in one row: a statement costs more than what it reads. Holds are locked
+ * too: a renewal that comes in between must either be seen here or find the hold gone. Projects are those of the reserves
+ * and of the holds to end. Amounts are text, since a JSON number would round them.
+ */
+const READ_BATCH = {
+  name: 'read_batch',
+  text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
+    (SELECT json_agg(h) FROM (
+      SELECT id, account_id, project_id, amount::text, plan_part::text, grant_id, input_price::text, cached_input_price::text,
+        output_price::text, meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_source,
+        extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
+      FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
+    (SELECT json_agg(s) FROM (
+      SELECT hold_id, cost::text FROM billing.settlement WHERE hold_id = ANY ($1::uuid[])) s) AS settlements,
+    (SELECT json_agg(p) FROM (
+      SELECT id, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window FROM billing.project
+      WHERE id = ANY ($3::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))) p) AS projects,
+    (SELECT json_agg(k) FROM (
+      SELECT id, project_id FROM billing.api_key WHERE id = ANY ($4::uuid[]) AND revoked_at IS NULL) k) AS keys`,
 };
 
 /**
- * Begins a transaction, locks the batch's accounts and reads all it is decided from: one round trip. The statements stay
- * apart because only those after the lock see what was committed while we waited for it.
+ * Begins a transaction, locks the batch's accounts and reads all it is decided from: one round trip. Lock and read stay
+ * apart because only a statement after the lock sees what was committed while we waited for it.
  */
 export async function readState(connection: PgConnection, batch: Batch, now?: number): Promise<BatchState> {
   const { settles, reserves, sweeps = [] } = batch;
@@ -52,23 +45,30 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   const holdIds = plainArray(unique([...settles, ...reserves].map((item) => item.holdId)));
   const projectIds = plainArray(unique(reserves.map((reserve) => reserve.projectId)));
   const keyIds = plainArray(unique(reserves.map((reserve) => reserve.keyId)));
-  const [, accounts, clock, holds, settlements, projects, keys] = await allOf([
+  const [, accounts, read] = await allOf([
     connection.query('BEGIN'),
     execute<AccountRow>(connection, LOCK_ACCOUNTS, [plainArray(accountIds)]),
-    execute<{ now: number }>(connection, READ_CLOCK, []),
-    execute<HoldRow>(connection, LOCK_HOLDS, [holdIds]),
-    execute<{ hold_id: string; cost: string }>(connection, READ_SETTLEMENTS, [holdIds]),
-    execute<ProjectRow>(connection, READ_PROJECTS, [projectIds, settleIds]),
-    execute<{ id: string; project_id: string }>(connection, READ_KEYS, [keyIds]),
+    execute<BatchRow>(connection, READ_BATCH, [holdIds, settleIds, projectIds, keyIds]),
   ]);
+  const [found] = read.rows;
+  if (found === undefined) throw new TypeError('a batch was not read');
   return {
-    now: now ?? Math.floor(clock.rows[0]?.now ?? Number.NaN),
+    now: now ?? Math.floor(found.now),
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
-    projects: new Map(projects.rows.map((row) => [row.id, projectState(row)])),
-    keys: new Map(keys.rows.map((row) => [row.id, row.project_id])),
-    holds: new Map(holds.rows.map((row) => [row.id, hold(row)])),
-    settlements: new Map(settlements.rows.map((row) => [row.hold_id, BigInt(row.cost)])),
+    projects: new Map(found.projects?.map((row) => [row.id, projectState(row)])),
+    keys: new Map(found.keys?.map((row) => [row.id, row.project_id])),
+    holds: new Map(found.holds?.map((row) => [row.id, hold(row)])),
+    settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
   };
+}
+
+/** Null stands for none: that is what an aggregate of no rows is. */
+interface BatchRow {
+  now: number;
+  holds: HoldRow[] | null;
+  settlements: { hold_id: string; cost: string }[] | null;
+  projects: ProjectRow[] | null;
+  keys: { id: string; project_id: string }[] | null;
 }
 
 interface AccountRow {
