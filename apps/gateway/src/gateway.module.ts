@@ -21,6 +21,7 @@ import { BodyReader } from './http/read-body.js';
 import { Readiness } from './http/readiness.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 import { chatAdapter } from './protocols/chat/adapter.js';
+import { responsesAdapter } from './protocols/responses/adapter.js';
 
 /** What exists before the module does. */
 export interface GatewayFoundation {
@@ -59,7 +60,7 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
           new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
       ),
       provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
-      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter])),
+      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter, responsesAdapter])),
       provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies)),
       provide(
         Readiness,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { chatAdapter } from '../protocols/chat/adapter.js';
+import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayRequest } from './exchange.js';
 import { GenerationHandler } from './generation-handler.js';
@@ -15,5 +16,10 @@ export class GenerationController {
   @Post(ROUTES.chatCompletions.path)
   chatCompletions(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     return this.handler.handle(chatAdapter, request, response);
+  }
+
+  @Post(ROUTES.responses.path)
+  responses(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.handler.handle(responsesAdapter, request, response);
   }
 }

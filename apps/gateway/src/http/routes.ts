@@ -10,6 +10,7 @@ export interface Route {
 /** Every endpoint there is. As the router has it, case and a final slash do not matter; query strings are ignored (L-3). */
 export const ROUTES = {
   chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer' },
+  responses: { method: 'POST', path: '/v1/responses', key: 'bearer' },
   models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },
