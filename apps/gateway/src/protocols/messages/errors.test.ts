@@ -46,3 +46,15 @@ test('E-4: agents find the words they compact a conversation on, whoever refused
     'prompt is too long: It does not fit the context window of the model.',
   );
 });
+
+test('a thread is refused in the words on which the official client goes on without one', () => {
+  expect(JSON.parse(renderError(new GatewayError('unsupported_parameter', 'No.', { param: 'thread' }), 'req_x1'))).toEqual({
+    type: 'error',
+    error: {
+      type: 'invalid_request_error',
+      message: 'No.',
+      details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+    },
+    request_id: 'req_x1',
+  });
+});

@@ -2,7 +2,8 @@ import { ERROR_CODES, type ErrorCode, type GatewayError } from '#inference/error
 
 /** The one mapping of an error to this format's body (spec 7.2, E-2), before a stream and within one. */
 export function renderError(error: GatewayError, requestId: string): string {
-  return JSON.stringify({ type: 'error', error: { type: typeOf(error), message: messageOf(error) }, request_id: requestId });
+  const body = { type: typeOf(error), message: messageOf(error), details: detailsOf(error) };
+  return JSON.stringify({ type: 'error', error: body, request_id: requestId });
 }
 
 /** An error outside the code table, an unknown path say, brings its own type. */
@@ -38,4 +39,10 @@ const TOO_LONG = 'prompt is too long';
 /** There is no code in this format: agents compact a conversation when they read these words, whoever refused it (E-4). */
 function messageOf({ code, message }: GatewayError): string {
   return code === 'context_length_exceeded' && !message.includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
+}
+
+/** What the official client looks for before it sends a conversation again without `thread`, in full. */
+function detailsOf({ code, param }: GatewayError): object | undefined {
+  const isThread = code === 'unsupported_parameter' && param === 'thread';
+  return isThread ? { error_code: 'thread_unsupported_request', unsupported: [param] } : undefined;
 }

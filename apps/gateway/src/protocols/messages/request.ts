@@ -1,5 +1,6 @@
+import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { invalidField, type JsonObject, readArray, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
+import { invalidField, isAbsent, type JsonObject, readArray, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
@@ -44,10 +45,21 @@ export function parseCountRequest(body: unknown): CountRequest {
 }
 
 function parsePrompt(source: JsonObject, model: string): CountRequest {
+  refuseThread(source);
   const names = new WireNames();
   // Declared tools come first, so that they have their names before those of earlier calls.
   const tools = parseTools(source, names);
   return { model, turns: parseTurns(source, names), tools, output: { kind: 'text' } };
+}
+
+/**
+ * The one unknown field that cannot be ignored: a client that continues a thread sends new messages only and relies on the
+ * server for the others. The official client's tool runner goes on without one when it is told so (see `errors.ts`).
+ */
+function refuseThread(source: JsonObject): void {
+  if (isAbsent(source.thread)) return;
+  const message = '`thread` is not supported: nothing is stored between requests. Send the whole conversation in `messages`.';
+  throw new GatewayError('unsupported_parameter', message, { param: 'thread' });
 }
 
 /** On with any type but `disabled`, known or not; `budget_tokens` is not looked at (M-9). */

@@ -1,0 +1,225 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { safeCallId } from '../call-ids.js';
+import { messagesAdapter } from './adapter.js';
+import type { MessagesRequest } from './request.js';
+
+/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
+const renderedUsage = { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 9 };
+const params = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Hello' }] };
+const thinking = { type: 'adaptive' as const };
+
+const text = (text: string): StreamEvent => ({ type: 'text-delta', text });
+const callStart = (index: number, callId: string, name: string): StreamEvent => {
+  return { type: 'tool-call-start', index, callId, tool: { name }, kind: 'function' };
+};
+const callDelta = (index: number, text: string): StreamEvent => ({ type: 'tool-call-delta', index, text });
+const callEnd = (index: number): StreamEvent => ({ type: 'tool-call-end', index });
+const finish: StreamEvent[] = [
+  { type: 'usage-report', usage },
+  { type: 'completion-finish', reason: 'stop' },
+];
+const cut: StreamEvent[] = [
+  { type: 'usage-report', usage },
+  { type: 'completion-finish', reason: 'length' },
+];
+
+const textReply: StreamEvent[] = [{ type: 'reasoning-delta', text: 'Think.' }, ...[text('Hi '), text('\ud83d'), text('\ude42'), ...finish]];
+const callReply: StreamEvent[] = [
+  ...[callStart(0, 'call_a', 'get_weather'), callStart(1, 'functions.now:1', 'now'), callDelta(0, '{"city":'), callDelta(1, '{}')],
+  ...[callDelta(0, '"Oslo","days":[1,2]}'), callEnd(0), callEnd(1), ...finish],
+];
+
+interface Answer {
+  /** Every request that is not refused takes the next; the last serves all others. */
+  replies: (StreamEvent[] | GatewayError)[];
+  seen: MessagesRequest[];
+}
+
+function clientOf(...replies: Answer['replies']): { client: Anthropic; seen: MessagesRequest[] } {
+  const answer: Answer = { replies, seen: [] };
+  const fetch = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
+    const headers = { 'request-id': reply.requestId, 'content-type': 'application/json' };
+    try {
+      const parsed = messagesAdapter.parseRequest(JSON.parse(String(init?.body)));
+      answer.seen.push(parsed);
+      const events = answer.replies.length > 1 ? answer.replies.shift() : answer.replies[0];
+      if (events instanceof GatewayError) throw events;
+      if (!parsed.request.stream) return new Response(messagesAdapter.renderCompletion(reply, parsed, collect(events ?? [])), { headers });
+      return new Response(streamText(parsed, events ?? []), {
+        headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8' },
+      });
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      return new Response(messagesAdapter.renderError(error, reply.requestId), { status: error.status, headers });
+    }
+  };
+  const client = new Anthropic({
+    apiKey: 'tg_test',
+    baseURL: 'http://gateway.invalid',
+    maxRetries: 0,
+    fetch: fetch as typeof globalThis.fetch,
+  });
+  return { client, seen: answer.seen };
+}
+
+/** With a ping before every batch. */
+function streamText(parsed: MessagesRequest, events: StreamEvent[]): string {
+  const renderer = messagesAdapter.renderStream(reply, parsed);
+  const last = events.at(-1);
+  const frames = events.slice(0, -1).map((event) => renderer.keepAlive(15) + renderer.render([event]));
+  if (last?.type === 'completion-failure') return frames.join('') + renderer.fail(new GatewayError(last.code, last.message));
+  return frames.join('') + renderer.finish(collect(events).finishReason, usage);
+}
+
+function collect(events: StreamEvent[]) {
+  const collector = new CompletionCollector();
+  for (const event of events) collector.add(event);
+  return collector.finish();
+}
+
+/** Without what the client keeps to itself. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+test('create', async () => {
+  const { client } = clientOf(textReply);
+  const message = await client.messages.create({ ...params, thinking });
+  expect(message).toEqual({
+    id: 'msg_x1',
+    type: 'message',
+    role: 'assistant',
+    model: 'sim-fast',
+    content: [
+      { type: 'thinking', thinking: 'Think.', signature: '' },
+      { type: 'text', text: 'Hi 🙂' },
+    ],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: renderedUsage,
+  });
+  expect(message._request_id).toBe('req_x1');
+});
+
+test('create with stream: events in order, pings kept from sight', async () => {
+  const { client } = clientOf(textReply);
+  const types: string[] = [];
+  for await (const event of await client.messages.create({ ...params, thinking, stream: true })) {
+    types.push(event.type === 'content_block_delta' ? event.delta.type : event.type);
+  }
+  expect(types).toEqual([
+    'message_start',
+    ...['content_block_start', 'thinking_delta', 'content_block_stop'],
+    ...['content_block_start', 'text_delta', 'text_delta', 'text_delta', 'content_block_stop'],
+    ...['message_delta', 'message_stop'],
+  ]);
+});
+
+test.each([
+  ['text and thinking', textReply],
+  ['interleaved calls', callReply],
+  ['text, then a call', [text('Wait. '), callStart(0, 'a', 'now'), callDelta(0, '{}'), callEnd(0), ...finish]],
+  ['text after a call (its block is last)', [text('A'), callStart(0, 'a', 'now'), text('B'), callDelta(0, '{}'), callEnd(0), ...finish]],
+  ['thinking alone, cut', [{ type: 'reasoning-delta', text: 'On and on' } satisfies StreamEvent, ...cut]],
+  ['nothing', finish],
+  ['a call cut in its second value (T-19)', [callStart(0, 'a', 'write'), callDelta(0, '{"path":"a","text":"onc'), callEnd(0), ...cut]],
+  ['arguments that are not JSON (M-26, U-21)', [callStart(0, 'a', 'write'), callDelta(0, "{'path': 'a'}"), callEnd(0), ...finish]],
+  ['arguments that are no object', [callStart(0, 'a', 'write'), callDelta(0, '"a"'), callEnd(0), ...finish]],
+])('the stream helper makes the plain message of %s', async (_name, events) => {
+  const { client } = clientOf(events);
+  const plain = await client.messages.create({ ...params, thinking });
+  const streamed = await client.messages.stream({ ...params, thinking }).finalMessage();
+  expect(asJson(streamed)).toEqual({ ...plain, parsed_output: null });
+});
+
+test('the stream helper shows a call as it grows, and half a value never', async () => {
+  const { client } = clientOf(callReply);
+  const inputs: unknown[] = [];
+  const stream = client.messages.stream(params).on('inputJson', (_piece, snapshot) => inputs.push(asJson(snapshot)));
+  await stream.finalMessage();
+  expect(inputs).toEqual([{ city: 'Oslo' }, { city: 'Oslo', days: [1, 2] }, { city: 'Oslo', days: [1, 2] }, {}].slice(0, inputs.length));
+  expect(inputs).toHaveLength(4);
+});
+
+test.each([true, false])(
+  'the tool runner carries calls and results through a conversation, without a thread (stream: %p)',
+  async (stream) => {
+    const { client, seen } = clientOf(callReply, textReply);
+    const tools = [tool('get_weather', () => 'sunny'), tool('now', () => [{ type: 'text', text: '12:00' }])];
+    const last = await client.beta.messages.toolRunner({ ...params, max_iterations: 3, tools, stream }).runUntilDone();
+    expect(last.content).toMatchObject([{ type: 'text', text: 'Hi 🙂' }]);
+    const call = (callId: string, name: string, argumentsText: string) => {
+      return { type: 'tool-call', callId, tool: { name }, wireName: name, argumentsText, kind: 'function' };
+    };
+    const result = (callId: string, text: string) => ({ callId, parts: [{ type: 'text', text }] });
+    const secondId = safeCallId('functions.now:1');
+    expect(seen.map(({ request }) => request.turns)).toEqual([
+      [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }] }],
+      [
+        { role: 'user', parts: [{ type: 'text', text: 'Hello' }] },
+        { role: 'assistant', parts: [call('call_a', 'get_weather', '{"city":"Oslo","days":[1,2]}'), call(secondId, 'now', '{}')] },
+        { role: 'tool', results: [result('call_a', 'sunny'), result(secondId, '12:00')] },
+      ],
+    ]);
+  },
+);
+
+function tool(name: string, run: () => string | { type: 'text'; text: string }[]) {
+  return betaTool({ name, description: name, inputSchema: { type: 'object', properties: {} }, run });
+}
+
+const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
+  400: Anthropic.BadRequestError,
+  401: Anthropic.AuthenticationError,
+  402: Anthropic.PaymentRequiredError,
+  403: Anthropic.PermissionDeniedError,
+  404: Anthropic.NotFoundError,
+  413: Anthropic.ContentTooLargeError,
+  429: Anthropic.RateLimitError,
+  500: Anthropic.InternalServerError,
+  502: Anthropic.InternalServerError,
+  503: Anthropic.ServiceUnavailableError,
+  504: Anthropic.GatewayTimeoutError,
+};
+
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with type and message', async (code) => {
+  const { status } = ERROR_CODES[code];
+  const { client } = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+  const error: unknown = await client.messages.create(params).catch((caught) => caught);
+  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
+  expect(error).toMatchObject({
+    status,
+    requestID: 'req_x1',
+    error: { type: 'error', error: { type: expect.stringMatching(/./), message: expect.stringContaining('What happened.') } },
+  });
+});
+
+test('an invalid request names its field', async () => {
+  const image = { type: 'image' as const, source: { type: 'url' as const, url: 'https://a.example/b.png' } };
+  const asked = clientOf(textReply).client.messages.create({ ...params, messages: [{ role: 'user', content: [image] }] });
+  await expect(asked).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringMatching(/messages\[0\]\.content\[0\]\.source\.type.*image_url_not_supported/),
+  });
+});
+
+test('M-27: a failure in the stream raises APIError with its type, after what had come', async () => {
+  const failure: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
+  const { client } = clientOf([text('Hi'), { type: 'usage-report', usage }, failure]);
+  const texts: unknown[] = [];
+  const reading = async () => {
+    for await (const event of await client.messages.create({ ...params, stream: true })) {
+      if (event.type === 'content_block_delta') texts.push(event.delta);
+    }
+  };
+  const error: unknown = await reading().catch((caught) => caught);
+  expect(error).toBeInstanceOf(Anthropic.APIError);
+  expect(error).toMatchObject({ error: { error: { type: 'timeout_error', message: 'The model failed.' } } });
+  expect(texts).toEqual([{ type: 'text_delta', text: 'Hi' }]);
+  await expect(client.messages.stream(params).finalMessage()).rejects.toMatchObject({ error: { error: { type: 'timeout_error' } } });
+});
