@@ -115,7 +115,8 @@ interface Refusal {
 
 function expectParsedOrRefused(adapter: ProtocolAdapter, body: unknown, naming?: 'names a field'): void {
   try {
-    const { request } = adapter.parseRequest(body);
+    // Through text, as bodies come: a negative zero would not survive it.
+    const { request } = adapter.parseRequest(JSON.parse(JSON.stringify(body)));
     expect(JSON.parse(JSON.stringify(request))).toEqual(request);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -28,6 +28,7 @@ export function renderStream(reply: ReplyContext, parsed: ResponsesRequest): Str
 const CREATED_AFTER_MS = 30_000;
 /** Some clients give up after minutes without an event, and comments are none; older ones know no event for it. */
 const KEEPALIVE_EVENT_AFTER_MS = 60_000;
+const COMMENT = ': keep-alive\n\n';
 
 interface OpenItem {
   item: OutputItem;
@@ -81,9 +82,8 @@ class ResponsesStream implements StreamRenderer {
 
   keepAlive(silentMs: number): string {
     this.silentMs += silentMs;
-    if (!this.created && this.silentMs >= CREATED_AFTER_MS) return this.create();
-    if (this.created && this.silentMs >= KEEPALIVE_EVENT_AFTER_MS) return this.event('keepalive');
-    return ': keep-alive\n\n';
+    if (!this.created) return this.silentMs < CREATED_AFTER_MS ? COMMENT : this.create();
+    return this.silentMs < KEEPALIVE_EVENT_AFTER_MS ? COMMENT : this.event('keepalive');
   }
 
   private renderEvent(event: StreamEvent): string {
