@@ -6,6 +6,7 @@ import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
 import { claimPort, otherPort } from './local/ports.mjs';
 import { DATA, StartError } from './local/project.mjs';
+import { endCommands } from './local/run-command.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 
@@ -62,7 +63,7 @@ async function main() {
 }
 
 /**
- * From now on a signal ends this process: at once, or by stopping the stack in order once the returned function has been given
+ * From now on a signal ends this process: with the command under way, or by stopping the stack in order once the returned function has been given
  * the start of one. A second signal does not wait.
  */
 function stopOnSignal() {
@@ -74,7 +75,7 @@ function stopOnSignal() {
     // Ctrl-C reaches us from the terminal and once more through npm: only a later one is a second wish.
     if (askedAt !== undefined) return performance.now() - askedAt > 1000 ? stack?.killAll() : undefined;
     askedAt = performance.now();
-    if (!starting) process.exit(INTERRUPTED);
+    if (!starting) return void endCommands().then(() => process.exit(INTERRUPTED));
     process.stdout.write('\nstopping\n');
     abort.abort();
     void stack?.stop().then(() => {

@@ -35,8 +35,9 @@ const score = new Score();
 const cleanUps = [];
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    endCommands();
-    void cleanUp().finally(() => process.exit(1));
+    void endCommands()
+      .then(cleanUp)
+      .finally(() => process.exit(1));
   });
 }
 try {

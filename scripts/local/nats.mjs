@@ -20,7 +20,8 @@ export async function ownNats({ port, passwords, step }) {
       name: 'nats',
       command,
       args: ['-c', join(ROOT, 'config/nats.conf'), '-a', '127.0.0.1', '-p', String(port)],
-      env: { PATH: '/usr/bin:/bin', ...environment },
+      // Beside all the other processes of one machine, more threads only mean more waking up for the same messages.
+      env: { PATH: '/usr/bin:/bin', GOMAXPROCS: String(Math.max(1, Math.floor(availableParallelism() / 2))), ...environment },
       cwd: ROOT,
       probe: () => natsAnswers('127.0.0.1', port),
     },

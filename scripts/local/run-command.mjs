@@ -3,20 +3,35 @@ import { once } from 'node:events';
 import { StartError } from './project.mjs';
 
 const KEPT_BYTES = 64 * 1024;
+const PATIENCE_MS = 3000;
 const running = new Set();
-process.once('exit', endCommands);
+process.once('exit', () => signalAll('SIGTERM'));
 
-/** `spawn`, for what must not outlive us. */
+/** `spawn`, for what must not outlive us, nor anything it starts: it leads a process group, which is ended as a whole. */
 export function spawnCommand(command, args, options) {
-  const child = spawn(command, args, options);
+  const child = spawn(command, args, { ...options, detached: true });
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;
 }
 
-/** Ends every command that still runs. */
-export function endCommands() {
-  for (const child of running) child.kill();
+/** Ends every command that still runs, and waits until it is gone: an npm left at work would get in the way of the next. */
+export async function endCommands() {
+  const closed = [...running].map((child) => once(child, 'close').catch(() => {}));
+  signalAll('SIGTERM');
+  const impatience = setTimeout(() => signalAll('SIGKILL'), PATIENCE_MS);
+  await Promise.all(closed);
+  clearTimeout(impatience);
+}
+
+function signalAll(signal) {
+  for (const { pid } of running) {
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // it ended by itself, or never began
+    }
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ export async function runTool(args, { environment = {}, timeoutMs = 600_000 } = 
   });
   const timer = setTimeout(() => {
     console.error(`not finished after ${timeoutMs / 1000} s: ${args[0]}`);
-    child.kill('SIGKILL');
+    process.kill(-child.pid, 'SIGKILL');
   }, timeoutMs);
   const [code] = await once(child, 'close');
   clearTimeout(timer);
