@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { findOnPath, isExecutable, ROOT, StartError, TOOLS } from './project.mjs';
 import { runCommand } from './run-command.mjs';
