@@ -88,7 +88,13 @@ test('runTools streamed: parallel calls arrive whole', async () => {
   const called: string[] = [];
   const tool = (name: string) => ({
     type: 'function' as const,
-    function: { name, parameters: weather.function.parameters, parse: JSON.parse, function: () => `${called.push(name)}` },
+    function: {
+      name,
+      description: name,
+      parameters: weather.function.parameters,
+      parse: JSON.parse,
+      function: () => `${called.push(name)}`,
+    },
   });
   const runner = client.chat.completions.runTools({
     ...ask('call alpha, call beta [[sim interleave]]'),
