@@ -11,6 +11,7 @@ import type { GatewayConfig } from './gateway.config.js';
 import { AccessLog } from './http/access-log.js';
 import { AccountController } from './http/account.controller.js';
 import { ApiKeyGuard } from './http/api-key.guard.js';
+import { CountTokensController } from './http/count-tokens.controller.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { ErrorBodies } from './http/error-body.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
@@ -21,6 +22,7 @@ import { BodyReader } from './http/read-body.js';
 import { Readiness } from './http/readiness.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 import { chatAdapter } from './protocols/chat/adapter.js';
+import { messagesAdapter } from './protocols/messages/adapter.js';
 import { responsesAdapter } from './protocols/responses/adapter.js';
 
 /** What exists before the module does. */
@@ -38,7 +40,7 @@ class GatewayModule {}
 export function gatewayModule({ config, logger, registry, messaging }: GatewayFoundation): DynamicModule {
   return {
     module: GatewayModule,
-    controllers: [GenerationController, AccountController, HealthController],
+    controllers: [GenerationController, CountTokensController, AccountController, HealthController],
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
@@ -60,7 +62,7 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
           new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
       ),
       provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
-      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter, responsesAdapter])),
+      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter, responsesAdapter, messagesAdapter])),
       provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies)),
       provide(
         Readiness,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { chatAdapter } from '../protocols/chat/adapter.js';
+import { messagesAdapter } from '../protocols/messages/adapter.js';
 import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayRequest } from './exchange.js';
@@ -21,5 +22,10 @@ export class GenerationController {
   @Post(ROUTES.responses.path)
   responses(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     return this.handler.handle(responsesAdapter, request, response);
+  }
+
+  @Post(ROUTES.messages.path)
+  messages(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.handler.handle(messagesAdapter, request, response);
   }
 }

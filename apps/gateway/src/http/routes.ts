@@ -11,6 +11,8 @@ export interface Route {
 export const ROUTES = {
   chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer' },
   responses: { method: 'POST', path: '/v1/responses', key: 'bearer' },
+  messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key' },
+  countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key' },
   models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },

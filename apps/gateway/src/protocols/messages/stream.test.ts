@@ -39,12 +39,21 @@ const callEnd = (index: number): StreamEvent => ({ type: 'tool-call-end', index 
 
 test('a batch without content writes nothing; the first with some opens the message', () => {
   const renderer = stream();
-  const silent: StreamEvent[] = [{ type: 'upstream-start', upstream: 'local' }, { type: 'usage-report', usage }, reasoning('Hm.')];
+  const silent: StreamEvent[] = [
+    { type: 'upstream-start', upstream: 'local' },
+    { type: 'usage-report', usage },
+  ];
   expect(renderer.render([])).toBe('');
   expect(renderer.render(silent)).toBe('');
   expect(outline(renderer.render([text('a'), text('b')]))).toEqual(['message_start', 'ping', 'start 0 text', 'text "a"', 'text "b"']);
-  expect(renderer.render(silent)).toBe('');
+  expect(renderer.render([...silent, reasoning('Hm.')])).toBe('');
   expect(outline(renderer.finish('stop', usage))).toEqual(['stop 0', 'delta end_turn', 'message_stop']);
+});
+
+test('thinking that is not shown opens the message too, for it is billed', () => {
+  const renderer = stream();
+  expect(outline(renderer.render([reasoning('Hm.')]))).toEqual(['message_start', 'ping']);
+  expect(renderer.render([reasoning('Hm.')])).toBe('');
 });
 
 test('T-38: thinking is shown only when it is on, and only before the answer', () => {

@@ -1,5 +1,5 @@
 import type { GatewayError } from '#inference/errors.js';
-import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { safeCallId } from '../call-ids.js';
 import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
@@ -52,12 +52,12 @@ class MessageStream implements StreamRenderer {
     private readonly showThinking: boolean,
   ) {}
 
+  /** The message opens with the first content, shown or not: from then on the reply is billed, whatever ends it (spec 3). */
   render(batch: readonly StreamEvent[]): string {
-    let frames = '';
+    let frames = batch.some(isContent) ? this.open() : '';
     for (const event of batch) frames += this.renderEvent(event);
-    if (frames === '') return '';
-    this.silentMs = 0;
-    return this.open() + frames;
+    if (frames !== '') this.silentMs = 0;
+    return frames;
   }
 
   finish(reason: FinishReason, usage: Usage): string {

@@ -1,0 +1,255 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { Registry } from 'prom-client';
+import { estimatePromptTokens } from '#inference/estimate-tokens.js';
+import { measurePrompt } from '#inference/prompt-size.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeServices, HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
+import { GatewayConfig } from '../gateway.config.js';
+import { parseCountRequest } from '../protocols/messages/request.js';
+import { type RunningGateway, startGateway } from '../start-gateway.js';
+
+/** What the endpoints of the messages format add over HTTP. start-gateway.test.ts has what all share. */
+
+let fakes: FakeServices;
+let gateway: RunningGateway;
+
+async function start(over: Partial<GatewayConfig> = {}): Promise<void> {
+  fakes = new FakeServices();
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...over });
+  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
+}
+
+afterEach(() => gateway.close());
+
+const MESSAGES = '/v1/messages';
+const COUNT = '/v1/messages/count_tokens';
+const BODY = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
+const X_API_KEY = { 'x-api-key': TEST_KEY };
+const BEARER = { authorization: `Bearer ${TEST_KEY}` };
+
+interface Ask {
+  method?: string;
+  headers?: Record<string, string>;
+  /** A string goes out as it is. */
+  body?: unknown;
+}
+
+function ask(path: string, { method = 'POST', headers = X_API_KEY, body }: Ask): Promise<Response> {
+  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const url = `http://127.0.0.1:${gateway.port}${path}`;
+  return fetch(url, { method, headers: { 'content-type': 'application/json', ...headers }, body: sent });
+}
+
+const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
+const failure = (over: object): StreamEvent => ({
+  type: 'completion-failure',
+  code: 'upstream_error',
+  message: 'The model failed.',
+  ...over,
+});
+
+describe('POST /v1/messages', () => {
+  beforeEach(() => start());
+
+  test.each([
+    ['x-api-key', X_API_KEY],
+    ['Bearer (T-1)', BEARER],
+    ['x-api-key, which wins', { ...X_API_KEY, authorization: 'Bearer wrong' }],
+    ['any version and beta', { ...BEARER, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2025-01-01,b' }],
+  ])('a plain reply with %s', async (_name, headers) => {
+    const response = await ask(MESSAGES, { headers, body: BODY });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
+    expect(await response.json()).toEqual({
+      id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+      type: 'message',
+      role: 'assistant',
+      model: 'test-model',
+      content: [{ type: 'text', text: 'Hello.' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 2 },
+    });
+    expect(fakes.settles).toMatchObject([{ reason: 'completed' }]);
+  });
+
+  test('T-2: a stream at ?beta=true', async () => {
+    const response = await ask(`${MESSAGES}?beta=true`, { body: { ...BODY, stream: true } });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
+    const text = await response.text();
+    expect(text).toMatch(/^event: message_start\n.*"text":"Hel".*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/s);
+  });
+
+  test('a failure before content keeps its status, in the words of the format (T-33)', async () => {
+    fakes.model = (stream) => {
+      stream.write(failure({ code: 'model_unavailable', retryAfterSeconds: 7 }));
+      stream.end();
+    };
+    const response = await ask(MESSAGES, { body: { ...BODY, stream: true } });
+    expect([response.status, response.headers.get('retry-after'), await errorOf(response)]).toEqual([
+      503,
+      '7',
+      { type: 'overloaded_error', message: 'The model failed.' },
+    ]);
+  });
+
+  test('a failure after content, hidden thinking included, is an error event and is billed (spec 3, 7.3)', async () => {
+    const usage = { promptTokens: 9, cachedTokens: 0, outputTokens: 1, reasoningTokens: 1, source: 'reported' as const };
+    fakes.model = (stream) => {
+      stream.write({ type: 'reasoning-delta', text: 'Hm.' });
+      stream.write({ type: 'usage-report', usage }, failure({}));
+      stream.end();
+    };
+    const response = await ask(MESSAGES, { body: { ...BODY, stream: true } });
+    expect(response.status).toBe(200);
+    expect(await response.text()).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"api_error"[^\n]*\n\n$/);
+    expect(fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 1 } }]);
+  });
+
+  const messages = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
+  const rows: [rule: string, path: string, ask: Ask, status: number, type: string, message: RegExp][] = [
+    ['nothing below it (L-5)', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
+    ['no other method (L-5)', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['no other method to count (L-5)', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
+    ['no wrong key', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
+    ['no wrong x-api-key beside a good Bearer', MESSAGES, { headers: { ...BEARER, 'x-api-key': 'x' } }, 401, 'authentication_error', /key/],
+    ['no key to count', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
+    ['size', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
+    [
+      'no other type',
+      MESSAGES,
+      { headers: { ...X_API_KEY, 'content-type': 'text/plain' }, body: '{}' },
+      415,
+      'invalid_request_error',
+      /JSON/,
+    ],
+    ['no broken JSON', MESSAGES, { body: '{"model": }' }, 400, 'invalid_request_error', /JSON/],
+    ['max_tokens', MESSAGES, { body: { ...BODY, max_tokens: undefined } }, 400, 'invalid_request_error', /`max_tokens` is required/],
+    ["no vendor's model", MESSAGES, { body: { ...BODY, model: 'claude-opus-5' } }, 404, 'not_found_error', /no model "claude-opus-5"/],
+    [
+      'no images for a model that takes none',
+      MESSAGES,
+      { body: messages([image]) },
+      400,
+      'invalid_request_error',
+      /does not accept images/,
+    ],
+    [
+      'context (E-4)',
+      MESSAGES,
+      { body: messages('x'.repeat(20_000)) },
+      400,
+      'invalid_request_error',
+      /prompt is too long: \d+ tokens > 4000 maximum/,
+    ],
+  ];
+  test.each(rows.map(([rule, path, request, ...expected]) => ({ rule, path, request, expected })))(
+    'errors have the body and type of spec 7.2: $rule',
+    async ({ path, request, expected: [status, type, message] }) => {
+      const response = await ask(path, request);
+      expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(message) }]);
+      expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+    },
+  );
+
+  test('too little money is a billing_error (spec 7.2)', async () => {
+    fakes.reserveOutcome = ({ holdId }) => {
+      return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
+    };
+    const response = await ask(MESSAGES, { body: BODY });
+    expect([response.status, (await errorOf(response)).type]).toEqual([402, 'billing_error']);
+  });
+});
+
+describe('M-32, M-34: a stream through silence', () => {
+  test('is opened, pinged and given real events', async () => {
+    await start({ peekMs: 20, keepAliveMs: 20 });
+    fakes.model = (stream) => {
+      setTimeout(() => {
+        stream.write(...HELLO);
+        stream.end();
+      }, 200);
+    };
+    const text = await (await ask(MESSAGES, { body: { ...BODY, stream: true } })).text();
+    expect(text).toMatch(/^event: message_start\ndata: [^\n]*\n\n(event: ping\ndata: \{"type":"ping"\}\n\n){2,}event: content_block_start/);
+    expect(text.match(/event: message_start/g)).toHaveLength(1);
+    expect(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')).toBe(true);
+  });
+});
+
+describe('POST /v1/messages/count_tokens', () => {
+  beforeEach(() => start());
+
+  const prompt = {
+    model: 'vision/model',
+    system: 'Be brief.',
+    messages: [{ role: 'user', content: [image, { type: 'text', text: 'What?' }] }],
+  };
+
+  test('M-40: the estimate of the prompt, free', async () => {
+    const size = measurePrompt(parseCountRequest(prompt));
+    const response = await ask(`${COUNT}?beta=true`, { headers: BEARER, body: prompt });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { input_tokens: estimatePromptTokens(size, TEST_MODEL.tokensPerImageMax) },
+    ]);
+    expect(size.images).toBe(1);
+    expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+  });
+
+  test('M-40: whatever a request for a reply says beside its prompt changes nothing', async () => {
+    const odd = { max_tokens: 0, stream: true, temperature: 7, thinking: { type: 'enabled', budget_tokens: 1 }, stop_sequences: 5 };
+    const [plain, other] = await Promise.all([ask(COUNT, { body: prompt }), ask(COUNT, { body: { ...prompt, ...odd } })]);
+    expect(await other.json()).toEqual(await plain.json());
+  });
+
+  test('more prompt is more tokens', async () => {
+    const count = async (over: object) =>
+      ((await (await ask(COUNT, { body: { ...BODY, ...over } })).json()) as { input_tokens: number }).input_tokens;
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+    const counts = [await count({}), await count({ system: 'Be brief.' }), await count({ system: 'Be brief.', tools })];
+    expect(counts).toEqual([...new Set(counts)].sort((one, other) => one - other));
+    expect(counts[0]).toBeGreaterThanOrEqual(1);
+  });
+
+  test.each([
+    ['an unknown model', { ...BODY, model: 'gpt-5' }, 404, 'not_found_error'],
+    ['no messages', { ...BODY, messages: [] }, 400, 'invalid_request_error'],
+    ['broken JSON', '{', 400, 'invalid_request_error'],
+  ])('errors have the body of the format: %s', async (_name, body, status, type) => {
+    const response = await ask(COUNT, { body });
+    expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(/./) }]);
+  });
+
+  test('bodies count towards those in flight only until they are answered', async () => {
+    await gateway.close();
+    await start({ bodiesInFlightBytesMax: 2_000 });
+    const body = { ...BODY, messages: [{ role: 'user', content: 'x'.repeat(1_500) }] };
+    for (let round = 0; round < 3; round++) expect((await ask(COUNT, { body })).status).toBe(200);
+  });
+});
+
+describe('the official client over HTTP', () => {
+  beforeEach(() => start());
+
+  test('creates, streams, counts and lists models', async () => {
+    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: `http://127.0.0.1:${gateway.port}`, maxRetries: 0 });
+    const params = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
+    const plain = await client.messages.create(params);
+    const streamed = await client.messages.stream(params).finalMessage();
+    expect(plain).toMatchObject({ content: [{ type: 'text', text: 'Hello.' }], _request_id: fakes.reserves[0]?.requestId });
+    expect({ ...streamed, id: plain.id }).toMatchObject({ content: plain.content, usage: plain.usage, stop_reason: 'end_turn' });
+    expect((await client.messages.countTokens({ model: 'test-model', messages: params.messages })).input_tokens).toBeGreaterThan(1);
+    expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['test-model', 'vision/model']);
+    await expect(client.messages.create({ ...params, model: 'claude-opus-5' })).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+  });
+});
+
+/** E-2: exactly the fields of spec 7.2, and the request's id. */
+async function errorOf(response: Response): Promise<{ type: string; message: string }> {
+  const body = (await response.json()) as { type: string; error: { type: string; message: string }; request_id: string };
+  expect(body).toEqual({ type: 'error', error: body.error, request_id: response.headers.get('request-id') });
+  return body.error;
+}
