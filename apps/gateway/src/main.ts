@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { Registry } from 'prom-client';
 import { loadConfig } from '#config/load-config.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
 import { createLogger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { runService } from '#observability/run-service.js';
@@ -22,10 +23,20 @@ runService(logger, async () => {
     service: SERVICE,
     logger,
   });
+  // Nobody asks anything of the gateway over NATS; this shows it, and its version, to whoever lists the services.
+  const discovery = new NatsTransport({
+    messaging,
+    name: SERVICE,
+    version: '1.0.0',
+    description: 'Speaks the client formats over HTTP',
+    logger,
+  });
+  await new Promise<void>((resolve, reject) => discovery.listen((error) => (error ? reject(error) : resolve())));
   const gateway = await startGateway({ config, logger, registry, messaging });
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks: gateway.readinessChecks, registry });
   return async () => {
     ops.drain();
+    await discovery.close();
     await gateway.close();
     await messaging.close();
     await ops.close();

@@ -36,9 +36,9 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
   const readiness = app.get(Readiness);
   const bodies = app.get(BodyReader);
   const metrics = app.get(GatewayMetrics);
-  metrics.gauge('gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
-  metrics.gauge('gateway_settlements_pending', 'Settlements billing has not confirmed', () => settlements.pending);
-  metrics.gauge('gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
+  metrics.gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  metrics.gauge('tollgate_gateway_settlements_pending', 'Settlements billing has not confirmed', () => settlements.pending);
+  metrics.gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
   const stops = [app.get(ApiKeys).start(), app.get(CatalogClient).start()];
   const port = await server.listen(config.port, config.host);
   logger.info({ port, host: config.host }, 'gateway listening');

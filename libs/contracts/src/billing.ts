@@ -225,7 +225,7 @@ export class BalanceGetRequest {
   @IsUUID() accountId!: string;
 }
 
-/** Spec 2.2, field for field, and `expired_held_pico_usd`: what open holds may still use of ended grants. */
+/** Spec 2.2, field for field, and `expiredHeld`: what open holds may still use of ended grants. */
 export interface Balance {
   object: 'balance';
   currency: 'USD';

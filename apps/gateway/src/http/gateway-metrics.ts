@@ -12,26 +12,26 @@ export class GatewayMetrics {
   constructor(private readonly registry: Registry) {
     const registers = [registry];
     this.requests = new Counter({
-      name: 'gateway_requests_total',
+      name: 'tollgate_gateway_requests_total',
       help: 'Requests answered',
       labelNames: ['route', 'status', 'code'],
       registers,
     });
     this.seconds = new Histogram({
-      name: 'gateway_request_seconds',
+      name: 'tollgate_gateway_request_seconds',
       help: 'From the request line to the last byte of the reply',
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
       registers,
     });
     this.firstContentSeconds = new Histogram({
-      name: 'gateway_first_content_seconds',
+      name: 'tollgate_gateway_first_content_seconds',
       help: 'From the request line to the first content of the model',
       labelNames: ['stream'],
       buckets: SECONDS,
       registers,
     });
-    this.tokens = new Counter({ name: 'gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers });
+    this.tokens = new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers });
   }
 
   /** A value that is asked for when it is scraped. */
