@@ -3,7 +3,7 @@
  * before installation. It uses databases, servers and ports of its own, so it may run beside `npm start`.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
@@ -144,6 +144,7 @@ async function startWhole(status) {
 }
 
 function keepLogs(dataDir) {
+  if (!existsSync(join(dataDir, 'logs'))) return; // it failed before anything was started
   const kept = join(LOCAL, 'e2e-logs');
   rmSync(kept, { recursive: true, force: true });
   renameSync(join(dataDir, 'logs'), kept);

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { PidFile } from './pid-file.mjs';
 import { isAlive } from './process-identity.mjs';
 import { Supervisor } from './supervisor.mjs';

@@ -5,6 +5,14 @@ import { runTool } from './run-tool.mjs';
 /** Each counts as one, passed or failed. */
 const CHECKS = {
   'format and lint (biome)': [packageFile('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings'],
+  // Nothing checks the types of scripts; a name that does not exist would only show when it is reached.
+  'names in scripts (biome)': [
+    packageFile('@biomejs/biome/bin/biome'),
+    'lint',
+    '--only=correctness/noUndeclaredVariables',
+    'scripts',
+    'bench',
+  ],
   'types (tsc)': [packageFile('typescript/bin/tsc'), '--noEmit', '-p', '.'],
   'types in use (eslint)': [
     packageFile('eslint/bin/eslint.js'),
