@@ -1,18 +1,20 @@
 import { Type } from 'class-transformer';
-import { IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { IsBoolean, IsObject, IsOptional, ValidateNested } from 'class-validator';
 import { GatewayError } from '#inference/errors.js';
-import { NumberBetween, PositiveInteger, validateFields } from './validate-fields.js';
+import { NumberBetween, PositiveInteger, RequiredText, validateFields } from './validate-fields.js';
 
 class Inner {
   @IsOptional() @IsBoolean() flag?: boolean;
 }
 
 class Fields {
-  @IsString() model!: string;
+  @RequiredText() model!: string;
   @NumberBetween(0, 2) temperature?: number;
   @PositiveInteger() limit?: number;
   @IsOptional() @IsObject() @ValidateNested() @Type(() => Inner) inner?: Inner;
 }
+
+const NO_MODEL = '`model` is required and must be a string that is not empty.';
 
 function refusal(body: Record<string, unknown>): { code: string; param: string | undefined; message: string } {
   try {
@@ -37,11 +39,13 @@ test('declared fields are read, undeclared ones are not looked at', () => {
 
 test('C-1: null is absent', () => {
   expect(validateFields(Fields, { model: 'm', temperature: null, limit: null, inner: null })).toEqual({ model: 'm' });
-  expect(refusal({ model: null })).toEqual({ code: 'invalid_request', param: 'model', message: '`model` must be a string.' });
+  expect(refusal({ model: null })).toEqual({ code: 'invalid_request', param: 'model', message: NO_MODEL });
 });
 
 test.each([
-  [{ model: 5 }, 'model', '`model` must be a string.'],
+  [{}, 'model', NO_MODEL],
+  [{ model: 5 }, 'model', NO_MODEL],
+  [{ model: '' }, 'model', NO_MODEL],
   [{ model: 'm', temperature: 2.01 }, 'temperature', '`temperature` must be a number from 0 to 2.'],
   [{ model: 'm', temperature: 'warm' }, 'temperature', '`temperature` must be a number from 0 to 2.'],
   [{ model: 'm', temperature: Number.POSITIVE_INFINITY }, 'temperature', '`temperature` must be a number from 0 to 2.'],

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { plainToInstance } from 'class-transformer';
-import { IsInt, IsNumber, IsOptional, Max, Min, type ValidationError, validateSync } from 'class-validator';
+import { IsInt, IsNumber, IsOptional, IsString, Max, Min, MinLength, type ValidationError, validateSync } from 'class-validator';
 import { fieldPath, invalidField, isAbsent, type JsonObject } from './body-fields.js';
 
 /**
@@ -15,6 +15,12 @@ export function validateFields<Fields extends object>(Fields: new () => Fields, 
   const [fault] = validateSync(fields, { forbidUnknownValues: false, validationError: { target: false, value: false } });
   if (fault !== undefined) throw refusalOf(fault, '');
   return fields;
+}
+
+/** A string that has to be there. One sentence for every way to get it wrong: which rule is reported first is not ours to say. */
+export function RequiredText(): PropertyDecorator {
+  const message = 'is required and must be a string that is not empty';
+  return all(IsString({ message }), MinLength(1, { message }));
 }
 
 /** An optional number of a closed range. */

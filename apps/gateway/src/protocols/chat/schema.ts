@@ -1,6 +1,6 @@
 import { Type } from 'class-transformer';
-import { Equals, IsBoolean, IsObject, IsOptional, IsString, MinLength, ValidateNested } from 'class-validator';
-import { NumberBetween, PositiveInteger } from '../validate-fields.js';
+import { Equals, IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { NumberBetween, PositiveInteger, RequiredText } from '../validate-fields.js';
 
 class ChatStreamOptions {
   @IsOptional() @IsBoolean() include_usage?: boolean;
@@ -11,7 +11,7 @@ class ChatStreamOptions {
  * by hand: decision 0003 has the figures.
  */
 export class ChatFields {
-  @IsString() @MinLength(1, { message: 'must not be empty' }) model!: string;
+  @RequiredText() model!: string;
   @IsOptional() @IsBoolean() stream?: boolean;
   @IsOptional() @IsObject() @ValidateNested() @Type(() => ChatStreamOptions) stream_options?: ChatStreamOptions;
   @PositiveInteger() max_tokens?: number;

@@ -1,9 +1,9 @@
-import { IsBoolean, IsOptional, IsString, MinLength } from 'class-validator';
-import { NumberBetween, PositiveInteger } from '../validate-fields.js';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { NumberBetween, PositiveInteger, RequiredText } from '../validate-fields.js';
 
 /** The flat fields of a messages request (spec 4.5, M-10); all others are of several shapes, or ignored (M-12). */
 export class MessagesFields {
-  @IsString() @MinLength(1, { message: 'must not be empty' }) model!: string;
+  @RequiredText() model!: string;
   /** Required of a request that generates, and looked for there. */
   @PositiveInteger() max_tokens?: number;
   @NumberBetween(0, 1) temperature?: number;

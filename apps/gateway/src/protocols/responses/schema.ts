@@ -1,12 +1,12 @@
-import { IsBoolean, IsOptional, IsString, MinLength } from 'class-validator';
-import { NumberBetween, PositiveInteger } from '../validate-fields.js';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { NumberBetween, PositiveInteger, RequiredText } from '../validate-fields.js';
 
 /**
  * The flat fields of a Responses request (spec 4.4). Input items, tools and the other fields of many shapes are parsed by
  * hand: decision 0003 has the figures.
  */
 export class ResponsesFields {
-  @IsString() @MinLength(1, { message: 'must not be empty' }) model!: string;
+  @RequiredText() model!: string;
   @IsOptional() @IsString() instructions?: string;
   @IsOptional() @IsBoolean() stream?: boolean;
   @IsOptional() @IsBoolean() parallel_tool_calls?: boolean;
