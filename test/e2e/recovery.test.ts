@@ -1,3 +1,4 @@
+import { holdList } from '#contracts/billing.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
@@ -5,13 +6,16 @@ import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHo
 /** Seconds instead of minutes, so that leases end within the test. */
 const settings = { LEASE_MS: '3000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000' };
 const services = ['gateway', 'inference-proxy', 'billing', 'catalog', 'upstream-sim', 'nats', 'postgres'] as const;
+/** Not on the way of a stream that runs: their death must not be noticed by its client. */
+const offTheWay = new Set<string>(['billing', 'catalog', 'postgres']);
+const REQUESTS = 12;
 
 let running: RunningStack;
 let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  running = await startPrivateStack({ env: settings });
+  running = await startPrivateStack({ env: settings, durable: true });
   administrator = await connectAdministrator(running);
   tenant = await createTenant(administrator, { usd: '100.00' });
 }, 120_000);
@@ -53,12 +57,13 @@ test.each(services)(
   async (name) => {
     const others = services.filter((other) => other !== name);
     const before = others.map((other) => running.pid(other));
-    const underWay = Array.from({ length: 12 }, (_, index) => whole('Hello [[sim tokens=60 rate=40]]', index % 2 === 0));
-    while ((await readBalance(running.gatewayUrl, tenant.apiKey)).reserved_pico_usd === '0');
+    const underWay = Array.from({ length: REQUESTS }, (_, index) => whole('Hello [[sim tokens=60 rate=40]]', index % 2 === 0));
+    while ((await administrator.request(holdList, { accountId: tenant.accountId })).holds.length < REQUESTS);
 
     await running.kill(name);
     await running.ready(name);
-    await Promise.all(underWay);
+    const outcomes = await Promise.all(underWay);
+    if (offTheWay.has(name)) expect(outcomes).toEqual(outcomes.map(() => true));
     await untilServed();
 
     expect(others.map((other) => running.pid(other))).toEqual(before);

@@ -17,18 +17,20 @@ export function stack(): StackInfo {
 
 /**
  * A system of the test's own, for killing its parts or for other settings; takes a few seconds. `env` goes to every
- * service, `serviceEnv` to one. Stopping it removes its data.
+ * service, `serviceEnv` to one. `durable` is for who kills Postgres: otherwise what it has last committed is lost with it.
+ * Stopping it removes its data.
  */
 export async function startPrivateStack(
   options: {
     env?: Record<string, string>;
     serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
     services?: ServiceName[];
+    durable?: boolean;
   } = {},
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
   const dataDir = `${LOCAL}test-${randomUUID()}`;
-  const running = await startStack({ ...options, dataDir, durable: false, quiet: true });
+  const running = await startStack({ durable: false, ...options, dataDir, quiet: true });
   return {
     ...running,
     stop: async () => {
