@@ -42,6 +42,6 @@ function balanceError(refusal: { requiredPicoUsd: string; availablePicoUsd: stri
     'insufficient_balance',
     `The request may cost up to $${renderUsd(required)} (${quote.outputTokensMax} output tokens), but only ` +
       `$${renderUsd(available)} of the balance is available. ` +
-      (affordable > 0n ? `Lower max_tokens to ${affordable} or less, or top up.` : 'Shorten the prompt or top up.'),
+      (affordable > 0n ? `Lower the output limit to ${affordable} tokens or less, or top up.` : 'Shorten the prompt or top up.'),
   );
 }
