@@ -1,14 +1,9 @@
 import type { Directives } from './directives.js';
 import type { ReplyPlan } from './plan-reply.js';
+import type { ReplyEvent } from './sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
 const CREATED = 1_700_000_000;
-
-/** One `data:` line of a stream and how many tokens it carries. */
-export interface ReplyEvent {
-  json: string;
-  tokens: number;
-}
 
 /** The body of a plain reply. */
 export function renderCompletion(plan: ReplyPlan, directives: Directives): string {
@@ -52,13 +47,13 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   }
 }
 
-interface Piece {
+export interface Piece {
   text: string;
   tokens: number;
 }
 
 /** A text in pieces of `chunk` tokens: four bytes each, never half a character. */
-function* pieces(text: string, chunk: number): Generator<Piece> {
+export function* pieces(text: string, chunk: number): Generator<Piece> {
   const size = chunk * 4;
   if (Buffer.byteLength(text) === text.length) {
     for (let start = 0; start < text.length; start += size) {

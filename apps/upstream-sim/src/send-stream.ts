@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Directives } from './directives.js';
-import type { ReplyEvent } from './render-reply.js';
+import type { ReplyEvent, SimDialect } from './sim-dialect.js';
 import { STREAM_ERROR } from './sim-error.js';
 
 const BATCH_LENGTH = 16_384;
@@ -20,14 +20,19 @@ export interface Exchange {
  * Writes a stream at the pace and with the fault its directives ask for. Throws the signal's reason when the client leaves;
  * every wait here ends with that signal.
  */
-export async function sendStream(exchange: Exchange, events: Iterable<ReplyEvent>, directives: Directives): Promise<void> {
+export async function sendStream(
+  exchange: Exchange,
+  events: Iterable<ReplyEvent>,
+  directives: Directives,
+  dialect: SimDialect,
+): Promise<void> {
   const { signal } = exchange;
   const writer = new SseWriter(exchange.response, directives, signal);
-  const stopping = faultAfter(directives);
+  const stopping = faultAfter(directives, dialect);
   const tokenMs = directives.rate ? 1_000 / directives.rate : 0;
   const started = performance.now();
   let sent = 0;
-  for (const { json, tokens } of events) {
+  for (const { name, json, tokens } of events) {
     if (stopping && (sent >= stopping.tokens || sent + tokens > stopping.tokens)) {
       await writer.flush();
       return stopping.act(exchange, writer);
@@ -35,10 +40,10 @@ export async function sendStream(exchange: Exchange, events: Iterable<ReplyEvent
     sent += tokens;
     const early = tokens > 0 && tokenMs > 0 ? started + (sent - 1) * tokenMs - performance.now() : 0;
     if (early >= 1) await delay(early, undefined, { signal });
-    const pending = writer.write(json);
+    const pending = writer.write(json, name);
     if (pending) await pending;
   }
-  if (!directives.nodone) await writer.write('[DONE]');
+  if (dialect.done !== undefined && !directives.nodone) await writer.write(dialect.done);
   writer.end();
 }
 
@@ -66,8 +71,9 @@ class SseWriter {
   }
 
   /** Nothing when more may follow at once, else a promise: a reader that does not read is not written to. */
-  write(data: string): Promise<void> | undefined {
-    const event = `data: ${data}${this.lineEnd}${this.lineEnd}`;
+  write(data: string, name?: string): Promise<void> | undefined {
+    const head = name === undefined ? '' : `event: ${name}${this.lineEnd}`;
+    const event = `${head}data: ${data}${this.lineEnd}${this.lineEnd}`;
     if (this.split) return this.writeHalves(Buffer.from(event));
     this.batch += this.chunked ? `${Buffer.byteLength(event).toString(16)}\r\n${event}\r\n` : event;
     if (!this.paced && this.batch.length < BATCH_LENGTH) return undefined;
@@ -136,7 +142,7 @@ interface Fault {
   act(exchange: Exchange, writer: SseWriter): Promise<void>;
 }
 
-function faultAfter(directives: Directives): Fault | undefined {
+function faultAfter(directives: Directives, dialect: SimDialect): Fault | undefined {
   const { cut, error, close, hang, nodone } = directives;
   if (cut !== undefined) return { tokens: cut, act: async (exchange) => exchange.breakOff() };
   if (close !== undefined) return { tokens: close, act: async (_exchange, writer) => writer.end() };
@@ -144,8 +150,9 @@ function faultAfter(directives: Directives): Fault | undefined {
     return {
       tokens: error,
       act: async (_exchange, writer) => {
-        await writer.write(JSON.stringify({ error: STREAM_ERROR }));
-        if (!nodone) await writer.write('[DONE]');
+        const { name, json } = dialect.renderStreamError(STREAM_ERROR);
+        await writer.write(json, name);
+        if (dialect.done !== undefined && !nodone) await writer.write(dialect.done);
         writer.end();
       },
     };

@@ -1,3 +1,5 @@
+import type { SimDialect } from './sim-dialect.js';
+
 export interface ErrorObject {
   message: string;
   type: string;
@@ -23,6 +25,10 @@ export class SimError extends Error {
   static unknownModel(model: string): SimError {
     const message = `The model \`${model}\` does not exist or you do not have access to it.`;
     return new SimError(404, { message, type: 'invalid_request_error', param: null, code: 'model_not_found' });
+  }
+
+  static fault(error: unknown): SimError {
+    return new SimError(500, { message: String(error), type: 'server_error', param: null, code: null });
   }
 
   static wrongKey(): SimError {
@@ -54,7 +60,7 @@ const OBJECTS: Record<number, Pick<ErrorObject, 'message' | 'type' | 'code'>> = 
  * What a server says with this status: JSON for statuses applications give, a reverse proxy's HTML page for 502 and 504.
  * `message` replaces the usual words.
  */
-export function errorReply(status: number, message?: string): { type: string; body: string } {
+export function errorReply(dialect: SimDialect, status: number, message?: string): { type: string; body: string } {
   if (status === 502 || status === 504) {
     const title = status === 502 ? '502 Bad Gateway' : '504 Gateway Time-out';
     return { type: 'text/html', body: `<html>\r\n<head><title>${title}</title></head>\r\n<body>${message ?? title}</body>\r\n</html>\r\n` };
@@ -64,7 +70,8 @@ export function errorReply(status: number, message?: string): { type: string; bo
     type: status < 500 ? 'invalid_request_error' : 'server_error',
     code: null,
   };
-  return { type: 'application/json', body: JSON.stringify({ error: { ...usual, message: message ?? usual.message, param: null } }) };
+  const error = { ...usual, message: message ?? usual.message, param: null };
+  return { type: 'application/json', body: JSON.stringify(dialect.renderError(error, status)) };
 }
 
 /** The error object a broken stream ends with. */

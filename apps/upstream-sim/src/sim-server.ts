@@ -1,12 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ChatEndpoint, completeChat, readBody } from './complete-chat.js';
+import { answerRequest, readBody, type SimState } from './answer-request.js';
+import { chatDialect } from './chat-dialect.js';
 import { parseDirectives } from './directives.js';
 import { SIM_MODELS } from './models.js';
 import { RequestLog } from './request-log.js';
+import type { SimDialect } from './sim-dialect.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
+
+const DIALECTS: readonly SimDialect[] = [chatDialect];
 
 export interface SimServer {
   readonly port: number;
@@ -51,27 +55,30 @@ export async function startSimServer(options: SimServerOptions): Promise<SimServ
 class Simulator {
   private readonly log: RequestLog;
   private readonly apiKey: string;
-  private readonly endpoint: ChatEndpoint;
+  private readonly state: SimState;
 
   constructor({ apiKey = '', defaults = '', record = false }: SimServerOptions) {
     this.log = new RequestLog(record);
     this.apiKey = apiKey;
-    this.endpoint = { defaults: parseDirectives(defaults), failures: new Map() };
+    this.state = { defaults: parseDirectives(defaults), failures: new Map() };
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sim');
+    const dialect = request.method === 'POST' ? DIALECTS.find(({ path }) => path === url.pathname) : undefined;
     try {
-      if (request.method === 'POST' && url.pathname === '/v1/chat/completions') await this.chat(request, response);
+      if (dialect !== undefined) await this.generate(dialect, request, response);
       else await this.answer(`${request.method} ${url.pathname}`, url, request, response);
     } catch (error) {
       if (response.destroyed || response.headersSent) response.destroy();
-      else if (error instanceof SimError) reply(response, error.status, { error: error.body });
-      else reply(response, 500, { error: { message: String(error), type: 'server_error', param: null, code: null } });
+      else {
+        const known = error instanceof SimError ? error : SimError.fault(error);
+        reply(response, known.status, (dialect ?? chatDialect).renderError(known.body, known.status));
+      }
     }
   }
 
-  private async chat(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async generate(dialect: SimDialect, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.log.start();
     const left = new AbortController();
     let broken = false;
@@ -86,7 +93,7 @@ class Simulator {
       broken = true;
       response.destroy();
     };
-    await completeChat(this.endpoint, body, { response, signal: left.signal, breakOff });
+    await answerRequest(dialect, this.state, body, { response, signal: left.signal, breakOff });
   }
 
   private async answer(route: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -103,11 +110,11 @@ class Simulator {
         return reply(response, 200, this.log.recorded(Number(url.searchParams.get('limit') ?? '100')));
       case 'DELETE /sim/requests':
         this.log.clear();
-        this.endpoint.failures.clear();
+        this.state.failures.clear();
         return void response.writeHead(204).end();
       case 'PUT /sim/defaults':
-        this.endpoint.defaults = parseDirectives(await readBody(request, BODY_BYTES_MAX));
-        return reply(response, 200, this.endpoint.defaults);
+        this.state.defaults = parseDirectives(await readBody(request, BODY_BYTES_MAX));
+        return reply(response, 200, this.state.defaults);
       default:
         throw new SimError(404, { message: `Unknown request: ${route}.`, type: 'invalid_request_error', param: null, code: 'unknown_url' });
     }

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ChatRequest, parseChatRequest } from './chat-request.js';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { SIM_MODELS } from './models.js';
 import { planReply, textOfLastUser } from './plan-reply.js';
-import { renderCompletion, renderEvents } from './render-reply.js';
 import { type Exchange, hangUntilAborted, sendStream } from './send-stream.js';
+import type { SimDialect } from './sim-dialect.js';
 import { errorReply, SimError } from './sim-error.js';
 import { promptTokens } from './usage-rule.js';
 
-export interface ChatEndpoint {
+/** What requests of all dialects share. */
+export interface SimState {
   /** Directives every request starts from. */
   defaults: Directives;
   /** How often a request with `times` has failed, by its last user text. */
@@ -19,17 +19,17 @@ export interface ChatEndpoint {
 const FAILURES_REMEMBERED_MAX = 1_000;
 
 /**
- * Answers one chat completion. `body` is the whole request body. Rejects with the signal's reason when the client leaves.
+ * Answers one generation request. `body` is the whole request body. Rejects with the signal's reason when the client leaves.
  *
  * @throws SimError when the request is refused before anything is sent
  */
-export async function completeChat(endpoint: ChatEndpoint, body: string, exchange: Exchange): Promise<void> {
+export async function answerRequest(dialect: SimDialect, state: SimState, body: string, exchange: Exchange): Promise<void> {
   const { response, signal } = exchange;
-  const request = parseChatRequest(body);
+  const { chat: request, renderReply, renderEvents } = dialect.parseRequest(body);
   const model = SIM_MODELS.get(request.model);
   if (!model) throw SimError.unknownModel(request.model);
   const lastUserText = textOfLastUser(request);
-  const directives = untilTimesAreOver(endpoint, lastUserText, findDirectives(lastUserText, endpoint.defaults));
+  const directives = untilTimesAreOver(state, lastUserText, findDirectives(lastUserText, state.defaults));
   if (directives.hang === true) return hangUntilAborted(signal);
   if (directives.cut === 0) {
     if (directives.ttft) await delay(directives.ttft, undefined, { signal });
@@ -38,7 +38,7 @@ export async function completeChat(endpoint: ChatEndpoint, body: string, exchang
   }
   if (directives.status !== undefined) {
     if (directives.ttft) await delay(directives.ttft, undefined, { signal });
-    return sendStatus(response, directives.status, directives);
+    return sendStatus(dialect, response, directives.status, directives);
   }
   if (directives.overflow) throw SimError.contextLength(model.contextTokens, promptTokens(request), model.contextTokens);
   const plan = planReply(request, model, directives);
@@ -47,22 +47,22 @@ export async function completeChat(endpoint: ChatEndpoint, body: string, exchang
     if (directives.headers === 'early' || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
     await firstTokenWait(response, directives, signal);
     if (!response.headersSent) response.writeHead(200, headers);
-    return sendStream(exchange, renderEvents(plan, directives, includesUsage(request)), directives);
+    return sendStream(exchange, renderEvents(plan, directives), directives, dialect);
   }
   await plainWait(plan.usage.completion_tokens, directives, signal);
-  if (directives.error !== undefined) sendStatus(response, 500, directives);
-  else sendPlain(exchange, renderCompletion(plan, directives), directives);
+  if (directives.error !== undefined) sendStatus(dialect, response, 500, directives);
+  else sendPlain(exchange, renderReply(plan, directives), directives);
 }
 
 /** Takes the failures out of the directives of a request that has already failed `times` times. */
-function untilTimesAreOver(endpoint: ChatEndpoint, lastUserText: string, directives: Directives): Directives {
+function untilTimesAreOver(state: SimState, lastUserText: string, directives: Directives): Directives {
   if (directives.times === undefined) return directives;
-  const failed = endpoint.failures.get(lastUserText) ?? 0;
+  const failed = state.failures.get(lastUserText) ?? 0;
   if (failed >= directives.times) {
     return Object.fromEntries(Object.entries(directives).filter(([name]) => !(FAILURES as string[]).includes(name)));
   }
-  if (endpoint.failures.size >= FAILURES_REMEMBERED_MAX) endpoint.failures.clear();
-  endpoint.failures.set(lastUserText, failed + 1);
+  if (state.failures.size >= FAILURES_REMEMBERED_MAX) state.failures.clear();
+  state.failures.set(lastUserText, failed + 1);
   return directives;
 }
 
@@ -92,14 +92,10 @@ function sendPlain(exchange: Exchange, body: string, directives: Directives): vo
   else response.write(body.slice(0, body.length >> 1), () => exchange.breakOff());
 }
 
-function sendStatus(response: ServerResponse, status: number, directives: Directives): void {
-  const { type, body } = errorReply(status, directives.message);
+function sendStatus(dialect: SimDialect, response: ServerResponse, status: number, directives: Directives): void {
+  const { type, body } = errorReply(dialect, status, directives.message);
   const retryAfter = directives['retry-after'];
   response.writeHead(status, { 'content-type': type, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) }).end(body);
-}
-
-function includesUsage(request: ChatRequest): boolean {
-  return request.stream_options?.include_usage === true;
 }
 
 /** Reads a body as text. @throws SimError above `bytesMax` */
