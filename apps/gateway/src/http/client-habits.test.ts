@@ -1,0 +1,116 @@
+import { Registry } from 'prom-client';
+import { balanceGet } from '#contracts/billing.js';
+import type { ErrorCode } from '#inference/errors.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
+import { GatewayConfig } from '../gateway.config.js';
+import { type RunningGateway, startGateway } from '../start-gateway.js';
+
+/** What real clients do around their requests: headers nobody asked for, limits no model has, thirty tries at a failing model. */
+
+let fakes: FakeServices;
+let gateway: RunningGateway;
+
+beforeEach(async () => {
+  fakes = new FakeServices();
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
+  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
+});
+
+afterEach(() => gateway.close());
+
+const KEY = { authorization: `Bearer ${TEST_KEY}` };
+const MESSAGES = [{ role: 'user', content: 'Hi' }];
+const CHAT = { model: 'test-model', messages: MESSAGES };
+const BODIES = {
+  '/v1/chat/completions': CHAT,
+  '/v1/responses': { model: 'test-model', input: 'Hi' },
+  '/v1/messages': { ...CHAT, max_tokens: 100 },
+};
+
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const type = { 'content-type': 'application/json' };
+  return fetch(`http://127.0.0.1:${gateway.port}${path}`, {
+    method: 'POST',
+    headers: { ...KEY, ...type, ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+test.each(Object.entries(BODIES))('H-10: headers of SDKs and agents change nothing at %s', async (path, body) => {
+  const headers = {
+    'x-stainless-lang': 'js',
+    'x-codex-turn-metadata': '{"a":1}',
+    'session-id': 's',
+    'thread-id': 't',
+    originator: 'codex_cli_rs',
+    'x-app': 'cli',
+    'anthropic-beta': 'a,b',
+    'anthropic-dangerous-direct-browser-access': 'true',
+    'openai-organization': 'org',
+    'openai-project': 'proj',
+    'x-session-affinity': 'x',
+  };
+  const [bare, dressed] = [await post(path, body), await post(path, body, headers)];
+  expect([bare.status, dressed.status]).toEqual([200, 200]);
+  expect(fakes.opened[1]?.request).toEqual(fakes.opened[0]?.request);
+});
+
+test('T-50: a plain message may ask for 64,000 tokens, and gets what the model can give', async () => {
+  const response = await post('/v1/messages', { ...CHAT, max_tokens: 64_000 });
+  expect(response.status).toBe(200);
+  expect(fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
+});
+
+test.each(Object.entries(BODIES))('T-49: thirty tries at a failing model leave no hold and cost nothing at %s', async (path, body) => {
+  fakes.model = (stream) => {
+    stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
+    stream.end();
+  };
+  for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
+  expect(fakes.settles.map(({ holdId }) => holdId)).toEqual(fakes.reserves.map(({ holdId }) => holdId));
+  expect(fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(Array.from({ length: 30 }, () => ['failed', undefined]));
+});
+
+test.each<ErrorCode>(['rate_limit_exceeded', 'concurrency_limit', 'model_capacity', 'model_unavailable'])(
+  'H-4: %s says when to come back, also where nobody knows',
+  async (code) => {
+    fakes.model = (stream) => {
+      stream.write({ type: 'completion-failure', code, message: 'Later.' });
+      stream.end();
+    };
+    for (const [path, body] of Object.entries(BODIES)) expect((await post(path, body)).headers.get('retry-after')).toBe('1');
+  },
+);
+
+test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked for anew each time', async () => {
+  let asked = 0;
+  fakes.messaging.answer(balanceGet, () => ({
+    object: 'balance',
+    currency: 'USD',
+    balance_pico_usd: String(++asked),
+    balance_usd: '0.00',
+    reserved_pico_usd: '0',
+    available_pico_usd: String(asked),
+    topup_balance_pico_usd: String(asked),
+    plan_balance_pico_usd: '0',
+    plan_expires_at: null,
+    expiredHeld: '0',
+  }));
+  const balances: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/balance`, { headers: KEY });
+    balances.push(((await response.json()) as { balance_pico_usd: string }).balance_pico_usd);
+  }
+  expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/models`, { headers: KEY })).status).toBe(200);
+  expect(balances).toEqual(['1', '2', '3']);
+  expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+});
+
+test('D2, spec 5: models take a key in either header, the balance as Bearer only', async () => {
+  const status = async (path: string, headers: Record<string, string>) =>
+    (await fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers })).status;
+  const other = { 'x-api-key': TEST_KEY };
+  expect([await status('/v1/models', KEY), await status('/v1/models', other), await status('/v1/models', {})]).toEqual([200, 200, 401]);
+  expect([await status('/v1/balance', other), await status('/v1/balance', {})]).toEqual([401, 401]);
+});
