@@ -10,7 +10,7 @@ export type { Logger } from 'pino';
 export function createLogger(service: string, level: string): Logger {
   // Lines are written together, a quarter of a second late at most, and what is left is flushed at exit: one write a line
   // was a tenth of the gateway's time.
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 250 });
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 250 });
   const formatters = { level: (label: string) => ({ level: label }) };
   return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime, formatters }, destination);
 }

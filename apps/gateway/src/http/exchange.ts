@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ResolvedKey } from '#contracts/billing.js';
 import type { GatewayError } from '#inference/errors.js';
@@ -6,8 +6,11 @@ import type { InferenceRecord } from '../pipeline/run-inference.js';
 
 /** One HTTP request and its reply: what every layer needs to know of it, and what the access log will say. */
 export class Exchange {
-  /** An opaque unique suffix, shared by the request's id and the reply's, so that one leads to the other. */
-  readonly id = randomUUID().replaceAll('-', '');
+  /**
+   * An opaque unique suffix, shared by the request's id and the reply's, so that one leads to the other. It grows with time: the
+   * journal is indexed by it, and an index is written most cheaply at its end.
+   */
+  readonly id = randomUUIDv7().replaceAll('-', '');
   readonly requestId = `req_${this.id}`;
   readonly startedAt = performance.now();
   /** The path of the route, not of the URL; `unknown` where there is none. */
