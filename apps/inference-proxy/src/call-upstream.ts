@@ -46,7 +46,7 @@ export async function* callUpstream(
     },
     signal,
   );
-  const stop = capabilities.stop ? [] : (request.stop ?? []);
+  const stop = capabilities.stop && !adapter.withoutStop ? [] : (request.stop ?? []);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop });
   try {
     await assertGood(reply, adapter, call);

@@ -51,6 +51,8 @@ export interface UpstreamCapabilities {
   reasoningEcho: boolean;
   /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
   thinkTags: boolean;
+  /** Takes `reasoning` and tells a summary of it (`openai-responses`). Default false. */
+  reasoningSummary: boolean;
   /** Is asked for a stream even when the client was not (architecture.md, "Decisions"). Default false. */
   streamPlainRequests: boolean;
 }
@@ -66,9 +68,12 @@ export interface UpstreamTimeouts {
   totalMs: number;
 }
 
+/** The dialects an upstream may speak (docs/upstreams.md). */
+export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses'] as const;
+
 export interface Upstream {
   id: string;
-  kind: 'openai-chat';
+  kind: (typeof UPSTREAM_KINDS)[number];
   baseUrl: string;
   /** Name of the environment variable of the inference-proxy that holds the secret; the catalog never sees the secret. */
   apiKeyEnv: string | null;

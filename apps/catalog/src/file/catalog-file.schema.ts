@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import type { UpstreamCapabilities, UpstreamTimeouts } from '#contracts/catalog.js';
+import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities, type UpstreamTimeouts } from '#contracts/catalog.js';
 import {
   BaseUrl,
   Fields,
@@ -35,6 +35,7 @@ export class CapabilitiesEntry implements UpstreamCapabilities {
   @TrueOrFalse() stop = true;
   @TrueOrFalse() reasoningEcho = false;
   @TrueOrFalse() thinkTags = false;
+  @TrueOrFalse() reasoningSummary = false;
   @TrueOrFalse() streamPlainRequests = false;
 }
 
@@ -47,7 +48,7 @@ export class TimeoutsEntry implements UpstreamTimeouts {
 
 export class UpstreamEntry {
   @Identifier(64) id!: string;
-  @OneOf(['openai-chat']) kind!: 'openai-chat';
+  @OneOf(UPSTREAM_KINDS) kind!: Upstream['kind'];
   @BaseUrl() baseUrl!: string;
   @Optional() @VariableName() apiKeyEnv?: string;
   @TrueOrFalse() allowPrivateNetwork = false;

@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { readFileSync } from 'node:fs';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { CatalogFileError } from './catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
 
@@ -39,6 +40,7 @@ test('what is left out has its default', () => {
           stop: true,
           reasoningEcho: false,
           thinkTags: false,
+          reasoningSummary: false,
           streamPlainRequests: false,
         },
         timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
@@ -215,7 +217,7 @@ describe('faults', () => {
       edited(['id: small', 'id: small model']),
       'c.yaml:7: models[0].id: must be an id of 1 to 256 letters, digits and ._:/@- that begins with a letter or digit',
     ],
-    ['an unknown kind', edited(['openai-chat', 'openai']), 'c.yaml:4: upstreams[0].kind: must be openai-chat'],
+    ['an unknown kind', edited(['openai-chat', 'openai']), `c.yaml:4: upstreams[0].kind: must be ${UPSTREAM_KINDS.join(' or ')}`],
     [
       'a secret in place of its name, not repeated',
       edited(['kind:', 'apiKeyEnv: sk-secret\n    kind:']),
@@ -277,7 +279,7 @@ describe('faults', () => {
     [
       'several faults, all at once and in order',
       edited(['openai-chat', 'x'], ['131072', '0'], ['upstream: local', 'upstream: gone'], ['"0.15"', '-1']),
-      'c.yaml:4: upstreams[0].kind: must be openai-chat\n' +
+      `c.yaml:4: upstreams[0].kind: must be ${UPSTREAM_KINDS.join(' or ')}\n` +
         'c.yaml:9: models[0].contextTokens: must be a whole number from 1 to 2147483647\n' +
         'c.yaml:10: models[0].maxOutputTokens: must not be above contextTokens (0)\n' +
         'c.yaml:11: models[0].price.inputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"\n' +

@@ -1,8 +1,10 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { openaiChat } from './openai-chat/adapter.js';
+import { openaiResponses } from './openai-responses/adapter.js';
 import type { UpstreamAdapter } from './upstream-adapter.js';
 
 /** Every dialect the proxy speaks. */
 export const ADAPTERS = {
   'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
 } satisfies Record<Upstream['kind'], UpstreamAdapter>;

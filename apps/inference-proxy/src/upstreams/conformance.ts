@@ -18,6 +18,7 @@ export const CAPABILITIES: UpstreamCapabilities = {
   stop: true,
   reasoningEcho: false,
   thinkTags: false,
+  reasoningSummary: false,
   streamPlainRequests: false,
 };
 

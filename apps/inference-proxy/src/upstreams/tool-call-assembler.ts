@@ -14,6 +14,8 @@ export interface ToolCallPiece {
   argumentsText?: string;
   /** The piece stands among others in one list, so it is a call of its own unless it says otherwise. */
   amongOthers?: boolean;
+  /** The text is a custom tool's own input, not JSON with the input in it: the dialect has custom calls. */
+  raw?: boolean;
 }
 
 interface OpenCall {
@@ -24,6 +26,7 @@ interface OpenCall {
   /** The canonical index, once the call has been announced. */
   index: number | undefined;
   tool: Tool | undefined;
+  raw: boolean;
   ended: boolean;
 }
 
@@ -55,10 +58,16 @@ export class ToolCallAssembler {
     const text = piece.argumentsText ?? '';
     call.argumentsText += text;
     if (call.index !== undefined) {
-      if (text !== '' && !call.ended && call.tool?.kind !== 'custom') events.push({ type: 'tool-call-delta', index: call.index, text });
+      if (text !== '' && !call.ended && !isWrapped(call)) events.push({ type: 'tool-call-delta', index: call.index, text });
     } else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
       this.start(call, events);
     }
+  }
+
+  /** The upstream says that this call is complete; nothing more is taken for it. */
+  endAt(index: number, events: StreamEvent[]): void {
+    const call = this.byWireIndex.get(index);
+    if (call !== undefined && call.name !== '') this.finish(call, events);
   }
 
   /** The reply is over: announces what is left and ends every call. */
@@ -83,10 +92,11 @@ export class ToolCallAssembler {
     return isWholeJson(known.argumentsText) ? undefined : known; // a name repeated or in pieces, unless the call was complete
   }
 
-  private add({ index, id }: ToolCallPiece, events: StreamEvent[]): OpenCall {
+  private add({ index, id, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
     if (this.calls.length >= TOOL_CALLS_MAX) throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many tool calls' });
     // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
-    for (const earlier of this.calls) if (earlier.name !== '' && isWholeJson(earlier.argumentsText)) this.finish(earlier, events);
+    for (const earlier of this.calls)
+      if (earlier.name !== '' && !earlier.raw && isWholeJson(earlier.argumentsText)) this.finish(earlier, events);
     const call: OpenCall = {
       wireIndex: index,
       wireId: id ?? '',
@@ -94,6 +104,7 @@ export class ToolCallAssembler {
       argumentsText: '',
       index: undefined,
       tool: undefined,
+      raw,
       ended: false,
     };
     this.calls.push(call);
@@ -111,9 +122,9 @@ export class ToolCallAssembler {
       index,
       callId: this.uniqueId(call.wireId),
       tool: tool?.key ?? { name: call.name },
-      kind: tool?.kind ?? 'function',
+      kind: kindOf(call),
     });
-    if (call.argumentsText !== '' && tool?.kind !== 'custom') {
+    if (call.argumentsText !== '' && !isWrapped(call)) {
       events.push({ type: 'tool-call-delta', index, text: call.argumentsText });
     }
   }
@@ -123,8 +134,8 @@ export class ToolCallAssembler {
     call.ended = true;
     if (call.index === undefined) this.start(call, events);
     const index = call.index ?? 0;
-    const custom = call.tool?.kind === 'custom';
-    const text = custom ? customInput(call.argumentsText) : call.argumentsText === '' ? '{}' : '';
+    const noArguments = call.argumentsText === '' && kindOf(call) === 'function';
+    const text = isWrapped(call) ? customInput(call.argumentsText) : noArguments ? '{}' : '';
     if (text !== '') events.push({ type: 'tool-call-delta', index, text });
     events.push({ type: 'tool-call-end', index });
   }
@@ -137,6 +148,15 @@ export class ToolCallAssembler {
     this.ids.add(id);
     return id;
   }
+}
+
+function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
+  return tool?.kind ?? (raw ? 'custom' : 'function');
+}
+
+/** The input of a custom tool, inside JSON: it can be read when it is whole. */
+function isWrapped(call: OpenCall): boolean {
+  return kindOf(call) === 'custom' && !call.raw;
 }
 
 /** Names come whole, again and again, as a growing whole, or in pieces. */

@@ -1,0 +1,68 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { UpstreamFailure } from '../../upstream-failure.js';
+import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
+import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
+
+/** What a reply with an error status means (U-23). */
+export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
+  const { code, text } = describe(parseObject(reply.body)) ?? { code: '', text: reply.body };
+  return classify({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
+}
+
+/** The failure in an event, a response or a body that came with status 200, if there is one (U-11). */
+export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
+  const error = describe(body);
+  return error === undefined ? undefined : classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+}
+
+/** The codes of a failed response that are about what the client sent. */
+const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
+
+function classify(refusal: Parameters<typeof classifyRefusal>[0], request: InferenceRequest): UpstreamFailure {
+  const { status, code, text } = refusal;
+  if ((status === 0 || status === 400) && CONTENT_CODES.test(code)) {
+    return new UpstreamFailure('rejected', 'unsupported_content', { detail: `${code} ${text}` });
+  }
+  return classifyRefusal(refusal, request);
+}
+
+interface Described {
+  status: number;
+  code: string;
+  text: string;
+}
+
+/**
+ * The forms seen: `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}`, the event
+ * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` of web frameworks.
+ */
+function describe(body: Record<string, unknown> | undefined): Described | undefined {
+  if (body === undefined) return undefined;
+  const { error, type } = body;
+  if (typeof error === 'string') return error === '' ? undefined : { status: 0, code: '', text: error };
+  if (isObject(error)) return fromFields(error);
+  if (type === 'error' || body.object === 'error') return fromFields(body);
+  const isBare = type === undefined && body.object === undefined && ['message', 'detail'].some((field) => body[field] !== undefined);
+  return isBare ? fromFields(body) : undefined;
+}
+
+function fromFields(error: Record<string, unknown>): Described {
+  const { code, type, status } = error;
+  const number = [code, status].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value < 600);
+  const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
+  const text = error.message ?? error.detail ?? '';
+  return { status: number ?? 0, code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,247 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { Tool } from '#inference/tool.js';
+import type { Turn } from '#inference/turn.js';
+import { callOf } from '../conformance.js';
+import { renderRequest } from './request.js';
+
+function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
+  return JSON.parse(renderRequest(callOf(false, request, capabilities), undefined).body);
+}
+
+function inputOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
+  return bodyOf({ turns }, capabilities).input;
+}
+
+const t = (text: string) => ({ type: 'text' as const, text });
+const PIXEL = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'iVBORw0KGgo=' };
+const DATA_URL = 'data:image/png;base64,iVBORw0KGgo=';
+const WEATHER: Tool = { key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function', description: 'Weather', strict: true };
+const PATCH: Tool = {
+  key: { name: 'patch' },
+  wireName: 'patch',
+  kind: 'custom',
+  description: 'Edits files',
+  grammar: { syntax: 'lark', definition: 'start: "x"' },
+};
+
+test('the smallest body (U-19): nothing is stored, and nothing that was not asked for', () => {
+  const rendered = renderRequest(callOf(true), 'secret');
+  expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
+    path: 'responses',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: 'Bearer secret' },
+    body: { model: 'upstream-model', input: [{ role: 'user', content: 'Hi' }], max_output_tokens: 256, store: false, stream: true },
+  });
+  expect(renderRequest(callOf(false), undefined).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
+});
+
+test('T-44: what the dialect has no word for is not said', () => {
+  const body = bodyOf({
+    temperature: 0,
+    topP: 0.5,
+    stop: ['END'],
+    endUser: 'somebody',
+    hints: { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5, reasoningEffort: 'high', parallelToolCalls: false },
+  });
+  expect(body).toEqual({
+    model: 'upstream-model',
+    input: [{ role: 'user', content: 'Hi' }],
+    max_output_tokens: 256,
+    temperature: 0,
+    top_p: 0.5,
+    store: false,
+    stream: false,
+  });
+});
+
+test('reasoning is asked for where it is told', () => {
+  const capabilities = { reasoningSummary: true };
+  expect([
+    bodyOf({ hints: { reasoningEffort: 'high' } }, capabilities).reasoning,
+    bodyOf({}, capabilities).reasoning,
+    bodyOf({}).reasoning,
+  ]).toEqual([{ effort: 'high', summary: 'auto' }, { summary: 'auto' }, undefined]);
+});
+
+describe('turns', () => {
+  test('texts are messages where they stand, and speakers stay unnamed', () => {
+    const turns: Turn[] = [
+      { role: 'system', parts: [t('A'), t('B')], name: 'sys' },
+      { role: 'user', parts: [t('C'), t('D')], name: 'ann' },
+      { role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm' }, t('E')] },
+      { role: 'system', parts: [t('F')] },
+      { role: 'user', parts: [] },
+    ];
+    const messages = [
+      { role: 'system', content: 'A\nB' },
+      { role: 'user', content: 'C\nD' },
+      { role: 'assistant', content: 'E' },
+      { role: 'system', content: 'F' },
+      { role: 'user', content: '' },
+    ];
+    expect(inputOf(turns)).toEqual(messages);
+    expect(inputOf(turns, { developerRole: true })).toEqual(
+      messages.map((message) => (message.role === 'system' ? { ...message, role: 'developer' } : message)),
+    );
+  });
+
+  test('images are data URLs among the parts', () => {
+    expect(inputOf([{ role: 'user', parts: [t('See'), { ...PIXEL, detail: 'high' }, PIXEL] }])).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'See' },
+          { type: 'input_image', image_url: DATA_URL, detail: 'high' },
+          { type: 'input_image', image_url: DATA_URL, detail: 'auto' },
+        ],
+      },
+    ]);
+  });
+
+  const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
+
+  test('T-14, C-5: calls are items of their own, arguments as they came, or {}; custom calls keep their text', () => {
+    const calls = [
+      { ...call, callId: 'a', argumentsText: '' },
+      { ...call, callId: 'b', argumentsText: "{'odd'" },
+      { ...call, callId: 'c', argumentsText: '*** Begin\n', kind: 'custom' as const },
+    ];
+    const items = [
+      { type: 'function_call', call_id: 'a', name: 'ns__x', arguments: '{}' },
+      { type: 'function_call', call_id: 'b', name: 'ns__x', arguments: "{'odd'" },
+      { type: 'custom_tool_call', call_id: 'c', name: 'ns__x', input: '*** Begin\n' },
+    ];
+    expect(inputOf([{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm' }, ...calls] }])).toEqual(items);
+    expect(inputOf([{ role: 'assistant', parts: [calls[0] ?? t(''), t('Text')] }])).toEqual([
+      { role: 'assistant', content: 'Text' },
+      items[0],
+    ]);
+  });
+
+  test('T-10 to T-13: results in their order, each of its call’s kind, images inside, failures as text', () => {
+    expect(
+      inputOf([
+        { role: 'assistant', parts: [{ ...call, callId: 'c', argumentsText: 'x', kind: 'custom' }] },
+        {
+          role: 'tool',
+          results: [
+            { callId: 'a', parts: [t('21 °C')] },
+            { callId: 'b', parts: [t('See'), PIXEL] },
+            { callId: 'c', parts: [t('No such city')], isError: true },
+            { callId: 'd', parts: [PIXEL], isError: true },
+            { callId: 'e', parts: [] },
+          ],
+        },
+      ]),
+    ).toEqual([
+      { type: 'custom_tool_call', call_id: 'c', name: 'ns__x', input: 'x' },
+      { type: 'function_call_output', call_id: 'a', output: '21 °C' },
+      {
+        type: 'function_call_output',
+        call_id: 'b',
+        output: [
+          { type: 'input_text', text: 'See' },
+          { type: 'input_image', image_url: DATA_URL, detail: 'auto' },
+        ],
+      },
+      { type: 'custom_tool_call_output', call_id: 'c', output: '[tool error] No such city' },
+      {
+        type: 'function_call_output',
+        call_id: 'd',
+        output: [
+          { type: 'input_text', text: '[tool error]' },
+          { type: 'input_image', image_url: DATA_URL, detail: 'auto' },
+        ],
+      },
+      { type: 'function_call_output', call_id: 'e', output: '' },
+    ]);
+  });
+
+  test('an id too long for the dialect is shortened in call and result alike', () => {
+    const callId = 'x'.repeat(65);
+    const items = inputOf([
+      { role: 'assistant', parts: [{ ...call, callId, argumentsText: '{}' }] },
+      { role: 'tool', results: [{ callId, parts: [t('1')] }] },
+    ]) as { call_id: string }[];
+    expect(items.map((item) => item.call_id)).toEqual([expect.stringMatching(/^call_[0-9a-f]{48}$/), items[0]?.call_id]);
+  });
+});
+
+describe('tools', () => {
+  const ofTools = (request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}) => {
+    const { tools, tool_choice, parallel_tool_calls } = bodyOf(request, capabilities);
+    return { tools, tool_choice, parallel_tool_calls };
+  };
+
+  test('T-4: none means no word of them', () => {
+    const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
+    expect(Object.keys(body)).toEqual(['model', 'input', 'max_output_tokens', 'store', 'stream']);
+  });
+
+  test('R-1i: functions say whether they are strict; custom tools are what they are', () => {
+    const parameters = { type: 'object', $schema: 'x', properties: { zebra: {}, apple: {} } };
+    const tools: Tool[] = [
+      { ...WEATHER, parameters },
+      { ...WEATHER, description: undefined, strict: undefined },
+      PATCH,
+      { ...PATCH, description: undefined, grammar: undefined },
+      { ...PATCH, grammar: { syntax: 'ebnf', definition: 'x ::= y' } },
+    ];
+    const empty = { type: 'object', properties: {} };
+    expect(ofTools({ tools }, { strictTools: true }).tools).toEqual([
+      { type: 'function', name: 'get_weather', description: 'Weather', parameters, strict: true },
+      { type: 'function', name: 'get_weather', parameters: empty, strict: false },
+      {
+        type: 'custom',
+        name: 'patch',
+        description: 'Edits files',
+        format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+      },
+      { type: 'custom', name: 'patch' },
+      { type: 'custom', name: 'patch', description: 'Edits files\n\nThe input follows this ebnf grammar:\nx ::= y' },
+    ]);
+    expect(ofTools({ tools: [WEATHER] }).tools).toMatchObject([{ strict: false }]);
+  });
+
+  test('T-47: the keys of a schema keep their order', () => {
+    const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
+    expect(rendered.body).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
+  });
+
+  test.each([
+    [{ kind: 'auto' as const }, undefined],
+    [{ kind: 'none' as const }, 'none'],
+    [{ kind: 'required' as const }, 'required'],
+    [
+      { kind: 'tool' as const, wireName: 'get_weather' },
+      { type: 'function', name: 'get_weather' },
+    ],
+    [
+      { kind: 'tool' as const, wireName: 'patch' },
+      { type: 'custom', name: 'patch' },
+    ],
+  ])('tool_choice %j', (toolChoice, expected) => {
+    expect(ofTools({ tools: [WEATHER, PATCH], toolChoice }).tool_choice).toEqual(expected);
+  });
+
+  test('parallel_tool_calls only where it is known', () => {
+    const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
+    expect([ofTools(request).parallel_tool_calls, ofTools(request, { parallelToolCalls: true }).parallel_tool_calls]).toEqual([
+      undefined,
+      false,
+    ]);
+  });
+});
+
+test('output formats; a schema becomes json_object where schemas are not known', () => {
+  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+  expect([
+    bodyOf({ output: { kind: 'json-object' } }).text,
+    bodyOf({ output }).text,
+    bodyOf({ output }, { jsonSchema: false }).text,
+  ]).toEqual([
+    { format: { type: 'json_object' } },
+    { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true } },
+    { format: { type: 'json_object' } },
+  ]);
+});

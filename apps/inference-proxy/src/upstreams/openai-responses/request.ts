@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import type { InferenceRequest, OutputFormat } from '#inference/request.js';
+import type { Tool, ToolChoice } from '#inference/tool.js';
+import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
+import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+
+/** Longer ids of calls are refused. */
+const CALL_ID_LENGTH_MAX = 64;
+
+/**
+ * Everything the request says, and no state: nothing is stored, and items carry no ids that would refer to what was. The
+ * dialect has no stop sequences, seed or penalties; names of speakers and end users stay here (docs/upstreams.md).
+ */
+export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
+  const { request, model, stream, capabilities } = call;
+  const customCalls = customCallIds(request.turns);
+  const body = {
+    model,
+    input: request.turns.flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
+    max_output_tokens: call.outputTokensMax,
+    temperature: request.temperature,
+    top_p: request.topP,
+    ...renderTools(request, capabilities),
+    text: renderOutput(request.output, capabilities),
+    reasoning: capabilities.reasoningSummary ? { effort: request.hints.reasoningEffort, summary: 'auto' } : undefined,
+    store: false,
+    stream,
+  };
+  return {
+    path: 'responses',
+    headers: {
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify(body),
+  };
+}
+
+type Item = Record<string, unknown>;
+
+/** The result of a custom call is another kind of item than that of a function call. */
+function customCallIds(turns: readonly Turn[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const turn of turns) {
+    if (turn.role !== 'assistant') continue;
+    for (const part of turn.parts) if (part.type === 'tool-call' && part.kind === 'custom') ids.add(part.callId);
+  }
+  return ids;
+}
+
+function renderTurn(turn: Turn, customCalls: ReadonlySet<string>, capabilities: UpstreamCapabilities): Item[] {
+  switch (turn.role) {
+    case 'system':
+      return [{ role: capabilities.developerRole ? 'developer' : 'system', content: joinTexts(turn.parts) }];
+    case 'user':
+      return [{ role: 'user', content: renderContent(turn.parts) }];
+    case 'assistant':
+      return renderAssistant(turn);
+    case 'tool':
+      return renderToolResults(turn, customCalls);
+  }
+}
+
+function renderContent(parts: readonly (TextPart | ImagePart)[]): unknown {
+  if (!parts.some((part) => part.type === 'image')) return joinTexts(parts.filter((part) => part.type === 'text'));
+  return parts.map((part) => (part.type === 'text' ? renderText(part.text) : renderImage(part)));
+}
+
+function renderText(text: string): Item {
+  return { type: 'input_text', text };
+}
+
+function renderImage({ mediaType, base64, detail }: ImagePart): Item {
+  return { type: 'input_image', image_url: `data:${mediaType};base64,${base64}`, detail: detail ?? 'auto' };
+}
+
+/** Text stands before the calls, and a turn is never dropped for having none (T-14). Reasoning is theirs to keep, and was not. */
+function renderAssistant({ parts }: AssistantTurn): Item[] {
+  const text = joinTexts(parts.filter((part) => part.type === 'text'));
+  const calls = parts.filter((part) => part.type === 'tool-call');
+  const items: Item[] = calls.map(({ callId, wireName: name, kind, argumentsText }) =>
+    kind === 'custom'
+      ? { type: 'custom_tool_call', call_id: renderCallId(callId), name, input: argumentsText }
+      : { type: 'function_call', call_id: renderCallId(callId), name, arguments: argumentsText || '{}' },
+  );
+  return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
+}
+
+/** One item a result, in their order (T-10 … T-12), images inside. The dialect has no field for a failed tool, so the text says it (T-13). */
+function renderToolResults({ results }: ToolTurn, customCalls: ReadonlySet<string>): Item[] {
+  return results.map(({ callId, parts, isError }) => {
+    const failed = isError ? '[tool error] ' : '';
+    const content = renderContent(parts);
+    const output =
+      typeof content === 'string' ? failed + content : failed === '' ? content : [renderText(failed.trim()), ...(content as Item[])];
+    return {
+      type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
+      call_id: renderCallId(callId),
+      output,
+    };
+  });
+}
+
+/** A call and its result are shortened alike. */
+function renderCallId(callId: string): string {
+  if (callId.length <= CALL_ID_LENGTH_MAX) return callId;
+  return `call_${createHash('sha256').update(callId).digest('hex').slice(0, 48)}`;
+}
+
+function joinTexts(parts: readonly { text: string }[]): string {
+  return parts.length === 1 ? (parts[0] as TextPart).text : parts.map((part) => part.text).join('\n');
+}
+
+function renderTools({ tools, toolChoice, hints }: InferenceRequest, capabilities: UpstreamCapabilities): Item {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map((tool) => renderTool(tool, capabilities)),
+    tool_choice: renderToolChoice(toolChoice, tools),
+    parallel_tool_calls: capabilities.parallelToolCalls ? hints.parallelToolCalls : undefined,
+  };
+}
+
+/** Here a function is strict unless it says that it is not, so it always says. */
+function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Item {
+  const { wireName: name, description } = tool;
+  if (tool.kind === 'function') {
+    const parameters = tool.parameters ?? { type: 'object', properties: {} };
+    return { type: 'function', name, description, parameters, strict: capabilities.strictTools && tool.strict === true };
+  }
+  const { grammar } = tool;
+  if (grammar === undefined) return { type: 'custom', name, description };
+  if (grammar.syntax === 'lark' || grammar.syntax === 'regex') {
+    return { type: 'custom', name, description, format: { type: 'grammar', syntax: grammar.syntax, definition: grammar.definition } };
+  }
+  const hint = `The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`;
+  return { type: 'custom', name, description: description ? `${description}\n\n${hint}` : hint };
+}
+
+/** `auto` is what every server does anyway. */
+function renderToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[]): unknown {
+  if (choice === undefined || choice.kind === 'auto') return undefined;
+  if (choice.kind !== 'tool') return choice.kind;
+  const isCustom = tools.some((tool) => tool.wireName === choice.wireName && tool.kind === 'custom');
+  return { type: isCustom ? 'custom' : 'function', name: choice.wireName };
+}
+
+function renderOutput(output: OutputFormat, capabilities: UpstreamCapabilities): unknown {
+  switch (output.kind) {
+    case 'text':
+      return undefined;
+    case 'json-object':
+      return { format: { type: 'json_object' } };
+    case 'json-schema': {
+      if (!capabilities.jsonSchema) return { format: { type: 'json_object' } };
+      const { name, schema, strict, description } = output;
+      return { format: { type: 'json_schema', name, description, schema, strict } };
+    }
+  }
+}

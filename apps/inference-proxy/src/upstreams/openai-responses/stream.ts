@@ -1,0 +1,236 @@
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { UpstreamFailure } from '../../upstream-failure.js';
+import { type OutputItem, OutputItems } from '../output-items.js';
+import { ThinkTags } from '../think-tags.js';
+import { ToolCallAssembler } from '../tool-call-assembler.js';
+import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
+import { findError, isObject } from './errors.js';
+
+type Json = Record<string, unknown>;
+
+/** What a text of the output is: of a message, of a reasoning item, or of a call. */
+type Channel = 'text' | 'refusal' | 'summary' | 'reasoning' | 'arguments' | 'input';
+
+/** The events that carry such a text: a piece in `delta`, or all of it in `whole`. */
+const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new Map(
+  Object.entries<{ channel: Channel; whole?: string }>({
+    'response.output_text.delta': { channel: 'text' },
+    'response.output_text.done': { channel: 'text', whole: 'text' },
+    'response.refusal.delta': { channel: 'refusal' },
+    'response.refusal.done': { channel: 'refusal', whole: 'refusal' },
+    'response.reasoning_summary_text.delta': { channel: 'summary' },
+    'response.reasoning_summary_text.done': { channel: 'summary', whole: 'text' },
+    'response.reasoning_text.delta': { channel: 'reasoning' },
+    'response.reasoning_text.done': { channel: 'reasoning', whole: 'text' },
+    'response.function_call_arguments.delta': { channel: 'arguments' },
+    'response.function_call_arguments.done': { channel: 'arguments', whole: 'arguments' },
+    'response.custom_tool_call_input.delta': { channel: 'input' },
+    'response.custom_tool_call_input.done': { channel: 'input', whole: 'input' },
+  }),
+);
+
+/**
+ * Reads a stream of response events. Every text is told up to four times (deltas, its own end, its item's end, the whole
+ * response), and servers leave out any of them: each time, what is new is passed on. Only a terminal event ends the stream.
+ */
+export class ResponsesStreamParser implements StreamParser {
+  done = false;
+  usage: Usage | undefined;
+  private readonly items = new OutputItems();
+  private readonly calls: ToolCallAssembler;
+  private readonly thinkTags: ThinkTags | undefined;
+  private reasoningChannel: Channel | undefined;
+
+  constructor(private readonly call: UpstreamCall) {
+    this.calls = new ToolCallAssembler(call.request.tools);
+    this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
+  }
+
+  push(payload: string, events: StreamEvent[]): void {
+    if (this.done || payload === '' || payload === '[DONE]') return;
+    this.read(parseEvent(payload), events);
+  }
+
+  end(): void {
+    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'the stream ended without its terminal event' });
+  }
+
+  /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
+  finish(response: Json, events: StreamEvent[], status = response.status): void {
+    const usage = parseUsage(response.usage);
+    this.usage = usage ?? this.usage;
+    const reason = this.endOf(response, status, events);
+    for (const [index, wire] of listOf(response.output).entries()) {
+      const item = isObject(wire) ? this.items.findAgain(wire, index) : undefined;
+      if (isObject(wire) && item !== undefined) this.readItem(item, wire, events);
+    }
+    this.thinkTags?.end(events);
+    this.calls.end(events);
+    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
+    events.push({ type: 'completion-finish', reason: reason === 'stop' && this.calls.announced > 0 ? 'tool-calls' : reason });
+    this.done = true;
+  }
+
+  private read(event: Json, events: StreamEvent[]): void {
+    const piece = PIECES.get(event.type);
+    if (piece !== undefined) {
+      this.readPiece(piece, event, events);
+      return;
+    }
+    switch (event.type) {
+      case 'response.output_item.added':
+        if (isObject(event.item)) this.name(this.items.add(event.item, event.output_index), event.item, events);
+        return;
+      case 'response.output_item.done':
+        if (isObject(event.item)) {
+          const item = this.items.find(event.item.id, event.output_index, event.item);
+          this.readItem(item, event.item, events);
+          item.isDone = true;
+        }
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+      case 'response.cancelled': {
+        const response = isObject(event.response) ? event.response : event;
+        const { status } = response;
+        const says = typeof status === 'string' && status !== 'in_progress' ? status : event.type.slice('response.'.length);
+        this.finish(response, events, says);
+        return;
+      }
+      default: {
+        const failure = findError(event, this.call.request);
+        if (failure !== undefined) throw failure;
+        // A server that answers with the response itself, as the only event.
+        if (event.object === 'response' && Array.isArray(event.output)) this.finish(event, events);
+      }
+    }
+  }
+
+  private readPiece({ channel, whole }: { channel: Channel; whole?: string }, event: Json, events: StreamEvent[]): void {
+    const item = this.items.find(event.item_id, event.output_index);
+    const part = channel === 'summary' ? event.summary_index : event.content_index;
+    this.say(item, channel, part, whole === undefined ? event.delta : event[whole], whole !== undefined, events);
+  }
+
+  /** An item that is complete: whatever was not said of it yet. */
+  private readItem(item: OutputItem, wire: Json, events: StreamEvent[]): void {
+    switch (wire.type) {
+      case 'message':
+        for (const [index, part] of listOf(wire.content).entries()) {
+          if (!isObject(part)) continue;
+          if (part.type === 'refusal') this.say(item, 'refusal', index, part.refusal, true, events);
+          else this.say(item, 'text', index, part.text, true, events);
+        }
+        return;
+      case 'reasoning':
+        for (const channel of ['summary', 'reasoning'] as const) {
+          const parts = listOf(channel === 'summary' ? wire.summary : wire.content);
+          for (const [index, part] of parts.entries()) if (isObject(part)) this.say(item, channel, index, part.text, true, events);
+        }
+        return;
+      case 'function_call':
+      case 'custom_tool_call': {
+        this.name(item, wire, events);
+        const custom = wire.type === 'custom_tool_call';
+        this.say(item, custom ? 'input' : 'arguments', 0, custom ? wire.input : wire.arguments, true, events);
+        if (item.callIndex !== undefined) this.calls.endAt(item.callIndex, events);
+      }
+    }
+  }
+
+  /** Tells the assembler whose call this is, as soon as it is known and once. */
+  private name(item: OutputItem, wire: Json, events: StreamEvent[]): void {
+    const custom = wire.type === 'custom_tool_call';
+    if ((wire.type !== 'function_call' && !custom) || item.isNamed) return;
+    const id = [wire.call_id, wire.id].find((value) => typeof value === 'string' && value !== '') as string | undefined;
+    const name = typeof wire.name === 'string' && wire.name !== '' ? wire.name : undefined;
+    item.isNamed = name !== undefined;
+    item.callIndex ??= this.calls.count;
+    this.calls.push({ index: item.callIndex, id, name, raw: custom }, events);
+  }
+
+  /** Passes on a piece of a text or, of a whole one, what has not been said yet. */
+  private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
+    const text = isObject(value) ? JSON.stringify(value) : value;
+    if (typeof text !== 'string') return;
+    const key = `${channel} ${typeof part === 'number' ? part : 0}`;
+    const said = item.said.get(key) ?? '';
+    const piece = isWhole ? (text.startsWith(said) ? text.slice(said.length) : '') : text;
+    if (piece === '') return;
+    item.said.set(key, said + piece);
+    switch (channel) {
+      case 'text':
+        if (this.thinkTags === undefined) events.push({ type: 'text-delta', text: piece });
+        else this.thinkTags.push(piece, events);
+        return;
+      case 'refusal':
+        events.push({ type: 'refusal-delta', text: piece });
+        return;
+      case 'summary':
+      case 'reasoning':
+        this.sayReasoning(channel, said === '', piece, events);
+        return;
+      case 'arguments':
+      case 'input':
+        item.callIndex ??= this.calls.count;
+        this.calls.push({ index: item.callIndex, argumentsText: piece, raw: channel === 'input' }, events);
+    }
+  }
+
+  /** Reasoning itself or its summary, never both (U-5); its parts are paragraphs. */
+  private sayReasoning(channel: Channel, isNewPart: boolean, piece: string, events: StreamEvent[]): void {
+    const isFirst = this.reasoningChannel === undefined;
+    this.reasoningChannel ??= channel;
+    if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
+  }
+
+  /** How the response ended. Throws where it did not end well; what it used until then is reported first. */
+  private endOf(response: Json, status: unknown, events: StreamEvent[]): FinishReason {
+    if (status === 'completed') return 'stop';
+    if (status === 'incomplete') {
+      const { reason } = isObject(response.incomplete_details) ? response.incomplete_details : {};
+      return reason === 'content_filter' ? 'content-filter' : 'length';
+    }
+    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
+    const failure = findError(response, this.call.request);
+    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${String(status)}` });
+  }
+}
+
+function parseEvent(payload: string): Json {
+  try {
+    const value: unknown = JSON.parse(payload);
+    return isObject(value) ? value : {};
+  } catch (cause) {
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+  }
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+const TOKENS_MAX = 2 ** 31 - 1;
+
+/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
+export function parseUsage(value: unknown): Usage | undefined {
+  if (!isObject(value)) return undefined;
+  const promptTokens = tokens(value.input_tokens);
+  const outputTokens = tokens(value.output_tokens);
+  if (promptTokens === 0 && outputTokens === 0) return undefined;
+  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
+  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
+  return {
+    promptTokens,
+    cachedTokens: Math.min(tokens(inputDetails.cached_tokens), promptTokens),
+    outputTokens,
+    reasoningTokens: Math.min(tokens(outputDetails.reasoning_tokens), outputTokens),
+    source: 'reported',
+  };
+}
+
+function tokens(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
+}
