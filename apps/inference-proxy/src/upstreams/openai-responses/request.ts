@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
+import { shortCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /** Longer ids of calls are refused. */
@@ -82,8 +82,8 @@ function renderAssistant({ parts }: AssistantTurn): Item[] {
   const calls = parts.filter((part) => part.type === 'tool-call');
   const items: Item[] = calls.map(({ callId, wireName: name, kind, argumentsText }) =>
     kind === 'custom'
-      ? { type: 'custom_tool_call', call_id: renderCallId(callId), name, input: argumentsText }
-      : { type: 'function_call', call_id: renderCallId(callId), name, arguments: argumentsText || '{}' },
+      ? { type: 'custom_tool_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, input: argumentsText }
+      : { type: 'function_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, arguments: argumentsText || '{}' },
   );
   return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
 }
@@ -97,16 +97,10 @@ function renderToolResults({ results }: ToolTurn, customCalls: ReadonlySet<strin
       typeof content === 'string' ? failed + content : failed === '' ? content : [renderText(failed.trim()), ...(content as Item[])];
     return {
       type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
-      call_id: renderCallId(callId),
+      call_id: shortCallId(callId, CALL_ID_LENGTH_MAX),
       output,
     };
   });
-}
-
-/** A call and its result are shortened alike. */
-function renderCallId(callId: string): string {
-  if (callId.length <= CALL_ID_LENGTH_MAX) return callId;
-  return `call_${createHash('sha256').update(callId).digest('hex').slice(0, 48)}`;
 }
 
 function joinTexts(parts: readonly { text: string }[]): string {
