@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { balanceGet } from '#contracts/billing.js';
 import type { ErrorCode } from '#inference/errors.js';
 import { createLogger } from '#observability/logger.js';
-import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
+import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { GatewayConfig } from '../gateway.config.js';
 import { type RunningGateway, startGateway } from '../start-gateway.js';
 
@@ -62,6 +62,14 @@ test('T-50: a plain message may ask for 64,000 tokens, and gets what the model c
   expect(fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
 });
 
+test.each(Object.entries(BODIES).slice(0, 2))(
+  "spec 4.3, 4.4: without a wish of its own a reply at %s has the model's default limit",
+  async (path, body) => {
+    await post(path, body);
+    expect(fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([TEST_MODEL.defaultOutputTokens]);
+  },
+);
+
 test.each(Object.entries(BODIES))('T-49: thirty tries at a failing model leave no hold and cost nothing at %s', async (path, body) => {
   fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
@@ -86,8 +94,8 @@ test.each<ErrorCode>(['rate_limit_exceeded', 'concurrency_limit', 'model_capacit
 test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked for anew each time', async () => {
   let asked = 0;
   fakes.messaging.answer(balanceGet, () => ({
-    object: 'balance',
-    currency: 'USD',
+    object: 'balance' as const,
+    currency: 'USD' as const,
     balance_pico_usd: String(++asked),
     balance_usd: '0.00',
     reserved_pico_usd: '0',
@@ -113,4 +121,35 @@ test('D2, spec 5: models take a key in either header, the balance as Bearer only
   const other = { 'x-api-key': TEST_KEY };
   expect([await status('/v1/models', KEY), await status('/v1/models', other), await status('/v1/models', {})]).toEqual([200, 200, 401]);
   expect([await status('/v1/balance', other), await status('/v1/balance', {})]).toEqual([401, 401]);
+});
+
+test.each(Object.entries(BODIES))('H-5: an empty account need not ask again at %s', async (path, body) => {
+  fakes.reserveOutcome = ({ holdId }) => {
+    return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
+  };
+  const { status, headers } = await post(path, body);
+  expect([status, headers.get('x-should-retry')]).toEqual([402, 'false']);
+});
+
+test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in every format, at the counts each reply shows', async () => {
+  const limits = { max_tokens: 100, max_output_tokens: 100 };
+  const shown: object[] = [];
+  for (const [path, body] of Object.entries(BODIES)) {
+    const { usage } = (await (await post(path, { ...body, ...limits })).json()) as { usage: object };
+    shown.push(usage);
+  }
+  const [held, ...heldElsewhere] = fakes.reserves.map(({ amountPicoUsd, price, model, projectId }) => ({
+    amountPicoUsd,
+    price,
+    model,
+    projectId,
+  }));
+  expect(heldElsewhere).toEqual([held, held]);
+  const settled = { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' };
+  expect(fakes.settles.map(({ usage }) => usage)).toEqual([settled, settled, settled]);
+  expect(shown).toMatchObject([
+    { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens: 2 },
+    { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 2 },
+    { input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 2 },
+  ]);
 });

@@ -31,6 +31,11 @@ test('a tool with an awkward name is declared, forced and found in the history u
   });
 });
 
+test.each(['none', 'auto', 'required'])('spec 4.3: tool_choice is %s in a word', (tool_choice) => {
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual({ kind: tool_choice });
+});
+
 test('T-12: a run of tool messages is one turn, and ends with any other message', () => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: id });
   const { request } = parseRequest({ ...minimal, messages: [result('a'), result('b'), ...minimal.messages, result('c')] });
