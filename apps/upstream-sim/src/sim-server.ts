@@ -5,12 +5,13 @@ import { chatDialect } from './chat-dialect.js';
 import { parseDirectives } from './directives.js';
 import { SIM_MODELS } from './models.js';
 import { RequestLog } from './request-log.js';
+import { responsesDialect } from './responses-dialect/dialect.js';
 import type { SimDialect } from './sim-dialect.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
 
-const DIALECTS: readonly SimDialect[] = [chatDialect];
+const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect];
 
 export interface SimServer {
   readonly port: number;

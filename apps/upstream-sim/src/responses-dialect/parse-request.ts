@@ -1,0 +1,115 @@
+import type { ChatRequest, ChatTool } from '../chat-request.js';
+import { SimError } from '../sim-error.js';
+import { isObject, wrong } from './field-checks.js';
+import { parseInput } from './parse-input.js';
+
+/** What of a request decides how its reply is told. */
+export interface ReplyShape {
+  /** Names of the tools that take one text. */
+  customTools: ReadonlySet<string>;
+  /** Reasoning is told as a summary, else as itself. */
+  reasoningSummary: boolean;
+}
+
+/** Other dialects' fields, and state, which nothing here has: a proxy that sends them has mixed something up. */
+const UNKNOWN = [
+  'messages',
+  'max_tokens',
+  'max_completion_tokens',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'response_format',
+];
+const STATE = ['previous_response_id', 'conversation', 'prompt', 'background'];
+
+/** Reads a request as strictly as the real server does: every refusal is a 400 naming the field. */
+export function parseResponsesRequest(body: string): { chat: ChatRequest; shape: ReplyShape } {
+  const value = parseJson(body);
+  if (!isObject(value)) throw SimError.invalid('We could not parse the JSON body of your request.');
+  if (typeof value.model !== 'string') throw SimError.invalid('you must provide a model parameter', 'model');
+  for (const field of UNKNOWN) if (value[field] != null) throw SimError.invalid(`Unknown parameter: '${field}'.`, field);
+  for (const field of STATE) if (value[field]) throw SimError.invalid(`Unsupported parameter: '${field}'.`, field);
+  const limit = value.max_output_tokens;
+  if (limit != null && (!Number.isInteger(limit) || (limit as number) < 1)) throw wrong('max_output_tokens', 'an integer above 0');
+  const tools = parseTools(value.tools);
+  const chat = {
+    model: value.model,
+    messages: [
+      ...(typeof value.instructions === 'string' ? [{ role: 'system' as const, content: value.instructions }] : []),
+      ...parseInput(value.input),
+    ],
+    stream: value.stream === true,
+    max_completion_tokens: limit as number | null | undefined,
+    tools: tools.length === 0 ? undefined : tools.map(({ tool }) => tool),
+    tool_choice: parseToolChoice(value.tool_choice, tools),
+    parallel_tool_calls: value.parallel_tool_calls as boolean | undefined,
+    response_format: parseFormat(value.text),
+  };
+  const customTools = new Set(tools.flatMap(({ tool, custom }) => (custom ? [tool.function.name] : [])));
+  return { chat, shape: { customTools, reasoningSummary: isObject(value.reasoning) && value.reasoning.summary != null } };
+}
+
+interface ParsedTool {
+  tool: ChatTool;
+  custom: boolean;
+}
+
+function parseTools(tools: unknown): ParsedTool[] {
+  if (tools == null) return [];
+  if (!Array.isArray(tools)) throw wrong('tools', 'an array');
+  return tools.map((tool: unknown, index) => {
+    if (!isObject(tool) || typeof tool.name !== 'string' || (tool.type !== 'function' && tool.type !== 'custom')) {
+      throw wrong(`tools[${index}]`, 'a function or custom tool with a name');
+    }
+    const description = typeof tool.description === 'string' ? tool.description : undefined;
+    if (tool.type === 'custom') return { tool: asFunction(tool.name, description, tool.format), custom: true };
+    if (!isObject(tool.parameters)) throw wrong(`tools[${index}].parameters`, 'an object');
+    return { tool: { type: 'function', function: { name: tool.name, description, parameters: tool.parameters } }, custom: false };
+  });
+}
+
+/** A custom tool counts as the function of one text that it is where there are no custom tools: usage is the same everywhere. */
+function asFunction(name: string, description: string | undefined, format: unknown): ChatTool {
+  const grammar =
+    isObject(format) && format.type === 'grammar'
+      ? `The input follows this ${String(format.syntax)} grammar:\n${String(format.definition)}`
+      : undefined;
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: [description, grammar].filter(Boolean).join('\n\n') || undefined,
+      parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+    },
+  };
+}
+
+function parseToolChoice(choice: unknown, tools: ParsedTool[]): ChatRequest['tool_choice'] {
+  if (choice == null || choice === 'auto' || choice === 'none') return choice ?? undefined;
+  if (tools.length === 0) throw SimError.invalid("Tool choices are only allowed when 'tools' are specified.", 'tool_choice');
+  if (choice === 'required') return choice;
+  if (!isObject(choice)) throw wrong('tool_choice', 'none, auto, required or a tool');
+  const found = tools.find(({ tool, custom }) => tool.function.name === choice.name && choice.type === (custom ? 'custom' : 'function'));
+  if (!found) throw SimError.invalid(`Tool choice '${String(choice.name)}' not found in 'tools' parameter.`, 'tool_choice');
+  return { type: 'function', function: { name: found.tool.function.name } };
+}
+
+function parseFormat(text: unknown): ChatRequest['response_format'] {
+  const format = isObject(text) ? text.format : undefined;
+  if (!isObject(format) || format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json_object' };
+  if (format.type !== 'json_schema' || typeof format.name !== 'string' || !isObject(format.schema)) {
+    throw wrong('text.format', 'text, json_object or a json_schema with name and schema');
+  }
+  return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } };
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
