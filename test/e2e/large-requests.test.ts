@@ -4,7 +4,7 @@ import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
 const BODY_MAX = 8 * 1024 * 1024;
-const { gatewayUrl } = stack();
+const { gatewayUrl, opsUrls } = stack();
 
 let administrator: Messaging;
 let apiKey: string;
@@ -37,6 +37,34 @@ test('a body of exactly 8 MiB passes through a NATS server with default settings
   const response = await post(bodyOf(BODY_MAX));
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
+});
+
+/** Resident memory of what a large request passes through. */
+async function residentMegabytes(): Promise<Record<string, number>> {
+  const services = ['gateway', 'inference-proxy'] as const;
+  const readings = services.map(async (name) => {
+    const metrics = await (await fetch(`${opsUrls[name]}/metrics`)).text();
+    return [name, Math.round(Number(/^process_resident_memory_bytes (\d+)/m.exec(metrics)?.[1]) / 2 ** 20)] as const;
+  });
+  return Object.fromEntries(await Promise.all(readings));
+}
+
+test('after 50 bodies of 8 MiB, eight at a time, memory is back within 250 MB of where it was', async () => {
+  const before = await residentMegabytes();
+  const body = bodyOf(BODY_MAX);
+  let left = 50;
+  const client = async (): Promise<void> => {
+    while (left-- > 0) expect((await post(body)).status).toBe(200);
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+
+  const deadline = Date.now() + 30_000;
+  let grown: Record<string, number>;
+  do {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    grown = Object.fromEntries(Object.entries(await residentMegabytes()).map(([name, now]) => [name, now - (before[name] ?? 0)]));
+  } while (Object.values(grown).some((megabytes) => megabytes > 250) && Date.now() < deadline);
+  expect(Object.entries(grown).filter(([, megabytes]) => !(megabytes <= 250))).toEqual([]);
 });
 
 test('one byte more is refused with 413', async () => {

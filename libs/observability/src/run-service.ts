@@ -1,9 +1,11 @@
 import { ConfigError } from '#config/load-config.js';
+import { collectWhenIdle } from './collect-when-idle.js';
 import type { Logger } from './logger.js';
 
 /**
  * The outer shell of a `main.ts`: starts a service, stops it once on SIGTERM or SIGINT, and ends the process with 0 after
- * a clean stop, 1 otherwise. `start` returns how to stop; stopping may take as long as its own grace allows.
+ * a clean stop, 1 otherwise. `start` returns how to stop; stopping may take as long as its own grace allows. A service that
+ * rests gives its memory back.
  */
 export function runService(logger: Logger, start: () => Promise<() => Promise<void>>): void {
   const fail = (error: unknown): never => {
@@ -15,6 +17,7 @@ export function runService(logger: Logger, start: () => Promise<() => Promise<vo
   process.on('unhandledRejection', fail);
   start().then((stop) => {
     logger.info('service ready');
+    collectWhenIdle();
     let stopping = false;
     const onSignal = (signal: NodeJS.Signals): void => {
       if (stopping) return;
