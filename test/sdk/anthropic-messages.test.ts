@@ -1,0 +1,112 @@
+import Anthropic, { AuthenticationError, BadRequestError, InternalServerError, NotFoundError } from '@anthropic-ai/sdk';
+import type { Messaging } from '#messaging/messaging.js';
+import { costOf, type Price } from '#money/price.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+
+const { gatewayUrl } = stack();
+/** Every model of config/catalog.yaml. */
+const price: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+
+let administrator: Messaging;
+let tenant: Tenant;
+let client: Anthropic;
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+  tenant = await createTenant(administrator);
+  client = new Anthropic({ apiKey: tenant.apiKey, baseURL: gatewayUrl, maxRetries: 0 });
+});
+afterAll(() => administrator.close());
+
+function ask(content: string): Anthropic.MessageCreateParamsNonStreaming {
+  return { model: 'sim-fast', max_tokens: 200, messages: [{ role: 'user', content }] };
+}
+
+const weather: Anthropic.Tool = {
+  name: 'get_weather',
+  description: 'Weather of a city',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+
+test('create: a message with every field of the contract, and exactly its usage is paid', async () => {
+  const before = await readBalance(gatewayUrl, tenant.apiKey);
+  const message = await client.messages.create(ask('Hello [[sim tokens=12 cached=1]]'));
+  const after = await readBalance(gatewayUrl, tenant.apiKey);
+  expect(message).toMatchObject({
+    id: expect.stringMatching(/^msg_/),
+    type: 'message',
+    role: 'assistant',
+    model: 'sim-fast',
+    content: [{ type: 'text', text: expect.stringMatching(/./) }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { cache_read_input_tokens: 1, cache_creation_input_tokens: 0, output_tokens: 12 },
+  });
+  const { input_tokens, output_tokens } = message.usage;
+  const cost = costOf({ promptTokens: input_tokens + 1, cachedTokens: 1, outputTokens: output_tokens }, price);
+  expect(BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd)).toBe(cost);
+});
+
+test('stream: the helper folds the events to what a plain request answers', async () => {
+  const request = ask('Tell me a story [[sim tokens=50]]');
+  const plain = await client.messages.create(request);
+  const streamed = await client.messages.stream(request).finalMessage();
+  // `parsed_output` is the helper's own addition.
+  expect(streamed).toEqual({ ...plain, id: expect.stringMatching(/^msg_/), parsed_output: null });
+});
+
+test('thinking comes as blocks when it was asked for, and is paid for either way', async () => {
+  const request = { ...ask('Think'), model: 'sim-reason' };
+  const hidden = await client.messages.create(request);
+  const shown = await client.messages.create({ ...request, thinking: { type: 'enabled', budget_tokens: 1024 } } as typeof request);
+  expect(hidden.content.map((block) => block.type)).toEqual(['text']);
+  expect(shown.content.map((block) => block.type)).toEqual(['thinking', 'text']);
+  expect(shown.usage).toEqual(hidden.usage);
+});
+
+test('tools: parallel calls, interleaved by the upstream, arrive whole and their results are answered', async () => {
+  const request = { ...ask('call get_weather, call get_time [[sim interleave]]'), tools: [weather, { ...weather, name: 'get_time' }] };
+  const called = await client.messages.stream(request).finalMessage();
+  const calls = called.content.filter((block) => block.type === 'tool_use');
+  expect(calls.map((call) => [call.name, call.input])).toEqual([
+    ['get_weather', { city: expect.any(String) }],
+    ['get_time', { city: expect.any(String) }],
+  ]);
+  expect(called.stop_reason).toBe('tool_use');
+  const results = calls.map((call) => ({ type: 'tool_result' as const, tool_use_id: call.id, content: `sunny ${call.name}` }));
+  const answered = await client.messages.create({
+    ...request,
+    messages: [...request.messages, { role: 'assistant', content: called.content }, { role: 'user', content: results }],
+  });
+  expect(JSON.stringify(answered.content)).toContain('sunny');
+});
+
+test('count_tokens is free', async () => {
+  const before = await readBalance(gatewayUrl, tenant.apiKey);
+  const { model, messages } = ask('How long is this?');
+  expect(await client.messages.countTokens({ model, messages })).toEqual({ input_tokens: expect.any(Number) });
+  expect(await readBalance(gatewayUrl, tenant.apiKey)).toEqual(before);
+});
+
+test.each([
+  ['a bad field', { ...ask('x'), max_tokens: 0 }, BadRequestError, { status: 400, type: 'invalid_request_error' }],
+  ['an unknown model', { ...ask('x'), model: 'claude-5' }, NotFoundError, { status: 404, type: 'not_found_error' }],
+  ['a broken upstream', ask('[[sim status=500]]'), InternalServerError, { status: 502, type: 'api_error' }],
+] as const)('%s arrives as the class of its status', async (_name, request, errorClass, fields) => {
+  const error = await client.messages.create(request as Anthropic.MessageCreateParamsNonStreaming).catch((cause: unknown) => cause);
+  expect(error).toBeInstanceOf(errorClass);
+  expect(error).toMatchObject({ ...fields, requestID: expect.stringMatching(/^req_/) });
+});
+
+test('T-1: the key is taken from x-api-key as well as from Authorization', async () => {
+  const headers = { 'x-api-key': tenant.apiKey, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const response = await fetch(`${gatewayUrl}/v1/messages?beta=true`, { method: 'POST', headers, body: JSON.stringify(ask('Hello')) });
+  expect(response.status).toBe(200);
+  const wrong = new Anthropic({ apiKey: 'tg_live_wrong', baseURL: gatewayUrl, maxRetries: 0 });
+  await expect(wrong.messages.create(ask('x'))).rejects.toBeInstanceOf(AuthenticationError);
+});
+
+test('a failure in the middle of a stream is thrown to the reader', async () => {
+  const stream = client.messages.stream(ask('Hello [[sim tokens=30 rate=300 error=10]]'));
+  await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'api_error' });
+});
