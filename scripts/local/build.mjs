@@ -28,7 +28,8 @@ export async function ensureBuilt({ step }) {
 
 /** Compiles into a new folder and puts it in the place of `dist` at once: a system that runs from the old one is not disturbed. */
 async function compile(stamp) {
-  const fresh = join(LOCAL, `dist.${process.pid}`);
+  // As deep as `dist` is: source maps lead to the sources by relative paths.
+  const fresh = join(ROOT, `.dist.${process.pid}`);
   const old = join(LOCAL, `dist-old.${process.pid}`);
   mkdirSync(LOCAL, { recursive: true });
   try {

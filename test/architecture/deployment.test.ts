@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 
 /** What a container runs with, whoever starts it. */
@@ -89,6 +90,12 @@ test('services run what the build makes', () => {
   for (const [name, { command }] of services.filter(([, { image }]) => image === 'tollgate:local' && image)) {
     if (name !== 'migrate') expect(command?.at(-1)).toBe(`dist/apps/${name}/src/main.js`);
   }
+});
+
+test('a stack trace leads from what was built to its source', () => {
+  const folder = 'dist/apps/gateway/src';
+  const { sources } = JSON.parse(readFileSync(`${folder}/main.js.map`, 'utf8')) as { sources: string[] };
+  expect(sources.map((source) => normalize(join(folder, source)))).toEqual(['apps/gateway/src/main.ts']);
 });
 
 test('only the gateway is published, on this host alone', () => {

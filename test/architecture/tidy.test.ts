@@ -8,7 +8,7 @@ const TEXT = /\.(ts|mts|mjs|json|md|ya?ml|conf|prisma|sql|toml)$|^(Dockerfile|\.
 function filesBelow(folder: string): SourceFile[] {
   return readdirSync(folder || '.', { withFileTypes: true }).flatMap((entry) => {
     const path = folder ? `${folder}/${entry.name}` : entry.name;
-    if (NOT_OURS.has(entry.name)) return [];
+    if (NOT_OURS.has(entry.name) || entry.name.startsWith('.dist.')) return [];
     if (entry.isDirectory()) return filesBelow(path);
     return entry.isFile() && TEXT.test(path) ? [{ path, text: readFileSync(path, 'utf8') }] : [];
   });
