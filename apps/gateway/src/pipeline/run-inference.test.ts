@@ -324,7 +324,10 @@ test('an answer to a wrong model, content or size touches no hold', async () => 
 test.each([
   [
     { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '136650000' },
-    { code: 'insufficient_balance', message: expect.stringMatching(/up to \$0\.0003126 .*\$0\.00013665 .*output limit to 200 tokens or less/) },
+    {
+      code: 'insufficient_balance',
+      message: expect.stringMatching(/up to \$0\.0003126 .*\$0\.00013665 .*output limit to 200 tokens or less/),
+    },
   ],
   [
     { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '12600000' },
