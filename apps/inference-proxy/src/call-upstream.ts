@@ -46,7 +46,8 @@ export async function* callUpstream(
     },
     signal,
   );
-  const stop = capabilities.stop && !adapter.withoutStop ? [] : (request.stop ?? []);
+  const takesStops = capabilities.stop && !adapter.withoutStop;
+  const stop = (request.stop ?? []).filter((sequence) => !takesStops || adapter.takesStop?.(sequence) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop });
   try {
     await assertGood(reply, adapter, call);

@@ -69,7 +69,7 @@ export interface UpstreamTimeouts {
 }
 
 /** The dialects an upstream may speak (docs/upstreams.md). */
-export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses'] as const;
+export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
 
 export interface Upstream {
   id: string;

@@ -1,4 +1,5 @@
 import type { Upstream } from '#contracts/catalog.js';
+import { anthropicMessages } from './anthropic-messages/adapter.js';
 import { openaiChat } from './openai-chat/adapter.js';
 import { openaiResponses } from './openai-responses/adapter.js';
 import type { UpstreamAdapter } from './upstream-adapter.js';
@@ -7,4 +8,5 @@ import type { UpstreamAdapter } from './upstream-adapter.js';
 export const ADAPTERS = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
+  'anthropic-messages': anthropicMessages,
 } satisfies Record<Upstream['kind'], UpstreamAdapter>;

@@ -39,6 +39,8 @@ export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
   /** The dialect has no stop sequences: they are matched here, whatever the catalog says the upstream can. */
   readonly withoutStop?: true;
+  /** Whether the dialect can look for this sequence; absent: for any. The others are matched here. */
+  takesStop?(sequence: string): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;
   /** A whole reply, not streamed: appends its events, the terminal one included. */
   parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void;

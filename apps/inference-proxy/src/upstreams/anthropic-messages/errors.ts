@@ -1,0 +1,60 @@
+import type { InferenceRequest } from '#inference/request.js';
+import type { UpstreamFailure } from '../../upstream-failure.js';
+import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
+import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
+
+/** What a reply with an error status means (U-23). */
+export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
+  const { code, text } = describe(parseObject(reply.body)) ?? { code: '', text: reply.body };
+  return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
+}
+
+/** The failure in an event or a body that came with status 200, if there is one (U-11). */
+export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
+  const error = describe(body);
+  if (error === undefined) return undefined;
+  const status = STATUSES[error.code] ?? 0;
+  return classifyRefusal({ ...error, status, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+}
+
+/** An error inside a stream has no status but the one its type would have had as a reply. */
+const STATUSES: Record<string, number> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** `{type: "error", error: {type, message}}`, and what proxies before such a server say: `{error: "text"}`, `{detail}`, `{message}`. */
+function describe(body: Record<string, unknown> | undefined): { code: string; text: string } | undefined {
+  if (body === undefined) return undefined;
+  const { error, type } = body;
+  if (typeof error === 'string' && error !== '') return { code: '', text: error };
+  if (isObject(error)) return fromFields(error);
+  const isBare = type === 'error' || (type === undefined && (body.message !== undefined || body.detail !== undefined));
+  return isBare ? fromFields(body) : undefined;
+}
+
+function fromFields({ type, message, detail }: Record<string, unknown>): { code: string; text: string } {
+  const text = message ?? detail ?? '';
+  return { code: typeof type === 'string' ? type : '', text: typeof text === 'string' ? text : JSON.stringify(text) };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,116 @@
+import type { InferenceRequest } from '#inference/request.js';
+import type { Tool } from '#inference/tool.js';
+import { callOf } from '../conformance.js';
+import { renderRequest, takesStop } from './request.js';
+
+function bodyOf(request: Partial<InferenceRequest>): Record<string, unknown> {
+  return JSON.parse(renderRequest(callOf(false, request), undefined).body);
+}
+
+const t = (text: string) => ({ type: 'text' as const, text });
+const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', kind: 'function' as const };
+const TOOL: Tool = { key: { name: 'x' }, wireName: 'x', kind: 'function', description: 'X', strict: true };
+const PATCH: Tool = { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' };
+
+test('nothing that was not asked for, but a cap', () => {
+  const rendered = renderRequest(callOf(true), 'secret');
+  expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
+    path: 'messages',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      'anthropic-version': '2023-06-01',
+      'x-api-key': 'secret',
+    },
+    body: { model: 'upstream-model', max_tokens: 256, messages: [{ role: 'user', content: [t('Hi')] }], stream: true },
+  });
+});
+
+test('T-10 to T-13: roles in turn, results first, later system texts with the user', () => {
+  const image = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'AAAA' };
+  const { system, messages } = bodyOf({
+    turns: [
+      { role: 'system', parts: [t('A'), t('B')] },
+      { role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm' }, t('Hello')] },
+      {
+        role: 'assistant',
+        parts: [
+          { ...call, callId: 'a.1', argumentsText: '{"y":1}' },
+          { ...call, callId: 'b', argumentsText: '' },
+          { ...call, callId: 'c', argumentsText: '{"broken' },
+          { ...call, callId: 'd', argumentsText: 'date', kind: 'custom' },
+        ],
+      },
+      { role: 'system', parts: [t('Be brief')] },
+      {
+        role: 'tool',
+        results: [
+          { callId: 'a.1', parts: [t('21'), image] },
+          { callId: 'b', parts: [], isError: true },
+        ],
+      },
+      { role: 'user', parts: [t(' '), t('And?')] },
+      { role: 'assistant', parts: [t('Well ')] },
+    ],
+  });
+  const use = (id: string, input: unknown) => ({ type: 'tool_use', id, name: 'x', input });
+  expect([system, messages]).toEqual([
+    'A\nB',
+    [
+      { role: 'user', content: [t('(no message)')] },
+      {
+        role: 'assistant',
+        content: [t('Hello'), use('a_1', { y: 1 }), use('b', {}), use('c', { input: '{"broken' }), use('d', { input: 'date' })],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'a_1',
+            content: [t('21'), { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }],
+          },
+          { type: 'tool_result', tool_use_id: 'b', is_error: true },
+          t('Be brief'),
+          t('And?'),
+        ],
+      },
+      { role: 'assistant', content: [t('Well')] },
+    ],
+  ]);
+});
+
+test('sampling and stop sequences within what the dialect takes', () => {
+  const { temperature, top_p, stop_sequences } = bodyOf({ temperature: 1.5, topP: 0.5, stop: ['\n', 'END'] });
+  expect([temperature, top_p, stop_sequences, takesStop('\n'), bodyOf({ topP: 0.5 }).top_p]).toEqual([1, undefined, ['END'], false, 0.5]);
+});
+
+test.each([
+  [undefined, undefined, undefined],
+  [undefined, false, { type: 'auto', disable_parallel_tool_use: true }],
+  [{ kind: 'none' as const }, false, { type: 'none' }],
+  [{ kind: 'required' as const }, true, { type: 'any' }],
+  [{ kind: 'tool' as const, wireName: 'x' }, false, { type: 'tool', name: 'x', disable_parallel_tool_use: true }],
+])('tool_choice %j, parallel %s', (toolChoice, parallelToolCalls, expected) => {
+  const { tools, tool_choice } = bodyOf({ tools: [TOOL, PATCH], toolChoice, hints: { parallelToolCalls } });
+  expect([tools, tool_choice]).toEqual([
+    [
+      { name: 'x', description: 'X', input_schema: { type: 'object', properties: {} } },
+      { name: 'patch', input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } },
+    ],
+    expected,
+  ]);
+});
+
+test('output formats: a strict schema as such, the others by instruction', () => {
+  const output = { kind: 'json-schema' as const, name: 'a', schema: { type: 'object' } };
+  const of = (request: Partial<InferenceRequest>) => {
+    const { system, output_config } = bodyOf(request);
+    return [system, output_config];
+  };
+  expect([of({ output: { kind: 'json-object' } }), of({ output }), of({ output: { ...output, strict: true } })]).toEqual([
+    ['Answer with one JSON object and nothing else.', undefined],
+    ['Answer with JSON and nothing else. It must match this JSON Schema:\n{"type":"object"}', undefined],
+    [undefined, { format: { type: 'json_schema', schema: { type: 'object' } } }],
+  ]);
+});

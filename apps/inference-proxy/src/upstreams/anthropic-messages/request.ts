@@ -1,0 +1,169 @@
+import type { OutputFormat } from '#inference/request.js';
+import type { Tool, ToolChoice } from '#inference/tool.js';
+import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolTurn, Turn } from '#inference/turn.js';
+import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+
+type Block = Record<string, unknown>;
+interface Message {
+  role: 'user' | 'assistant';
+  content: Block[];
+}
+
+/** Nothing that was not asked for. Extended thinking is never asked for: it would want its signed blocks back (docs/upstreams.md). */
+export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
+  const { request, model, stream, capabilities } = call;
+  const { output, temperature } = request;
+  const native = output.kind === 'json-schema' && output.strict === true && capabilities.jsonSchema;
+  const firstOther = request.turns.findIndex((turn) => turn.role !== 'system');
+  const leading = firstOther === -1 ? request.turns.length : firstOther;
+  const system = request.turns.slice(0, leading).flatMap((turn) => (turn.role === 'system' ? turn.parts : []));
+  const texts = [...system.map((part) => part.text), native ? '' : outputInstruction(output)].filter((text) => text.trim() !== '');
+  const stop = capabilities.stop ? (request.stop ?? []).filter(takesStop) : [];
+  const body = {
+    model,
+    max_tokens: call.outputTokensMax,
+    system: texts.length === 0 ? undefined : texts.join('\n'),
+    messages: renderMessages(request.turns.slice(leading)),
+    temperature: temperature === undefined ? undefined : Math.min(1, temperature),
+    top_p: temperature === undefined ? request.topP : undefined, // newer models refuse both
+    stop_sequences: stop.length === 0 ? undefined : stop,
+    tools: request.tools.length === 0 ? undefined : request.tools.map((tool) => renderTool(tool, capabilities.strictTools)),
+    tool_choice: request.tools.length === 0 ? undefined : renderToolChoice(request.toolChoice, request.hints.parallelToolCalls),
+    output_config: native ? { format: { type: 'json_schema', schema: output.schema } } : undefined,
+    stream,
+  };
+  return {
+    path: 'messages',
+    headers: {
+      'content-type': 'application/json',
+      accept: stream ? 'text/event-stream' : 'application/json',
+      'anthropic-version': '2023-06-01',
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
+    },
+    body: JSON.stringify(body),
+  };
+}
+
+/** Sequences of white space alone are refused by the dialect. */
+export function takesStop(sequence: string): boolean {
+  return sequence.trim() !== '';
+}
+
+function outputInstruction(output: OutputFormat): string {
+  switch (output.kind) {
+    case 'text':
+      return '';
+    case 'json-object':
+      return 'Answer with one JSON object and nothing else.';
+    case 'json-schema':
+      return `Answer with JSON and nothing else. It must match this JSON Schema:\n${JSON.stringify(output.schema)}`;
+  }
+}
+
+/** Roles in turn, the user first, results before what else the user says. */
+function renderMessages(turns: readonly Turn[]): Message[] {
+  const messages: Message[] = [];
+  for (const turn of turns) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user';
+    const content = renderTurn(turn);
+    const last = messages.at(-1);
+    if (content.length === 0) continue;
+    if (last?.role === role) last.content.push(...content);
+    else messages.push({ role, content });
+  }
+  for (const message of messages) {
+    const isResult = (block: Block): boolean => block.type === 'tool_result';
+    message.content = [...message.content.filter(isResult), ...message.content.filter((block) => !isResult(block))];
+  }
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: [{ type: 'text', text: '(no message)' }] });
+  const final = messages.at(-1);
+  const end = final?.content.at(-1);
+  if (final?.role === 'assistant' && typeof end?.text === 'string') end.text = end.text.trimEnd(); // refused otherwise
+  return messages;
+}
+
+function renderTurn(turn: Turn): Block[] {
+  switch (turn.role) {
+    case 'system':
+    case 'user':
+      return renderParts(turn.parts);
+    case 'assistant':
+      return renderAssistant(turn);
+    case 'tool':
+      return renderToolResults(turn);
+  }
+}
+
+/** Texts of nothing but white space are refused by the dialect, and say nothing. */
+function renderParts(parts: readonly (TextPart | ImagePart)[]): Block[] {
+  return parts
+    .filter((part) => part.type === 'image' || part.text.trim() !== '')
+    .map((part) => (part.type === 'text' ? { type: 'text', text: part.text } : renderImage(part)));
+}
+
+function renderImage({ mediaType, base64 }: ImagePart): Block {
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } };
+}
+
+/** Reasoning stays here: the dialect takes only what it has signed. */
+function renderAssistant({ parts }: AssistantTurn): Block[] {
+  return parts.flatMap((part): Block[] => {
+    if (part.type === 'reasoning') return [];
+    if (part.type === 'text') return renderParts([part]);
+    return [{ type: 'tool_use', id: renderCallId(part.callId), name: part.wireName, input: renderInput(part) }];
+  });
+}
+
+function renderToolResults({ results }: ToolTurn): Block[] {
+  return results.map(({ callId, parts, isError }) => {
+    const content = renderParts(parts);
+    return {
+      type: 'tool_result',
+      tool_use_id: renderCallId(callId),
+      content: content.length === 0 ? undefined : content,
+      is_error: isError === true ? true : undefined,
+    };
+  });
+}
+
+/** The dialect takes letters, digits, `_` and `-`. */
+function renderCallId(callId: string): string {
+  return callId.replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+/** The dialect takes objects only; what is none goes as the one property `input`. */
+function renderInput({ kind, argumentsText }: ToolCallPart): unknown {
+  if (kind === 'custom') return { input: argumentsText };
+  if (argumentsText.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(argumentsText);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // As text, below.
+  }
+  return { input: argumentsText };
+}
+
+function renderTool(tool: Tool, takesStrict: boolean): Block {
+  if (tool.kind === 'custom') {
+    const grammar = tool.grammar && `The input follows this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`;
+    return {
+      name: tool.wireName,
+      description: [tool.description, grammar].filter(Boolean).join('\n\n') || undefined,
+      input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+    };
+  }
+  return {
+    name: tool.wireName,
+    description: tool.description,
+    input_schema: tool.parameters ?? { type: 'object', properties: {} },
+    strict: takesStrict ? tool.strict : undefined,
+  };
+}
+
+function renderToolChoice(choice: ToolChoice | undefined, parallel: boolean | undefined): unknown {
+  const single = parallel === false ? { disable_parallel_tool_use: true } : {};
+  if (choice === undefined || choice.kind === 'auto') return parallel === false ? { type: 'auto', ...single } : undefined;
+  if (choice.kind === 'none') return { type: 'none' };
+  return choice.kind === 'tool' ? { type: 'tool', name: choice.wireName, ...single } : { type: 'any', ...single };
+}
