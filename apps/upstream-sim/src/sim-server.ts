@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { answerRequest, readBody, type SimState } from './answer-request.js';
 import { chatDialect } from './chat-dialect.js';
 import { parseDirectives } from './directives.js';
+import { messagesDialect } from './messages-dialect/dialect.js';
 import { SIM_MODELS } from './models.js';
 import { RequestLog } from './request-log.js';
 import { responsesDialect } from './responses-dialect/dialect.js';
@@ -11,7 +12,7 @@ import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
 
-const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect];
+const DIALECTS: readonly SimDialect[] = [chatDialect, responsesDialect, messagesDialect];
 
 export interface SimServer {
   readonly port: number;
@@ -122,7 +123,8 @@ class Simulator {
   }
 
   private authenticate(request: IncomingMessage): void {
-    if (this.apiKey !== '' && request.headers.authorization !== `Bearer ${this.apiKey}`) throw SimError.wrongKey();
+    const { authorization, 'x-api-key': key } = request.headers;
+    if (this.apiKey !== '' && authorization !== `Bearer ${this.apiKey}` && key !== this.apiKey) throw SimError.wrongKey();
   }
 }
 

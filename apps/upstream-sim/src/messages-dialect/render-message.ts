@@ -1,0 +1,99 @@
+import type { Directives } from '../directives.js';
+import type { ReplyPlan } from '../plan-reply.js';
+import { type Piece, pieces } from '../render-reply.js';
+import type { ReplyEvent } from '../sim-dialect.js';
+
+type Json = Record<string, unknown>;
+
+/** The body of a plain reply. */
+export function renderMessage(plan: ReplyPlan, directives: Directives): string {
+  return JSON.stringify({
+    ...messageHead(plan),
+    content: [
+      ...(plan.reasoning === '' ? [] : [{ type: 'thinking', thinking: plan.reasoning, signature: 'sim' }]),
+      ...(plan.text === '' ? [] : [{ type: 'text', text: plan.text }]),
+      ...plan.calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: parsed(call.arguments) })),
+    ],
+    stop_reason: stopReasonOf(plan),
+    usage: directives.nousage ? undefined : usageOf(plan),
+  });
+}
+
+/** The events of a streamed reply. Blocks come one after the other: the dialect knows no other way. */
+export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
+  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  const event = (type: string, fields: Json, tokens = 0): ReplyEvent => ({ name: type, json: JSON.stringify({ type, ...fields }), tokens });
+  const usage = directives.nousage ? undefined : usageOf(plan);
+  yield event('message_start', {
+    message: { ...messageHead(plan), content: [], stop_reason: null, usage: usage && { ...usage, output_tokens: 1 } },
+  });
+  yield event('ping', {});
+  for (const [index, { empty, text, deltaOf }] of blocksOf(plan).entries()) {
+    yield event('content_block_start', { index, content_block: empty });
+    for (const { text: piece, tokens } of pieces(text, chunk) as Iterable<Piece>) {
+      yield event(
+        'content_block_delta',
+        { index, delta: deltaOf(piece), ...(directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {}) },
+        tokens,
+      );
+    }
+    yield event('content_block_stop', { index });
+  }
+  yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
+  yield event('message_stop', {});
+}
+
+interface SimBlock {
+  empty: Json;
+  text: string;
+  deltaOf(piece: string): Json;
+}
+
+function blocksOf({ reasoning, text, calls }: ReplyPlan): SimBlock[] {
+  const thinking: SimBlock = {
+    empty: { type: 'thinking', thinking: '', signature: '' },
+    text: reasoning,
+    deltaOf: (piece) => ({ type: 'thinking_delta', thinking: piece }),
+  };
+  const said: SimBlock = { empty: { type: 'text', text: '' }, text, deltaOf: (piece) => ({ type: 'text_delta', text: piece }) };
+  const used = calls.map(
+    (call): SimBlock => ({
+      empty: { type: 'tool_use', id: call.id, name: call.name, input: {} },
+      text: call.arguments,
+      deltaOf: (piece) => ({ type: 'input_json_delta', partial_json: piece }),
+    }),
+  );
+  return [...[thinking, said].filter((block) => block.text !== ''), ...used];
+}
+
+function messageHead({ id, model }: ReplyPlan): Json {
+  return { id: id.replace('chatcmpl', 'msg'), type: 'message', role: 'assistant', model, stop_sequence: null };
+}
+
+const STOP_REASONS: Record<string, string> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
+
+function stopReasonOf({ finish }: ReplyPlan): string {
+  return STOP_REASONS[finish] ?? finish;
+}
+
+/** The same counts as in chat, told the dialect's way: `input_tokens` leaves out the cached ones. */
+function usageOf({ usage }: ReplyPlan): Json {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens;
+  return {
+    input_tokens: usage.prompt_tokens - cached,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+    output_tokens: usage.completion_tokens,
+    ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  };
+}
+
+/** Arguments that were cut are no JSON: then an empty object, as in a real reply that ends there. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
