@@ -3,15 +3,33 @@ import { jest } from '@jest/globals';
 import { collectWhenIdle } from './collect-when-idle.js';
 
 const lookEveryMs = 40;
-const grown: Buffer[] = [];
-let stop: () => void;
-afterEach(() => {
-  stop();
-  grown.length = 0;
-});
+const MB = 1024 * 1024;
 
-function grow(): void {
-  grown.push(Buffer.alloc(64 * 1024 * 1024));
+/** The heap as this test says it is; a collection takes it down to `live`. */
+class Heap {
+  usedMb = 100;
+  liveMb = 100;
+  readonly usedBytes = jest.fn(() => this.usedMb * MB);
+  readonly collect = jest.fn(() => {
+    this.usedMb = this.liveMb;
+  });
+
+  /** Resolves after so many looks of an idle loop. */
+  async looks(count: number): Promise<void> {
+    const until = this.usedBytes.mock.calls.length + count;
+    await eventually(() => this.usedBytes.mock.calls.length >= until);
+  }
+}
+
+let stop: () => void;
+afterEach(() => stop());
+
+async function eventually(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 4_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('it did not happen within 4 s');
+    await delay(lookEveryMs / 2);
+  }
 }
 
 async function stayBusy(ms: number): Promise<void> {
@@ -19,39 +37,48 @@ async function stayBusy(ms: number): Promise<void> {
   while (Date.now() < until) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 3_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it did not happen within 3 s');
-    await delay(20);
-  }
-}
-
 test('what large work has left behind is collected once the loop is idle', async () => {
   stop = collectWhenIdle({ lookEveryMs });
-  const remains = new WeakRef(new Array<number>(8_000_000).fill(0.5));
-  await until(() => remains.deref() === undefined);
+  const remains = new WeakRef(new Array<number>(16_000_000).fill(0.5));
+  await eventually(() => remains.deref() === undefined);
 });
 
 test('only when the loop is idle', async () => {
-  const collect = jest.fn();
-  stop = collectWhenIdle({ lookEveryMs, collect });
-  grow();
+  const heap = new Heap();
+  stop = collectWhenIdle({ lookEveryMs, ...heap });
+  heap.usedMb = 200;
   await stayBusy(10 * lookEveryMs);
-  expect(collect).not.toHaveBeenCalled();
-  await until(() => collect.mock.calls.length > 0);
+  expect(heap.collect).not.toHaveBeenCalled();
+  await eventually(() => heap.collect.mock.calls.length === 1);
 });
 
-test('once for each growth, and never after it was told to stop', async () => {
-  const collect = jest.fn();
-  stop = collectWhenIdle({ lookEveryMs, collect });
-  await delay(5 * lookEveryMs);
-  expect(collect).not.toHaveBeenCalled();
-  grow();
-  await delay(10 * lookEveryMs);
-  expect(collect).toHaveBeenCalledTimes(1);
+test('once for each growth, and not for a small one', async () => {
+  const heap = new Heap();
+  stop = collectWhenIdle({ lookEveryMs, ...heap });
+  heap.usedMb = 140;
+  await heap.looks(4);
+  expect(heap.collect).not.toHaveBeenCalled();
+  heap.usedMb = 300;
+  heap.liveMb = 250;
+  await eventually(() => heap.collect.mock.calls.length === 1);
+  await heap.looks(4);
+  expect(heap.collect).toHaveBeenCalledTimes(1);
+});
+
+test('growth counts from the least there was, also when V8 has collected by itself', async () => {
+  const heap = new Heap();
+  stop = collectWhenIdle({ lookEveryMs, ...heap });
+  heap.usedMb = 30;
+  await heap.looks(2);
+  heap.usedMb = 90;
+  await eventually(() => heap.collect.mock.calls.length === 1);
+});
+
+test('never after it was told to stop', async () => {
+  const heap = new Heap();
+  stop = collectWhenIdle({ lookEveryMs, ...heap });
   stop();
-  grow();
-  await delay(5 * lookEveryMs);
-  expect(collect).toHaveBeenCalledTimes(1);
+  heap.usedMb = 500;
+  await delay(4 * lookEveryMs);
+  expect(heap.collect).not.toHaveBeenCalled();
 });

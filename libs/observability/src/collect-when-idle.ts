@@ -12,14 +12,16 @@ const GROWTH_BYTES_MIN = 48 * 1024 * 1024;
  * bodies and then rests would keep their remains, some hundred megabytes, until the next large one comes. Takes some tens
  * of milliseconds, only when the loop is idle, and only after the heap has grown since the last time. Returns how to stop.
  */
-export function collectWhenIdle({ lookEveryMs = LOOK_EVERY_MS, collect = collector() } = {}): () => void {
+export function collectWhenIdle({ lookEveryMs = LOOK_EVERY_MS, collect = collector(), usedBytes = readUsedBytes } = {}): () => void {
   let lastLook = performance.eventLoopUtilization();
   let keptBytes = usedBytes();
   const timer = setInterval(() => {
     const look = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(look, lastLook);
     lastLook = look;
-    if (utilization > IDLE_UTILIZATION_MAX || usedBytes() < keptBytes + GROWTH_BYTES_MIN) return;
+    const used = usedBytes();
+    keptBytes = Math.min(keptBytes, used); // V8 may have collected by itself
+    if (utilization > IDLE_UTILIZATION_MAX || used < keptBytes + GROWTH_BYTES_MIN) return;
     collect();
     keptBytes = usedBytes();
   }, lookEveryMs).unref();
@@ -31,7 +33,7 @@ function collector(): () => void {
   return runInNewContext('gc') as () => void;
 }
 
-function usedBytes(): number {
+function readUsedBytes(): number {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
