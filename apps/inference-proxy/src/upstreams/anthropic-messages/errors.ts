@@ -1,11 +1,12 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
+import { findObject, isObject } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text } = describe(parseObject(reply.body)) ?? { code: '', text: reply.body };
+  const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
   return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
 }
 
@@ -44,17 +45,4 @@ function describe(body: Record<string, unknown> | undefined): { code: string; te
 function fromFields({ type, message, detail }: Record<string, unknown>): { code: string; text: string } {
   const text = message ?? detail ?? '';
   return { code: typeof type === 'string' ? type : '', text: typeof text === 'string' ? text : JSON.stringify(text) };
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

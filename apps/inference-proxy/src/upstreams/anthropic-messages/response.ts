@@ -1,12 +1,13 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
+import { parseReplyObject } from '../json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
-import { findError, isObject } from './errors.js';
+import { findError } from './errors.js';
 import { MessagesStreamParser } from './stream.js';
 
 /** Appends the events of a whole message: it is read as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
-  const message = parseObject(body);
+  const message = parseReplyObject(body);
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });
@@ -17,14 +18,4 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   }
   parser.read({ type: 'message_delta', delta: message, usage: message.usage }, events);
   parser.finish(events, true);
-}
-
-function parseObject(body: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(body.replace(/^\ufeff/, ''));
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not JSON', cause });
-  }
-  throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not an object' });
 }

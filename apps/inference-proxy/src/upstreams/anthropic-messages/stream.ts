@@ -1,9 +1,10 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
+import { isObject } from '../json-object.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
-import { findError, isObject } from './errors.js';
+import { findError } from './errors.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
+import { isObject } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -55,8 +56,4 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,12 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
+import { findObject, isObject } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text } = describe(parseObject(reply.body)) ?? { code: '', text: reply.body };
+  const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
   return classify({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
 }
 
@@ -52,17 +53,4 @@ function fromFields(error: Record<string, unknown>): Described {
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
   return { status: number ?? 0, code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
