@@ -17,7 +17,7 @@ test('without a report the text is measured, in bytes', () => {
   meter.count({ type: 'text-delta', text: 'abcde' });
   meter.count({ type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' });
   meter.count({ type: 'tool-call-delta', index: 0, text: '{"a":1}' });
-  expect(meter.soFar()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 6, reasoningTokens: 3, source: 'estimated' });
+  expect(meter.soFar()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 7, reasoningTokens: 3, source: 'estimated' });
 });
 
 test('the last report wins as it is', () => {

@@ -1,12 +1,7 @@
 import type { SettleReason } from '#contracts/billing.js';
-import { estimateUsage } from '#inference/estimate-tokens.js';
+import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-
-export interface MeterCaps {
-  promptTokensEstimate: number;
-  outputTokensMax: number;
-}
 
 /** How a request ended, as billing sees it. */
 export type Ending = Extract<SettleReason, 'completed' | 'failed' | 'client-left'>;
@@ -15,14 +10,11 @@ export type Ending = Extract<SettleReason, 'completed' | 'failed' | 'client-left
 export class Meter {
   upstream: string | undefined;
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
-  /** Whether anything a client could have seen has arrived. */
-  hasContent = false;
+  private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
-  private outputBytes = 0;
-  private reasoningBytes = 0;
 
   constructor(
-    private readonly caps: MeterCaps,
+    private readonly caps: EstimateCaps,
     private readonly streamed: boolean,
   ) {}
 
@@ -32,10 +24,7 @@ export class Meter {
 
   /** What the upstream reported last, else an estimate from what has arrived, within the caps the hold was made for. */
   usage(): Usage {
-    if (this.reported !== undefined) return this.reported;
-    const estimate = estimateUsage(this.caps.promptTokensEstimate, this.outputBytes, this.reasoningBytes);
-    const outputTokens = Math.min(estimate.outputTokens, this.caps.outputTokensMax);
-    return { ...estimate, outputTokens, reasoningTokens: Math.min(estimate.reasoningTokens, outputTokens) };
+    return this.reported ?? this.received.estimateUsage(this.caps);
   }
 
   /**
@@ -47,9 +36,9 @@ export class Meter {
       case 'completed':
         return this.usage();
       case 'failed':
-        return this.streamed && this.hasContent ? this.usage() : undefined;
+        return this.streamed && this.received.hasContent ? this.usage() : undefined;
       case 'client-left':
-        return this.hasContent || this.terminal?.type === 'completion-finish' ? this.usage() : undefined;
+        return this.received.hasContent || this.terminal?.type === 'completion-finish' ? this.usage() : undefined;
     }
   }
 
@@ -60,17 +49,10 @@ export class Meter {
         return;
       case 'text-delta':
       case 'refusal-delta':
-      case 'tool-call-delta':
-        this.hasContent = true;
-        this.outputBytes += Buffer.byteLength(event.text);
-        return;
       case 'reasoning-delta':
-        this.hasContent = true;
-        this.reasoningBytes += Buffer.byteLength(event.text);
-        return;
       case 'tool-call-start':
-        this.hasContent = true;
-        this.outputBytes += Buffer.byteLength(event.tool.name);
+      case 'tool-call-delta':
+        this.received.count(event);
         return;
       case 'usage-report':
         this.reported = event.usage;
