@@ -1,4 +1,4 @@
-import { requestShow } from '#contracts/billing.js';
+import { requestShow } from '#contracts/billing/requests.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf, type Price } from '#money/price.js';
 import { stack } from '#testing/stack.js';
@@ -102,6 +102,26 @@ test.each([
     const response = await post(apiKey, { ...say('Hello [[sim status=500]]'), ...mode });
     expect(response.status).toBe(502);
     expect(((await response.json()) as { error: { code: string } }).error.code).toBe('upstream_error');
+  });
+  expect(cost).toBe(0n);
+});
+
+test.each([
+  ['plain', { stream: false }],
+  ['streamed', { stream: true }],
+])('M-30: a model that says nothing at all is an error in every format, and costs nothing, %s', async (_name, mode) => {
+  const { apiKey } = await createTenant(administrator);
+  const text = 'Hello [[sim tokens=0]]';
+  const bodies = { 'chat/completions': say(text), responses: { input: text }, messages: { ...say(text), max_tokens: 20 } };
+  const cost = await spent(apiKey, async () => {
+    for (const [path, body] of Object.entries(bodies)) {
+      const response = await fetch(`${gatewayUrl}/v1/${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim-fast', ...body, ...mode }),
+      });
+      expect([path, response.status, await response.json()]).toMatchObject([path, 502, { error: { type: 'api_error' } }]);
+    }
   });
   expect(cost).toBe(0n);
 });

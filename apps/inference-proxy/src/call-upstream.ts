@@ -1,6 +1,6 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { ReplyShaper } from './reply-shaper.js';
+import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { ModelRoute } from './routing/route-book.js';
 import { postStream, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
@@ -48,7 +48,7 @@ export async function* callUpstream(
   );
   const takesStops = capabilities.stop && !adapter.withoutStop;
   const stop = (request.stop ?? []).filter((sequence) => !takesStops || adapter.takesStop?.(sequence) === false);
-  const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop });
+  const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
     const first = await firstBytes(reply);

@@ -1,4 +1,6 @@
+import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import { UpstreamFailure } from './upstream-failure.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
 
@@ -6,6 +8,8 @@ export interface ReplyLimits {
   outputTokensMax: number;
   /** Sequences that the upstream will not look for. */
   stop: readonly string[];
+  /** Whether a reply of nothing at all can be what was asked for (`mayBeEmpty`). */
+  mayBeEmpty: boolean;
 }
 
 /**
@@ -23,13 +27,14 @@ export class ReplyShaper {
 
   constructor(
     private readonly meter: UsageMeter,
-    limits: ReplyLimits,
+    private readonly limits: ReplyLimits,
   ) {
     this.stops = limits.stop.length > 0 ? new StopSequences(limits.stop) : undefined;
     // The hold bounds the money; this bounds an upstream that ignores its cap. Estimates may be wrong by a factor of two.
     this.runawayTokens = 2 * limits.outputTokensMax + 64;
   }
 
+  /** Throws `UpstreamFailure` when the reply turns out to be none. */
   shape(events: readonly StreamEvent[]): StreamEvent[] {
     const shaped: StreamEvent[] = [];
     for (const event of events) {
@@ -98,8 +103,20 @@ export class ReplyShaper {
     this.close(reason, shaped);
   }
 
+  /** A model that just stops has failed, if it has said nothing (M-30): better an error that costs nothing than a reply of nothing. */
   private close(reason: FinishReason, shaped: StreamEvent[]): void {
-    shaped.push({ type: 'usage-report', usage: this.meter.final() }, { type: 'completion-finish', reason });
     this.finished = true;
+    if (reason === 'stop' && !this.meter.hasContent && !this.limits.mayBeEmpty) {
+      throw new UpstreamFailure('empty', 'upstream_error', { detail: 'no output' });
+    }
+    shaped.push({ type: 'usage-report', usage: this.meter.final() }, { type: 'completion-finish', reason });
   }
+}
+
+/**
+ * Nothing is a good answer where a stop sequence may have been met at once, which not every upstream says, and where the
+ * conversation ends with the model's own words: it may have nothing to add to them.
+ */
+export function mayBeEmpty({ stop, turns }: InferenceRequest): boolean {
+  return (stop ?? []).length > 0 || turns.at(-1)?.role === 'assistant';
 }

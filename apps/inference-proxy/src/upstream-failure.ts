@@ -13,6 +13,8 @@ export type FailureKind =
   | 'timeout'
   /** The reply ended early, or is not what the dialect says. */
   | 'broken'
+  /** A reply in good order, of nothing: no sign that the upstream is ill. */
+  | 'empty'
   /** The reply is larger than any reply may be. */
   | 'limit';
 
@@ -26,6 +28,8 @@ const MESSAGES = {
   upstream_timeout: 'The model did not respond in time.',
   internal_error: 'An unexpected error occurred.',
 } as const satisfies Partial<Record<ErrorCode, string>>;
+
+const NO_OUTPUT = 'The model ended its reply without any output. Nothing is billed.';
 
 export type UpstreamFailureCode = keyof typeof MESSAGES;
 
@@ -50,7 +54,7 @@ export class UpstreamFailure extends Error {
     readonly code: UpstreamFailureCode,
     options: UpstreamFailureOptions = {},
   ) {
-    super(MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
+    super(kind === 'empty' ? NO_OUTPUT : MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
     this.detail = redact(options.detail ?? kind);
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.isOperatorsFault = options.isOperatorsFault ?? false;
@@ -67,6 +71,7 @@ const RETRYABLE = {
   stale: true,
   refused: true,
   broken: true,
+  empty: true,
   rejected: false,
   timeout: false,
   limit: false,
