@@ -1,4 +1,4 @@
-import { holdList } from '#contracts/billing.js';
+import { holdList } from '#contracts/billing/holds.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';

@@ -1,27 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
-import {
-  accountCreate,
-  accountList,
-  balanceGet,
-  holdApply,
-  holdList,
-  holdRelease,
-  holdRenew,
-  holdReserve,
-  holdSettle,
-  keyChanged,
-  keyCreate,
-  keyList,
-  keyResolve,
-  keyRevoke,
-  planGrant,
-  projectCreate,
-  projectList,
-  projectUpdate,
-  requestShow,
-  topupCreate,
-} from '#contracts/billing.js';
+import { accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { keyChanged } from '#contracts/billing/events.js';
+import { holdApply, holdList, holdRelease, holdRenew, holdReserve, holdSettle } from '#contracts/billing/holds.js';
+import { keyCreate, keyList, keyResolve, keyRevoke } from '#contracts/billing/keys.js';
+import { balanceGet, planGrant, topupCreate } from '#contracts/billing/money.js';
+import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
+import { requestShow } from '#contracts/billing/requests.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ReserveRequest, TokenUsage } from '#contracts/billing.js';
+import type { ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { picoUsd } from '#money/pico-usd.js';

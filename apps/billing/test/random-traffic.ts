@@ -1,4 +1,4 @@
-import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing.js';
+import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
 
 /** One step of random traffic, at a moment of a virtual clock. */

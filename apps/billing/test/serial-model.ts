@@ -1,4 +1,4 @@
-import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing.js';
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import type { Batch, BatchOutcomes, Settle, Terms } from '../src/holds/batch.js';
 
 interface ModelHold {

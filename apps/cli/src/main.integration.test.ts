@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type Account, accountCreate, accountList } from '#contracts/billing.js';
+import { type Account, accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';

@@ -4,7 +4,9 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingM
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
-import { balanceGet, keyChanged, keyResolve } from '#contracts/billing.js';
+import { keyChanged } from '#contracts/billing/events.js';
+import { keyResolve } from '#contracts/billing/keys.js';
+import { balanceGet } from '#contracts/billing/money.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';

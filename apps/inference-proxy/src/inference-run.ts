@@ -1,4 +1,4 @@
-import type { SettleReason, SettleRequest } from '#contracts/billing.js';
+import type { SettleReason, SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { LateSettlements } from './leases/late-settlements.js';

@@ -10,7 +10,7 @@ import {
   holdSettle,
   type SettleOutcome,
   type SettleRequest,
-} from '#contracts/billing.js';
+} from '#contracts/billing/holds.js';
 import { catalogChanged, type RouteListReply, routeList, type Upstream } from '#contracts/catalog.js';
 import { type GenerateRequest, generate } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';

@@ -1,8 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { connect, type NatsConnection, RequestStrategy } from 'nats';
-import * as billing from '#contracts/billing.js';
 import * as catalog from '#contracts/catalog.js';
-import { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import { everyEndpoint as endpoints, everyStreamEndpoint, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
@@ -25,10 +24,6 @@ let server: TestNatsServer;
 const services: NatsMessaging[] = [];
 const connections = new Connections(() => server.url);
 const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: passwordOf(user) });
-
-const contracts: unknown[] = [billing, catalog, inference].flatMap((module) => Object.values(module));
-const endpoints = contracts.filter((value) => value instanceof Endpoint) as Endpoint<object, unknown>[];
-const topics = contracts.filter((value) => value instanceof Topic) as Topic<object>[];
 
 /** Everything that may be asked, and by whom. A new subject must be given to somebody here and in nats.conf. */
 const CALLERS: Record<string, User[]> = {
@@ -227,6 +222,6 @@ describe('as a user', () => {
   });
 
   test('the contracts have one stream, and this file knows it', () => {
-    expect(contracts.filter((value) => value instanceof StreamEndpoint)).toEqual([inference.generate]);
+    expect(everyStreamEndpoint).toEqual([inference.generate]);
   });
 });

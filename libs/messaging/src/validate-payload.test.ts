@@ -1,4 +1,5 @@
-import { BalanceGetRequest, HoldApplyRequest } from '#contracts/billing.js';
+import { HoldApplyRequest } from '#contracts/billing/holds.js';
+import { BalanceGetRequest } from '#contracts/billing/money.js';
 import { EmptyRequest } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { validatePayload } from './validate-payload.js';

@@ -2,11 +2,11 @@ import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum } from '#contract
 import {
   type HoldApplyRequest,
   holdApply,
-  keyResolve,
   type ReserveOutcome,
   type ReserveRequest,
   type SettleRequest,
-} from '#contracts/billing.js';
+} from '#contracts/billing/holds.js';
+import { keyResolve } from '#contracts/billing/keys.js';
 import { type CatalogModel, modelList } from '#contracts/catalog.js';
 import { type GenerateRequest, generate } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';

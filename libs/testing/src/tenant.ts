@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { accountCreate, type Balance, holdList, keyCreate, projectCreate, topupCreate } from '#contracts/billing.js';
+import { accountCreate } from '#contracts/billing/accounts.js';
+import { holdList } from '#contracts/billing/holds.js';
+import { keyCreate } from '#contracts/billing/keys.js';
+import { type Balance, topupCreate } from '#contracts/billing/money.js';
+import { projectCreate } from '#contracts/billing/projects.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { StackInfo } from './stack.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Account, AccountCreateRequest } from '#contracts/billing.js';
+import type { Account, AccountCreateRequest } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate } from './database-refusal.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ListRequest, Project, ProjectCreateRequest, ProjectUpdateRequest } from '#contracts/billing.js';
+import type { ListRequest } from '#contracts/billing/accounts.js';
+import type { Project, ProjectCreateRequest, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isMissing } from './database-refusal.js';

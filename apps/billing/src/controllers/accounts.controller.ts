@@ -1,18 +1,14 @@
 import { Controller, Inject } from '@nestjs/common';
+import { type Account, AccountCreateRequest, accountCreate, accountList, ListRequest } from '#contracts/billing/accounts.js';
+import { keyChanged } from '#contracts/billing/events.js';
 import {
-  type Account,
-  AccountCreateRequest,
-  accountCreate,
-  accountList,
-  keyChanged,
-  ListRequest,
   type Project,
   ProjectCreateRequest,
   ProjectUpdateRequest,
   projectCreate,
   projectList,
   projectUpdate,
-} from '#contracts/billing.js';
+} from '#contracts/billing/projects.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';

@@ -1,6 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
-  type BilledRequest,
   type HoldApplyReply,
   HoldApplyRequest,
   HoldListRequest,
@@ -14,13 +13,12 @@ import {
   holdReserve,
   holdSettle,
   type OpenHold,
-  RequestShowRequest,
   type ReserveOutcome,
   ReserveRequest,
-  requestShow,
   type SettleOutcome,
   SettleRequest,
-} from '#contracts/billing.js';
+} from '#contracts/billing/holds.js';
+import { type BilledRequest, RequestShowRequest, requestShow } from '#contracts/billing/requests.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';

@@ -1,17 +1,17 @@
 import { Controller, Inject } from '@nestjs/common';
+import { ListRequest } from '#contracts/billing/accounts.js';
+import { keyChanged } from '#contracts/billing/events.js';
 import {
   type ApiKey,
   KeyCreateRequest,
   KeyResolveRequest,
   KeyRevokeRequest,
-  keyChanged,
   keyCreate,
   keyList,
   keyResolve,
   keyRevoke,
-  ListRequest,
   type ResolvedKey,
-} from '#contracts/billing.js';
+} from '#contracts/billing/keys.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';

@@ -9,7 +9,7 @@ import {
   type TopupCreateReply,
   TopupCreateRequest,
   topupCreate,
-} from '#contracts/billing.js';
+} from '#contracts/billing/money.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';

@@ -1,4 +1,4 @@
-import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, TokenUsage } from '#contracts/billing.js';
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { Charge, Funds } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold } from './hold.js';

@@ -1,4 +1,4 @@
-import type { ReserveOutcome, ReserveRequest } from '#contracts/billing.js';
+import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, retryAfterSeconds, slideWindow } from '../limits/request-window.js';

@@ -1,4 +1,4 @@
-import type { SettleOutcome } from '#contracts/billing.js';
+import type { SettleOutcome } from '#contracts/billing/holds.js';
 import { charge, type HeldParts, returnHold } from '../ledger/funds.js';
 import type { AccountState, Settle, Terms } from './batch.js';
 import type { BatchBook } from './batch-book.js';

@@ -1,4 +1,4 @@
-import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing.js';
+import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { applyBatch } from './apply-batch.js';
 import type { Applied, Batch, Settle, Terms } from './batch.js';

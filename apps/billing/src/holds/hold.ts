@@ -1,4 +1,4 @@
-import type { TokenUsage } from '#contracts/billing.js';
+import type { TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { HoldApplyRequest, PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing.js';
+import type { HoldApplyRequest, PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { HOLD_MAX } from '#money/price.js';
 import type { Settle } from './batch.js';

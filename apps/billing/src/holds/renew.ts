@@ -1,4 +1,4 @@
-import type { HoldRenewal } from '#contracts/billing.js';
+import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from './hold.js';
 import { allOf, execute, plainArray } from './pipeline.js';

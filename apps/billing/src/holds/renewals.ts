@@ -1,4 +1,4 @@
-import type { HoldRenewal, HoldRenewReply } from '#contracts/billing.js';
+import type { HoldRenewal, HoldRenewReply } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { Lane, type LaneOptions } from './lane.js';
 import { renewHolds } from './renew.js';

@@ -1,4 +1,5 @@
-import type { BilledRequest, OpenHold, SettleReason } from '#contracts/billing.js';
+import type { OpenHold, SettleReason } from '#contracts/billing/holds.js';
+import type { BilledRequest } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { ApiKey, KeyCreateRequest, ListRequest, ResolvedKey } from '#contracts/billing.js';
+import type { ListRequest } from '#contracts/billing/accounts.js';
+import type { ApiKey, KeyCreateRequest, ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isMissing } from '../accounts/database-refusal.js';

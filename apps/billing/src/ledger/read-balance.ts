@@ -1,4 +1,4 @@
-import type { Balance } from '#contracts/billing.js';
+import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';

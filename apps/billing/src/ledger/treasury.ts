@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PlanGrantReply, PlanGrantRequest, TopupCreateReply, TopupCreateRequest } from '#contracts/billing.js';
+import type { PlanGrantReply, PlanGrantRequest, TopupCreateReply, TopupCreateRequest } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, parseUsd } from '#money/pico-usd.js';

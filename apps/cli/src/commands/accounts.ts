@@ -1,4 +1,5 @@
-import { type Account, accountCreate, accountList, balanceGet } from '#contracts/billing.js';
+import { type Account, accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { balanceGet } from '#contracts/billing/money.js';
 import { command } from '../command.js';
 import { id, required, text } from '../parameters.js';
 import { renderFields, renderMoney, renderTable } from '../render.js';

@@ -1,4 +1,4 @@
-import { keyCreate, keyList, keyRevoke } from '#contracts/billing.js';
+import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
 import { argument, id, optional, required, text } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';

@@ -1,4 +1,4 @@
-import { planGrant, topupCreate } from '#contracts/billing.js';
+import { planGrant, topupCreate } from '#contracts/billing/money.js';
 import { command } from '../command.js';
 import { id, instant, optional, required, text, usd } from '../parameters.js';
 import { renderFields, renderMoney } from '../render.js';

@@ -1,4 +1,4 @@
-import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing.js';
+import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command, UsageError } from '../command.js';
 import { argument, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';

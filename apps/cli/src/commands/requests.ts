@@ -1,4 +1,5 @@
-import { type BilledRequest, holdList, requestShow } from '#contracts/billing.js';
+import { holdList } from '#contracts/billing/holds.js';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
 import { argument, id, optional, text } from '../parameters.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderTable } from '../render.js';

@@ -1,4 +1,5 @@
-import { keyChanged, keyResolve } from '#contracts/billing.js';
+import { keyChanged } from '#contracts/billing/events.js';
+import { keyResolve } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';

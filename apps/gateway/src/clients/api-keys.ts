@@ -1,5 +1,6 @@
 import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
-import { keyChanged, keyResolve, type ResolvedKey } from '#contracts/billing.js';
+import { keyChanged } from '#contracts/billing/events.js';
+import { keyResolve, type ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';

@@ -1,11 +1,5 @@
-import {
-  type Balance,
-  balanceGet,
-  type ReserveOutcome,
-  type ReserveRequest,
-  type SettleOutcome,
-  type SettleRequest,
-} from '#contracts/billing.js';
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleRequest } from '#contracts/billing/holds.js';
+import { type Balance, balanceGet } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError, isErrorCode } from '#inference/errors.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';

@@ -1,4 +1,4 @@
-import type { PinnedPrice } from '#contracts/billing.js';
+import type { PinnedPrice } from '#contracts/billing/holds.js';
 import { type CatalogModel, catalogChanged, modelList } from '#contracts/catalog.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';

@@ -1,4 +1,4 @@
-import type { HoldApplyRequest, SettleRequest } from '#contracts/billing.js';
+import type { HoldApplyRequest, SettleRequest } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { FakeServices, TEST_CALLER } from '#testing/fake-services.js';

@@ -5,7 +5,7 @@ import {
   type ReserveRequest,
   type SettleOutcome,
   type SettleRequest,
-} from '#contracts/billing.js';
+} from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { balanceGet } from '#contracts/billing.js';
+import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';

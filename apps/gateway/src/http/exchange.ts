@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ResolvedKey } from '#contracts/billing.js';
+import type { ResolvedKey } from '#contracts/billing/keys.js';
 import type { GatewayError } from '#inference/errors.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ResolvedKey } from '#contracts/billing.js';
+import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import { type InferenceServices, runInference } from '../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../protocols/protocol-adapter.js';

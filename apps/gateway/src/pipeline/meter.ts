@@ -1,4 +1,4 @@
-import type { SettleReason } from '#contracts/billing.js';
+import type { SettleReason } from '#contracts/billing/holds.js';
 import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';

@@ -1,4 +1,4 @@
-import type { ReserveOutcome } from '#contracts/billing.js';
+import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';

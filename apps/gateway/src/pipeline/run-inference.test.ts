@@ -1,4 +1,4 @@
-import type { SettleRequest } from '#contracts/billing.js';
+import type { SettleRequest } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';

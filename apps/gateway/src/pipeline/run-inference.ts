@@ -1,5 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { ResolvedKey, SettleOutcome } from '#contracts/billing.js';
+import type { SettleOutcome } from '#contracts/billing/holds.js';
+import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';

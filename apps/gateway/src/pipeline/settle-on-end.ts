@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SettleOutcome, SettleRequest } from '#contracts/billing.js';
+import type { SettleOutcome, SettleRequest } from '#contracts/billing/holds.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import { type BillingClient, isTransient } from '../clients/billing.js';

@@ -1,4 +1,4 @@
-import { holdSettle, type SettleRequest } from '#contracts/billing.js';
+import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { LateSettlements } from './late-settlements.js';

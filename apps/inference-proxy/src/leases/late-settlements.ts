@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { holdSettle, type SettleRequest } from '#contracts/billing.js';
+import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 

@@ -1,4 +1,4 @@
-import { type HoldRenewal, holdRenew } from '#contracts/billing.js';
+import { type HoldRenewal, holdRenew } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Usage } from '#inference/usage.js';
 import type { Messaging } from '#messaging/messaging.js';

@@ -1,0 +1,168 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { Endpoint } from '../endpoint.js';
+import { PICO_USD, TOKENS_MAX } from './fields.js';
+
+/** Pico-USD a token as integer strings; the price a hold is pinned to. */
+export class PinnedPrice {
+  @IsInt() @Min(1) version!: number;
+  @Matches(PICO_USD) inputPicoUsd!: string;
+  @Matches(PICO_USD) cachedInputPicoUsd!: string;
+  @Matches(PICO_USD) outputPicoUsd!: string;
+}
+
+export class ReserveRequest {
+  /** UUID v7 made by the caller: retrying with the same id is safe and answered with the recorded outcome. */
+  @IsUUID() holdId!: string;
+  @IsUUID() keyId!: string;
+  @IsUUID() projectId!: string;
+  @IsUUID() accountId!: string;
+  @IsString() @Length(1, 128) requestId!: string;
+  @IsString() @Length(1, 256) model!: string;
+  /** The most the request can cost. */
+  @Matches(PICO_USD) amountPicoUsd!: string;
+  @ValidateNested() @Type(() => PinnedPrice) price!: PinnedPrice;
+}
+
+/** Why a reserve was refused. `internal_error` never appears here: a failure to decide is a `ServiceError`. */
+export type ReserveOutcome =
+  /** `leaseMs` from now the hold is reaped unless renewed. */
+  | { status: 'held'; holdId: string; leaseMs: number }
+  /** The hold ended before this reserve arrived (released or settled): do not start the work. */
+  | { status: 'closed'; holdId: string }
+  | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
+  | {
+      status: 'refused';
+      holdId: string;
+      code: 'rate_limit_exceeded' | 'concurrency_limit';
+      /** The limit that was hit: requests in any 60 s, or requests at once. */
+      limit: number;
+      retryAfterSeconds: number;
+    }
+  | { status: 'refused'; holdId: string; code: 'insufficient_balance'; requiredPicoUsd: string; availablePicoUsd: string };
+
+export class TokenUsage {
+  @IsInt() @Min(0) @Max(TOKENS_MAX) promptTokens!: number;
+  @IsInt() @Min(0) @Max(TOKENS_MAX) cachedTokens!: number;
+  @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
+  @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
+  @IsIn(['reported', 'estimated']) source!: 'reported' | 'estimated';
+}
+
+/** How a request ended. `lease-expired` is the reaper's alone. */
+export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const;
+export type SettleReason = (typeof SETTLE_REASONS)[number];
+
+export class SettleRequest {
+  @IsUUID() holdId!: string;
+  @IsUUID() accountId!: string;
+  @IsIn(SETTLE_REASONS) reason!: SettleReason;
+  /** Absent: nothing is billed. */
+  @IsOptional() @ValidateNested() @Type(() => TokenUsage) usage?: TokenUsage;
+  @IsOptional() @IsString() @Length(1, 256) upstream?: string;
+}
+
+export interface SettleOutcome {
+  /** `already`: settled before, here is what was recorded. `unknown`: no such hold was ever made; a tombstone keeps it so. */
+  status: 'settled' | 'already' | 'unknown';
+  holdId: string;
+  costPicoUsd: string;
+}
+
+export class HoldApplyRequest {
+  @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => SettleRequest) settles!: SettleRequest[];
+  @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => ReserveRequest) reserves!: ReserveRequest[];
+}
+
+/** Outcomes stand in the order of the request. */
+export interface HoldApplyReply {
+  settles: SettleOutcome[];
+  reserves: ReserveOutcome[];
+}
+
+export const holdApply = new Endpoint<HoldApplyRequest, HoldApplyReply>(
+  'billing.v1.hold.apply',
+  HoldApplyRequest,
+  'Settles, then reserves, several requests in one message',
+);
+
+export const holdReserve = new Endpoint<ReserveRequest, ReserveOutcome>(
+  'billing.v1.hold.reserve',
+  ReserveRequest,
+  'Holds the most a request can cost, or says why not',
+);
+
+export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>(
+  'billing.v1.hold.settle',
+  SettleRequest,
+  'Ends a hold and charges what was used',
+);
+
+export class HoldReleaseRequest {
+  @IsUUID() holdId!: string;
+  @IsUUID() accountId!: string;
+}
+
+export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
+  'billing.v1.hold.release',
+  HoldReleaseRequest,
+  'Ends a hold and charges nothing',
+);
+
+export class HoldRenewal {
+  @IsUUID() holdId!: string;
+  /** Increases with every reading; an older one is ignored. */
+  @IsInt() @Min(1) sequence!: number;
+  /** What has been used so far: billed if nobody is left to settle. */
+  @ValidateNested() @Type(() => TokenUsage) usage!: TokenUsage;
+}
+
+export class HoldRenewRequest {
+  @IsArray() @ArrayMaxSize(4096) @ValidateNested({ each: true }) @Type(() => HoldRenewal) renewals!: HoldRenewal[];
+}
+
+export interface HoldRenewReply {
+  /** Ids whose lease now runs `leaseMs` from now. Ids missing here are no longer open: stop their work. */
+  renewed: string[];
+  leaseMs: number;
+}
+
+export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
+  'billing.v1.hold.renew',
+  HoldRenewRequest,
+  'Extends leases, with a meter reading each',
+);
+
+export class HoldListRequest {
+  @IsOptional() @IsUUID() accountId?: string;
+}
+
+export interface OpenHold {
+  holdId: string;
+  requestId: string;
+  accountId: string;
+  projectId: string;
+  model: string;
+  amountPicoUsd: string;
+  createdAt: string;
+  leaseUntil: string;
+}
+
+export const holdList = new Endpoint<HoldListRequest, { holds: OpenHold[] }>(
+  'billing.v1.hold.list',
+  HoldListRequest,
+  'Open holds, oldest first',
+);

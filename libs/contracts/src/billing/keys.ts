@@ -1,0 +1,52 @@
+import { IsOptional, IsString, IsUUID, Length, Matches } from 'class-validator';
+import { Endpoint } from '../endpoint.js';
+import { ListRequest } from './accounts.js';
+
+const SHA256_HEX = /^[0-9a-f]{64}$/;
+
+export class KeyResolveRequest {
+  /** Hex SHA-256 of the whole API key. The key itself never leaves the gateway. */
+  @Matches(SHA256_HEX) keyDigest!: string;
+}
+
+export interface ResolvedKey {
+  keyId: string;
+  projectId: string;
+  accountId: string;
+}
+
+/** Replies `invalid_api_key` when the key is unknown, revoked, or its project is disabled. */
+export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
+  'billing.v1.key.resolve',
+  KeyResolveRequest,
+  'Which project and account an API key belongs to',
+);
+
+export class KeyCreateRequest {
+  @IsUUID() projectId!: string;
+  @IsOptional() @IsString() @Length(1, 200) name?: string;
+}
+
+export interface ApiKey {
+  keyId: string;
+  projectId: string;
+  name: string | null;
+  /** The last four characters; the whole key is shown once, when it is made. */
+  lastFour: string;
+  createdAt: string;
+  revokedAt: string | null;
+}
+
+export const keyCreate = new Endpoint<KeyCreateRequest, ApiKey & { key: string }>(
+  'billing.v1.key.create',
+  KeyCreateRequest,
+  'Makes an API key and shows it once',
+);
+
+export class KeyRevokeRequest {
+  @IsUUID() keyId!: string;
+}
+
+export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>('billing.v1.key.revoke', KeyRevokeRequest, 'Ends an API key for good');
+
+export const keyList = new Endpoint<ListRequest, { keys: ApiKey[] }>('billing.v1.key.list', ListRequest, 'Keys, of one project or all');

@@ -1,0 +1,46 @@
+import { IsBoolean, IsInt, IsOptional, IsString, IsUUID, Length, Max, Min } from 'class-validator';
+import { Endpoint } from '../endpoint.js';
+import { ListRequest } from './accounts.js';
+
+export class ProjectCreateRequest {
+  @IsUUID() accountId!: string;
+  @IsString() @Length(1, 200) name!: string;
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+}
+
+export interface Project {
+  projectId: string;
+  accountId: string;
+  name: string;
+  enabled: boolean;
+  requestsPerMinuteMax: number;
+  concurrencyMax: number;
+  createdAt: string;
+}
+
+export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
+  'billing.v1.project.create',
+  ProjectCreateRequest,
+  'Adds a project to an account',
+);
+
+export class ProjectUpdateRequest {
+  @IsUUID() projectId!: string;
+  @IsOptional() @IsString() @Length(1, 200) name?: string;
+  @IsOptional() @IsBoolean() enabled?: boolean;
+  @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
+}
+
+export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
+  'billing.v1.project.update',
+  ProjectUpdateRequest,
+  'Changes limits, name or state',
+);
+
+export const projectList = new Endpoint<ListRequest, { projects: Project[] }>(
+  'billing.v1.project.list',
+  ListRequest,
+  'Projects, of one account or all',
+);
