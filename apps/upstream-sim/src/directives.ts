@@ -6,6 +6,7 @@ export interface Directives {
   tokens?: number;
   reasoning?: number;
   say?: string;
+  refusal?: string;
   finish?: string;
   unicode?: boolean;
   // its pace and shape
@@ -43,6 +44,7 @@ const KINDS: Record<keyof Directives, Kind> = {
   tokens: 'number',
   reasoning: 'number',
   say: 'text',
+  refusal: 'text',
   finish: 'text',
   unicode: 'flag',
   ttft: 'number',

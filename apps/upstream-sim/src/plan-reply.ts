@@ -22,6 +22,8 @@ export interface ReplyPlan {
   model: string;
   reasoning: string;
   text: string;
+  /** The text is a refusal in words; dialects that can, say so. */
+  isRefusal: boolean;
   calls: PlannedCall[];
   finish: string;
   usage: ReplyUsage;
@@ -50,6 +52,7 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
     id: `chatcmpl-sim-${seed.toString(16).padStart(8, '0')}`,
     model: request.model,
     ...reply,
+    isRefusal: directives.refusal !== undefined,
     finish: directives.finish ?? reply.finish,
     usage: usageOf(reply, prompt, directives),
   };
@@ -70,7 +73,7 @@ interface Reply {
 function wishedReply(request: ChatRequest, model: SimModel, directives: Directives, lastUserText: string, seed: number): Reply {
   const calls = requestedCalls(request, lastUserText);
   const words = (count: number): string => seededWords(seed, count, directives.unicode);
-  const text = directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
+  const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
   return { reasoning: seededWords(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, directives.unicode), text, calls };
 }
 

@@ -9,7 +9,8 @@ const CREATED = 1_700_000_000;
 export function renderCompletion(plan: ReplyPlan, directives: Directives): string {
   const message = {
     role: 'assistant',
-    content: plan.text === '' && (plan.calls.length > 0 || plan.reasoning !== '') ? null : plan.text,
+    content: plan.isRefusal || (plan.text === '' && (plan.calls.length > 0 || plan.reasoning !== '')) ? null : plan.text,
+    ...(plan.isRefusal ? { refusal: plan.text } : {}),
     ...(plan.reasoning === '' ? {} : { reasoning_content: plan.reasoning }),
     ...(plan.calls.length === 0
       ? {}
@@ -37,7 +38,8 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
   yield event('{"role":"assistant","content":""}', 0);
   for (const { text, tokens } of pieces(plan.reasoning, chunk)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
-  for (const { text, tokens } of pieces(plan.text, chunk)) yield event(`{"content":${JSON.stringify(text)}}`, tokens);
+  const channel = plan.isRefusal ? 'refusal' : 'content';
+  for (const { text, tokens } of pieces(plan.text, chunk)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
   for (const { json, tokens } of callPieces(plan, chunk, directives.interleave === true)) yield event(`{"tool_calls":[${json}]}`, tokens);
   const usageOnFinish = directives.usage === 'every' || directives.usage === 'finish';
   const finish = `${head}{"index":0,"delta":{},"finish_reason":${JSON.stringify(plan.finish)}}]`;

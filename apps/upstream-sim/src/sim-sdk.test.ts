@@ -29,6 +29,16 @@ test('the official client reads streams', async () => {
   expect([final.choices[0]?.message.content, final.usage]).toEqual([plain.choices[0]?.message.content, plain.usage]);
 });
 
+test('a refusal is a field of its own, plain and streamed', async () => {
+  const request = { model: 'sim-fast', messages: [user('[[sim refusal="I cannot help."]]')] };
+  const plain = (await client.chat.completions.create(request)).choices[0];
+  const streamed = (await client.chat.completions.stream(request).finalChatCompletion()).choices[0];
+  const said = { content: null, refusal: 'I cannot help.' };
+  expect([plain?.finish_reason, streamed?.finish_reason]).toEqual(['stop', 'stop']);
+  expect(plain?.message).toMatchObject(said);
+  expect({ ...streamed?.message, content: streamed?.message.content || null }).toMatchObject(said);
+});
+
 test.each(['', '[[sim interleave chunk=2]]'])('the official client runs tools to the end %s', async (directive) => {
   const asked: string[] = [];
   const tool = (name: string) => ({

@@ -1,6 +1,6 @@
 import type { Directives } from '../directives.js';
 import type { ReplyPlan } from '../plan-reply.js';
-import { type Piece, pieces } from '../render-reply.js';
+import { pieces } from '../render-reply.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 type Json = Record<string, unknown>;
@@ -19,28 +19,44 @@ export function renderMessage(plan: ReplyPlan, directives: Directives): string {
   });
 }
 
-/** The events of a streamed reply. Blocks come one after the other: the dialect knows no other way. */
+/** The events of a streamed reply. Blocks come one after the other, `interleave` opens all calls first and gives a piece of each in turn. */
 export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
-  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
-  const event = (type: string, fields: Json, tokens = 0): ReplyEvent => ({ name: type, json: JSON.stringify({ type, ...fields }), tokens });
   const usage = directives.nousage ? undefined : usageOf(plan);
   yield event('message_start', {
     message: { ...messageHead(plan), content: [], stop_reason: null, usage: usage && { ...usage, output_tokens: 1 } },
   });
   yield event('ping', {});
-  for (const [index, { empty, text, deltaOf }] of blocksOf(plan).entries()) {
-    yield event('content_block_start', { index, content_block: empty });
-    for (const { text: piece, tokens } of pieces(text, chunk) as Iterable<Piece>) {
-      yield event(
-        'content_block_delta',
-        { index, delta: deltaOf(piece), ...(directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {}) },
-        tokens,
-      );
-    }
-    yield event('content_block_stop', { index });
+  const blocks = blocksOf(plan).map((block, index) => blockEvents(block, index, directives));
+  const together = directives.interleave ? plan.calls.length : 0;
+  for (const { start, deltas, stop } of blocks.slice(0, blocks.length - together)) {
+    yield start;
+    yield* deltas;
+    yield stop;
   }
+  const calls = blocks.slice(blocks.length - together);
+  for (const { start } of calls) yield start;
+  for (let turn = 0; calls.some(({ deltas }) => turn < deltas.length); turn++) {
+    for (const { deltas } of calls) yield* deltas.slice(turn, turn + 1);
+  }
+  for (const { stop } of calls) yield stop;
   yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
   yield event('message_stop', {});
+}
+
+function blockEvents({ empty, text, deltaOf }: SimBlock, index: number, directives: Directives) {
+  const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
+  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  return {
+    start: event('content_block_start', { index, content_block: empty }),
+    deltas: [...pieces(text, chunk)].map(({ text: piece, tokens }) =>
+      event('content_block_delta', { index, delta: deltaOf(piece), ...padding }, tokens),
+    ),
+    stop: event('content_block_stop', { index }),
+  };
+}
+
+function event(type: string, fields: Json, tokens = 0): ReplyEvent {
+  return { name: type, json: JSON.stringify({ type, ...fields }), tokens };
 }
 
 interface SimBlock {

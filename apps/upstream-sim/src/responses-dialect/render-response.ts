@@ -92,7 +92,7 @@ function itemsOf(plan: ReplyPlan, shape: ReplyShape): SimItem[] {
   const seed = plan.id.slice(-8);
   const items: SimItem[] = [];
   if (plan.reasoning !== '') items.push(reasoningItem(`rs_sim_${seed}`, plan.reasoning, shape.reasoningSummary));
-  if (plan.text !== '' || items.length + plan.calls.length === 0) items.push(messageItem(`msg_sim_${seed}`, plan.text));
+  if (plan.text !== '' || items.length + plan.calls.length === 0) items.push(messageItem(`msg_sim_${seed}`, plan.text, plan.isRefusal));
   for (const [index, call] of plan.calls.entries()) items.push(callItem(`fc_sim_${seed}_${index}`, call, shape.customTools.has(call.name)));
   const last = items.at(-1);
   if (last !== undefined && last.whole.type !== 'reasoning' && plan.finish === 'length') last.whole.status = 'incomplete';
@@ -114,16 +114,17 @@ function reasoningItem(id: string, text: string, isSummary: boolean): SimItem {
   };
 }
 
-function messageItem(id: string, text: string): SimItem {
+function messageItem(id: string, text: string, isRefusal: boolean): SimItem {
   const item = { id, type: 'message', role: 'assistant' };
-  const part = (said: string): Json => ({ type: 'output_text', text: said, annotations: [], logprobs: [] });
+  const part = (said: string): Json =>
+    isRefusal ? { type: 'refusal', refusal: said } : { type: 'output_text', text: said, annotations: [], logprobs: [] };
   return {
     empty: { ...item, status: 'in_progress', content: [] },
     whole: { ...item, status: 'completed', content: [part(text)] },
     isCall: false,
     text,
-    channel: 'output_text',
-    field: 'text',
+    channel: isRefusal ? 'refusal' : 'output_text',
+    field: isRefusal ? 'refusal' : 'text',
     part: { place: { content_index: 0 }, empty: part(''), whole: part(text) },
     partType: 'content_part',
   };

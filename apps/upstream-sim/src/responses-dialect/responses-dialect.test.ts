@@ -43,6 +43,7 @@ test.each<[string, string, Partial<ResponseCreateParamsStreaming>]>([
   ['reasoning in summary', 'hello [[sim reasoning=3]]', { reasoning: { summary: 'auto' } }],
   ['calls of both kinds', 'call weather {"city":"Rome"}, call shell {"input":"date"} [[sim tokens=2]]', { tools }],
   ['interleaved calls', 'call weather {"city":"Rome"}, call shell {"input":"date"} [[sim interleave tokens=2]]', { tools }],
+  ['a refusal', '[[sim refusal="I cannot help with that."]]', {}],
   ['a cut', 'hello [[sim tokens=40]]', { max_output_tokens: 5 }],
   ['a schema', 'hello', { text: { format: { type: 'json_schema', name: 'a', schema: parameters } } }],
 ])('%s: the stream, the official helper and the plain reply agree', async (_name, input, over) => {
@@ -80,6 +81,14 @@ test('the usage is that of the same request in chat completions', async () => {
     ],
   });
   expect(usageOf(plain)).toEqual([chat.usage?.prompt_tokens, chat.usage?.completion_tokens, 0, 2]);
+});
+
+test('a refusal is a part of its own', async () => {
+  const { output, status } = await client.responses.create({ model: 'sim-fast', input: '[[sim refusal="No."]]' });
+  expect([output, status]).toEqual([
+    [expect.objectContaining({ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] })],
+    'completed',
+  ]);
 });
 
 test('calls are answered, in every kind of item', async () => {
