@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import type { HoldApplyRequest, SettleRequest } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
@@ -25,6 +26,53 @@ test('what one turn brings together goes as one message, and each gets its own a
   const outcomes = await Promise.all(numbers(40).map((number) => subject.settle(settleRequest(number))));
   expect(outcomes).toEqual(numbers(40).map((number) => ({ status: 'settled', holdId: `hold-${number}`, costPicoUsd: '0' })));
   expect(sizes).toEqual([[40, 0]]);
+});
+
+test('what comes while a message is under way goes together as the next', async () => {
+  const answerFirst = Promise.withResolvers<undefined>();
+  const firstSent = Promise.withResolvers<undefined>();
+  const { sizes, subject } = batches(() => {
+    firstSent.resolve(undefined);
+    return answerFirst.promise;
+  });
+  const first = subject.settle(settleRequest(0));
+  await firstSent.promise;
+  const others: Promise<unknown>[] = [];
+  for (const number of [1, 2, 3]) {
+    others.push(subject.settle(settleRequest(number)));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  answerFirst.resolve(undefined);
+  await Promise.all([first, ...others]);
+  expect(sizes).toEqual([
+    [1, 0],
+    [3, 0],
+  ]);
+});
+
+test('another account does not wait for it', async () => {
+  const { sizes, subject } = batches(({ settles }) => (settles[0]?.holdId === 'hold-0' ? new Promise(() => undefined) : undefined));
+  void subject.settle(settleRequest(0));
+  await subject.settle({ ...settleRequest(1), accountId: TEST_CALLER.accountId.replace(/.$/, (last) => (last === '1' ? '2' : '1')) });
+  expect(sizes).toEqual([
+    [1, 0],
+    [1, 0],
+  ]);
+});
+
+test('a message that stays without an answer holds nobody up for long', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  const firstSent = Promise.withResolvers<undefined>();
+  const { subject } = batches(({ settles }) => {
+    firstSent.resolve(undefined);
+    return settles[0]?.holdId === 'hold-0' ? new Promise(() => undefined) : undefined;
+  });
+  void subject.settle(settleRequest(0));
+  await firstSent.promise;
+  const second = subject.settle(settleRequest(1));
+  jest.advanceTimersByTime(100);
+  expect(await second).toEqual({ status: 'settled', holdId: 'hold-1', costPicoUsd: '0' });
+  jest.useRealTimers();
 });
 
 test('a message has at most 256 items', async () => {

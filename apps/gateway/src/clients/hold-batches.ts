@@ -10,6 +10,9 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 
 const ITEMS_MAX = 256;
+const QUEUES = 4;
+/** A message without an answer for so long holds nobody up any more: the next may find a billing replica that is well. */
+const PATIENCE_MS = 100;
 
 interface Waiting<Request, Outcome> {
   request: Request;
@@ -17,48 +20,80 @@ interface Waiting<Request, Outcome> {
   reject(error: unknown): void;
 }
 
-/** Sends what one turn of the event loop brings together as one message (architecture.md, "The hot path"): no timer, no delay. */
+/**
+ * Sends reserves and settlements in messages that are batched by being busy: one is under way for an account, and what
+ * comes meanwhile goes as the next. A lone request waits for nothing and no timer runs for it; under load messages, and
+ * with them the ledger's batches, grow by themselves (architecture.md, "The hot path").
+ */
 export class HoldBatches {
+  private readonly queues: Queue[];
+
+  constructor(messaging: Messaging, timeoutMs: number) {
+    this.queues = Array.from({ length: QUEUES }, () => new Queue(messaging, timeoutMs));
+  }
+
+  settle(request: SettleRequest): Promise<SettleOutcome> {
+    return new Promise((resolve, reject) => this.queueOf(request.accountId).settle({ request, resolve, reject }));
+  }
+
+  reserve(request: ReserveRequest): Promise<ReserveOutcome> {
+    return new Promise((resolve, reject) => this.queueOf(request.accountId).reserve({ request, resolve, reject }));
+  }
+
+  /** An account has one queue, so that its requests meet; a slow batch of one account holds up those of its queue alone. */
+  private queueOf(accountId: string): Queue {
+    return this.queues[accountId.charCodeAt(accountId.length - 1) % QUEUES] as Queue;
+  }
+}
+
+class Queue {
   private settles: Waiting<SettleRequest, SettleOutcome>[] = [];
   private reserves: Waiting<ReserveRequest, ReserveOutcome>[] = [];
   private scheduled = false;
+  /** The message that the next one waits for. */
+  private ahead: object | undefined;
 
   constructor(
     private readonly messaging: Messaging,
     private readonly timeoutMs: number,
   ) {}
 
-  settle(request: SettleRequest): Promise<SettleOutcome> {
-    return new Promise((resolve, reject) => {
-      this.settles.push({ request, resolve, reject });
-      this.schedule();
-    });
+  settle(waiting: Waiting<SettleRequest, SettleOutcome>): void {
+    this.settles.push(waiting);
+    this.schedule();
   }
 
-  reserve(request: ReserveRequest): Promise<ReserveOutcome> {
-    return new Promise((resolve, reject) => {
-      this.reserves.push({ request, resolve, reject });
-      this.schedule();
-    });
+  reserve(waiting: Waiting<ReserveRequest, ReserveOutcome>): void {
+    this.reserves.push(waiting);
+    this.schedule();
   }
 
+  /** At the end of the turn, with all that the turn brings. */
   private schedule(): void {
-    if (this.scheduled) return;
+    if (this.scheduled || this.ahead !== undefined) return;
     this.scheduled = true;
-    setImmediate(() => this.flush());
+    setImmediate(() => this.send());
   }
 
-  private flush(): void {
+  private send(): void {
     this.scheduled = false;
-    const { settles, reserves } = this;
-    this.settles = [];
-    this.reserves = [];
-    while (settles.length + reserves.length > 0) {
-      const settling = settles.splice(0, ITEMS_MAX);
-      void this.apply(settling, reserves.splice(0, ITEMS_MAX - settling.length));
-    }
+    const settles = this.settles.splice(0, ITEMS_MAX);
+    const reserves = this.reserves.splice(0, ITEMS_MAX - settles.length);
+    const message = {};
+    this.ahead = message;
+    const goOn = (): void => {
+      if (this.ahead !== message) return;
+      this.ahead = undefined;
+      if (this.settles.length + this.reserves.length > 0) this.schedule();
+    };
+    const patience = setTimeout(goOn, PATIENCE_MS);
+    void this.apply(settles, reserves).then(() => {
+      clearTimeout(patience);
+      goOn();
+    });
   }
 
+  /** Answers everyone, and never rejects. */
   private async apply(
     settles: Waiting<SettleRequest, SettleOutcome>[],
     reserves: Waiting<ReserveRequest, ReserveOutcome>[],
