@@ -43,6 +43,21 @@ export interface UpstreamCapabilities {
   strictTools: boolean;
   /** Wants the `developer` role instead of `system`. Default false. */
   developerRole: boolean;
+  /**
+   * Where the chat template takes system messages: `anywhere`, only `first`, or `none` at all. Elsewhere their text joins the
+   * user's (U-20, M-4). Default `anywhere`.
+   */
+  systemMessages: 'anywhere' | 'first' | 'none';
+  /** Wants user and assistant in strict alternation, the user first (U-20). Default false. */
+  alternatingRoles: boolean;
+  /** Takes only ids of calls of exactly nine letters and digits (U-20). Default false. */
+  nineCharacterCallIds: boolean;
+  /** Accepts `seed` (U-22). Default true. */
+  seed: boolean;
+  /** Accepts `presence_penalty` and `frequency_penalty` (U-22). Default true. */
+  penalties: boolean;
+  /** Accepts `reasoning_effort` (`openai-chat`). Default false. */
+  reasoningEffort: boolean;
   /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Implements `stop` itself. Default true; where false we match and cut. */

@@ -31,6 +31,12 @@ export class CapabilitiesEntry implements UpstreamCapabilities {
   @TrueOrFalse() parallelToolCalls = false;
   @TrueOrFalse() strictTools = false;
   @TrueOrFalse() developerRole = false;
+  @OneOf(['anywhere', 'first', 'none']) systemMessages: UpstreamCapabilities['systemMessages'] = 'anywhere';
+  @TrueOrFalse() alternatingRoles = false;
+  @TrueOrFalse() nineCharacterCallIds = false;
+  @TrueOrFalse() seed = true;
+  @TrueOrFalse() penalties = true;
+  @TrueOrFalse() reasoningEffort = false;
   @OneOf(['max_tokens', 'max_completion_tokens']) maxTokensField: UpstreamCapabilities['maxTokensField'] = 'max_tokens';
   @TrueOrFalse() stop = true;
   @TrueOrFalse() reasoningEcho = false;

@@ -1,6 +1,7 @@
 import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolTurn, Turn } from '#inference/turn.js';
+import { NO_MESSAGE } from '../arrange-turns.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 type Block = Record<string, unknown>;
@@ -75,7 +76,7 @@ function renderMessages(turns: readonly Turn[]): Message[] {
     const isResult = (block: Block): boolean => block.type === 'tool_result';
     message.content = [...message.content.filter(isResult), ...message.content.filter((block) => !isResult(block))];
   }
-  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: [{ type: 'text', text: '(no message)' }] });
+  if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', content: [{ type: 'text', text: NO_MESSAGE }] });
   const final = messages.at(-1);
   const end = final?.content.at(-1);
   if (final?.role === 'assistant' && typeof end?.text === 'string') end.text = end.text.trimEnd(); // refused otherwise

@@ -76,6 +76,41 @@ test('what an upstream cannot do is not asked of it', () => {
   });
 });
 
+test('U-22: seed, penalties and effort only where they are known', () => {
+  const hints = { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5, reasoningEffort: 'high' };
+  const { seed, presence_penalty, frequency_penalty, reasoning_effort } = bodyOf({ hints }, { reasoningEffort: true });
+  expect([seed, presence_penalty, frequency_penalty, reasoning_effort]).toEqual([7, 0.5, 0.5, 'high']);
+  expect(Object.keys(bodyOf({ hints }, { seed: false, penalties: false }))).toEqual(['model', 'messages', 'max_tokens', 'stream']);
+});
+
+test('U-20: system messages and roles as the template takes them', () => {
+  const turns: Turn[] = [
+    { role: 'system', parts: [t('A')] },
+    { role: 'system', parts: [t('B')] },
+    { role: 'user', parts: [t('C')] },
+    { role: 'system', parts: [t('D')] },
+    { role: 'user', parts: [t('E')] },
+  ];
+  expect(messagesOf(turns, { systemMessages: 'first' })).toEqual([
+    { role: 'system', content: 'A\nB' },
+    { role: 'user', content: 'C\nD\nE' },
+  ]);
+  expect(messagesOf(turns, { systemMessages: 'none', alternatingRoles: true })).toEqual([{ role: 'user', content: 'A\nB\nC\nD\nE' }]);
+});
+
+test("U-20: ids of nine letters and digits, the same in a call and its result; the upstream's own stay", () => {
+  const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', kind: 'function' as const, argumentsText: '{}' };
+  const turns: Turn[] = ['D681PevKs', 'call_abcdefghijkl', 'functions.x:0'].flatMap((callId): Turn[] => [
+    { role: 'assistant', parts: [{ ...call, callId }] },
+    { role: 'tool', results: [{ callId, parts: [t('ok')] }] },
+  ]);
+  const messages = messagesOf(turns, { nineCharacterCallIds: true }) as { tool_calls?: { id: string }[]; tool_call_id?: string }[];
+  const ids = messages.map((message) => message.tool_calls?.[0]?.id ?? message.tool_call_id);
+  expect(ids).toEqual(['D681PevKs', 'D681PevKs', ids[2], ids[2], ids[4], ids[4]]);
+  expect([new Set(ids).size, ids.every((id) => /^[A-Za-z0-9]{9}$/.test(id ?? ''))]).toEqual([3, true]);
+  expect(messagesOf(turns, { nineCharacterCallIds: true })).toEqual(messages);
+});
+
 describe('turns', () => {
   test('texts become one string, and speakers stay unnamed', () => {
     expect(

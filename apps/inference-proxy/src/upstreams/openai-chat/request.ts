@@ -1,7 +1,9 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
-import type { OutputFormat } from '#inference/request.js';
+import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
+import { arrangeTurns, liftResultImages } from '../arrange-turns.js';
+import { nineCharacterCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /**
@@ -12,16 +14,14 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const { request, model, stream, capabilities } = call;
   const body = {
     model,
-    messages: request.turns.flatMap((turn) => renderTurn(turn, capabilities)),
+    messages: renderMessages(request.turns, capabilities),
     [capabilities.maxTokensField]: call.outputTokensMax,
     temperature: request.temperature,
     top_p: request.topP,
     stop: capabilities.stop && request.stop?.length ? request.stop : undefined,
     ...renderTools(request.tools, request.toolChoice, request.hints.parallelToolCalls, capabilities),
     response_format: renderOutput(request.output, capabilities),
-    seed: request.hints.seed,
-    presence_penalty: request.hints.presencePenalty || undefined,
-    frequency_penalty: request.hints.frequencyPenalty || undefined,
+    ...renderHints(request.hints, capabilities),
     stream,
     stream_options: stream && capabilities.streamOptions ? { include_usage: true } : undefined,
   };
@@ -38,6 +38,20 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
 
 type Message = Record<string, unknown>;
 
+function renderHints(hints: Hints, capabilities: UpstreamCapabilities): Message {
+  return {
+    seed: capabilities.seed ? hints.seed : undefined,
+    presence_penalty: (capabilities.penalties && hints.presencePenalty) || undefined,
+    frequency_penalty: (capabilities.penalties && hints.frequencyPenalty) || undefined,
+    reasoning_effort: capabilities.reasoningEffort ? hints.reasoningEffort : undefined,
+  };
+}
+
+function renderMessages(turns: readonly Turn[], capabilities: UpstreamCapabilities): Message[] {
+  const lifted = liftResultImages(turns, (callId) => renderCallId(callId, capabilities));
+  return arrangeTurns(lifted, capabilities).flatMap((turn) => renderTurn(turn, capabilities));
+}
+
 function renderTurn(turn: Turn, capabilities: UpstreamCapabilities): Message[] {
   switch (turn.role) {
     case 'system':
@@ -47,7 +61,7 @@ function renderTurn(turn: Turn, capabilities: UpstreamCapabilities): Message[] {
     case 'assistant':
       return [renderAssistant(turn, capabilities)];
     case 'tool':
-      return renderToolResults(turn);
+      return renderToolResults(turn, capabilities);
   }
 }
 
@@ -73,7 +87,7 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
       calls.length === 0
         ? undefined
         : calls.map((call) => ({
-            id: call.callId,
+            id: renderCallId(call.callId, capabilities),
             type: 'function',
             function: {
               name: call.wireName,
@@ -83,21 +97,16 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
   };
 }
 
-/**
- * One message a result, and nothing between them; the images of all of them follow as one user message (T-10 … T-12).
- * The dialect has no field for a failed tool, so the text says it (T-13).
- */
-function renderToolResults({ results }: ToolTurn): Message[] {
-  const messages: Message[] = [];
-  const images: unknown[] = [];
-  for (const { callId, parts, isError } of results) {
-    const text = joinTexts(parts.filter((part) => part.type === 'text'));
-    const ownImages = parts.filter((part) => part.type === 'image');
-    const content = text === '' && ownImages.length > 0 ? 'The result is the image below.' : text;
-    messages.push({ role: 'tool', tool_call_id: callId, content: isError ? `[tool error] ${content}` : content });
-    if (ownImages.length > 0) images.push({ type: 'text', text: `Image from tool call ${callId}:` }, ...ownImages.map(renderImage));
-  }
-  return images.length === 0 ? messages : [...messages, { role: 'user', content: images }];
+/** One message a result, and nothing between them (T-10, T-12). The dialect has no field for a failed tool: the text says it (T-13). */
+function renderToolResults({ results }: ToolTurn, capabilities: UpstreamCapabilities): Message[] {
+  return results.map(({ callId, parts, isError }) => {
+    const content = joinTexts(parts.filter((part) => part.type === 'text'));
+    return { role: 'tool', tool_call_id: renderCallId(callId, capabilities), content: isError ? `[tool error] ${content}` : content };
+  });
+}
+
+function renderCallId(callId: string, { nineCharacterCallIds }: UpstreamCapabilities): string {
+  return nineCharacterCallIds ? nineCharacterCallId(callId) : callId;
 }
 
 function joinTexts(parts: readonly { text: string }[]): string {

@@ -2,6 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
+import { arrangeTurns } from '../arrange-turns.js';
 import { shortCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
@@ -17,7 +18,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const customCalls = customCallIds(request.turns);
   const body = {
     model,
-    input: request.turns.flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
+    input: arrangeTurns(request.turns, capabilities).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
     max_output_tokens: call.outputTokensMax,
     temperature: request.temperature,
     top_p: request.topP,

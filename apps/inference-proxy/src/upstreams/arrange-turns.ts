@@ -1,0 +1,107 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import type { AssistantTurn, SystemTurn, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
+
+type Arrangement = Pick<UpstreamCapabilities, 'systemMessages' | 'alternatingRoles'>;
+
+/** Said for the user where a conversation begins with the model's words, and the upstream wants the user first. */
+export const NO_MESSAGE = '(no message)';
+/** Said for the model between the results of its tools and the user's next words, where roles must alternate. */
+const RESULTS_SEEN = 'I have the results.';
+
+/**
+ * The turns in an order that the upstream's chat template takes (U-20), saying the same: system messages only where it knows
+ * them (M-4), roles in alternation. What comes early never depends on what comes late, so that prompt caches keep their head.
+ */
+export function arrangeTurns(turns: readonly Turn[], { systemMessages, alternatingRoles }: Arrangement): readonly Turn[] {
+  if (systemMessages === 'anywhere' && !alternatingRoles) return turns;
+  const placed = mergeNeighbours(systemMessages === 'anywhere' ? turns : foldSystemTurns(turns, systemMessages));
+  return alternatingRoles ? alternate(placed) : placed;
+}
+
+/** Makes system turns the user's where they may not be: in their place, but never between calls and their results. */
+function foldSystemTurns(turns: readonly Turn[], keep: 'first' | 'none'): Turn[] {
+  const firstOther = turns.findIndex((turn) => turn.role !== 'system');
+  const leading = keep === 'none' ? 0 : firstOther === -1 ? turns.length : firstOther;
+  const folded: Turn[] = turns.slice(0, leading);
+  let waiting: UserTurn[] = [];
+  for (const turn of turns.slice(leading)) {
+    if (turn.role === 'system') {
+      waiting.push({ role: 'user', parts: turn.parts });
+      continue;
+    }
+    if (turn.role === 'tool') folded.push(turn, ...waiting);
+    else folded.push(...waiting, turn);
+    waiting = [];
+  }
+  return [...folded, ...waiting];
+}
+
+/** Neighbours of one role become one turn. */
+function mergeNeighbours(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = [];
+  for (const turn of turns) {
+    const last = merged.at(-1);
+    const both = last === undefined ? undefined : joined(last, turn);
+    if (both === undefined) merged.push(turn);
+    else merged[merged.length - 1] = both;
+  }
+  return merged;
+}
+
+function joined(first: Turn, second: Turn): Turn | undefined {
+  switch (second.role) {
+    case 'system':
+      return first.role === 'system' ? ({ role: 'system', parts: [...first.parts, ...second.parts] } satisfies SystemTurn) : undefined;
+    case 'user':
+      return first.role === 'user' ? ({ role: 'user', parts: [...first.parts, ...second.parts] } satisfies UserTurn) : undefined;
+    case 'assistant':
+      return first.role === 'assistant'
+        ? ({ role: 'assistant', parts: [...first.parts, ...second.parts] } satisfies AssistantTurn)
+        : undefined;
+    case 'tool':
+      return first.role === 'tool' ? ({ role: 'tool', results: [...first.results, ...second.results] } satisfies ToolTurn) : undefined;
+  }
+}
+
+/** The user first, and after results the model. Neighbours of one role have been merged. */
+function alternate(turns: readonly Turn[]): Turn[] {
+  const alternating: Turn[] = [];
+  for (const turn of turns) {
+    const before = alternating.at(-1)?.role;
+    const isFirst = before === undefined || before === 'system';
+    if (turn.role !== 'user' && turn.role !== 'system' && isFirst) alternating.push({ role: 'user', parts: [text(NO_MESSAGE)] });
+    if (turn.role === 'user' && before === 'tool') alternating.push({ role: 'assistant', parts: [text(RESULTS_SEEN)] });
+    alternating.push(turn);
+  }
+  return alternating;
+}
+
+function text(value: string): TextPart {
+  return { type: 'text', text: value };
+}
+
+/**
+ * Images out of the results of tools, for a dialect whose results are text: a user turn that follows the run (T-11). `idOf`: a
+ * call's id as the upstream knows it.
+ */
+export function liftResultImages(turns: readonly Turn[], idOf: (callId: string) => string): readonly Turn[] {
+  if (!turns.some(hasImages)) return turns;
+  return turns.flatMap((turn) => (turn.role === 'tool' && hasImages(turn) ? withoutImages(turn, idOf) : [turn]));
+}
+
+function hasImages(turn: Turn): boolean {
+  return turn.role === 'tool' && turn.results.some(({ parts }) => parts.some((part) => part.type === 'image'));
+}
+
+function withoutImages({ results }: ToolTurn, idOf: (callId: string) => string): Turn[] {
+  const seen: UserTurn = { role: 'user', parts: [] };
+  const bare = results.map((result) => {
+    const texts = result.parts.filter((part) => part.type === 'text');
+    const images = result.parts.filter((part) => part.type === 'image');
+    if (images.length === 0) return result;
+    seen.parts.push(text(`Image from tool call ${idOf(result.callId)}:`), ...images);
+    const says = texts.some((part) => part.text !== '') ? texts : [text('The result is the image below.')];
+    return { ...result, parts: says };
+  });
+  return [{ role: 'tool', results: bare }, seen];
+}
