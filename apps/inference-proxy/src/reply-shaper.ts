@@ -117,6 +117,6 @@ export class ReplyShaper {
  * Nothing is a good answer where a stop sequence may have been met at once, which not every upstream says, and where the
  * conversation ends with the model's own words: it may have nothing to add to them.
  */
-export function mayBeEmpty({ stop, turns }: InferenceRequest): boolean {
+export function mayBeEmpty({ stop, turns }: Pick<InferenceRequest, 'stop' | 'turns'>): boolean {
   return (stop ?? []).length > 0 || turns.at(-1)?.role === 'assistant';
 }

@@ -4,7 +4,7 @@ import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { InferenceRequest } from '#inference/request.js';
-import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
 import { ProxyMetrics } from './proxy-metrics.js';
@@ -239,6 +239,7 @@ describe('failures before the first content', () => {
     ['compression nobody asked for', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
     ['an error in a 200', streaming('data: {"error":{"message":"boom"}}\n\n', DONE), 'upstream_error', undefined],
     ['an empty reply', streaming(), 'upstream_error', undefined],
+    ['a reply of nothing (M-30)', streaming(chunk('', 'stop'), USAGE_CHUNK, DONE), 'upstream_error', undefined],
     ['a web page', answering(200, '<html>', { 'content-type': 'text/html' }), 'upstream_error', undefined],
     ['a closed socket', (request) => void request.socket.destroy(), 'upstream_error', undefined],
   ])('%s', async (_name, behaviour, code, retryAfterSeconds) => {
@@ -342,6 +343,13 @@ describe('another route', () => {
     expect(events).toEqual(SAVED);
   });
 
+  test('is tried when the first says nothing, which is no sign that it is ill (M-30)', async () => {
+    upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
+    const { stream, book } = setUp({ upstreams: both() });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(book.acquire('our-model', new Set()).isUp).toBe(true);
+  });
+
   test('of a higher tier waits until the lower one is of no use', async () => {
     upstream.behave(streaming(chunk('first', 'stop'), DONE));
     const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
@@ -363,54 +371,6 @@ test('an idle socket that has just been closed is no failure of the route', asyn
     else return streaming(chunk('ok', 'stop'), DONE)(request, response);
   });
   expect(await collect(setUp().stream)).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
-});
-
-describe('a reply of nothing (M-30)', () => {
-  const NO_OUTPUT = failure('upstream_error');
-  const nothing = (reason: string): string[] => [chunk('', reason), USAGE_CHUNK, DONE];
-  const ended = (reason: FinishReason): StreamEvent[] => [START, REPORTED, { type: 'completion-finish', reason }];
-
-  test.each<[string, string, Partial<InferenceRequest>, StreamEvent[]]>([
-    ['has failed where the model just stops', 'stop', {}, [START, NO_OUTPUT]],
-    ['has failed where calls were announced and none came', 'tool_calls', {}, [START, NO_OUTPUT]],
-    ['is good where a stop sequence may have been met at once', 'stop', { stop: ['END'] }, ended('stop')],
-    ['is good where a stop sequence was met at once, as the upstream says', 'stop_sequence', {}, ended('stop-sequence')],
-    ['is good where hidden reasoning took the budget', 'length', {}, ended('length')],
-    ['is good where the model refuses', 'content_filter', {}, ended('content-filter')],
-    [
-      "is good where the words to go on from were the model's own",
-      'stop',
-      { turns: [{ role: 'assistant', parts: [{ type: 'text', text: 'It is done.' }] }] },
-      ended('stop'),
-    ],
-  ])('%s', async (_name, reason, request, expected) => {
-    upstream.behave(streaming(...nothing(reason)));
-    expect(await collect(setUp({ request }).stream)).toEqual(expected);
-    upstream.behave(answering(200, { choices: [{ index: 0, message: { content: '' }, finish_reason: reason }], usage: USAGE }));
-    expect(await collect(setUp({ request: { ...request, stream: false } }).stream)).toEqual(expected);
-  });
-
-  test('reasoning alone is a reply', async () => {
-    upstream.behave(streaming('data: {"choices":[{"delta":{"reasoning_content":"Hm."}}]}\n\n', ...nothing('stop')));
-    expect(await collect(setUp().stream)).toEqual([START, { type: 'reasoning-delta', text: 'Hm.' }, REPORTED, STOP]);
-  });
-
-  test('is asked of another route, and says nothing against its own', async () => {
-    const second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
-    stops.unshift(() => second.stop());
-    upstream.behave(streaming(...nothing('stop')));
-    const { stream, book } = setUp({ upstreams: [upstream.definition(), second.definition({ id: 'second' })] });
-    expect((await collect(stream)).slice(0, 2)).toEqual([{ type: 'upstream-start', upstream: 'second' }, text('saved')]);
-    expect(book.acquire('our-model', new Set()).isUp).toBe(true);
-  });
-
-  test('owes nothing, should the proxy have to settle', async () => {
-    upstream.behave(streaming(...nothing('stop')));
-    const { stream, client, settlements } = setUp();
-    expect(await collect(stream)).toEqual([START, NO_OUTPUT]);
-    client.abort();
-    expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined }]);
-  });
 });
 
 describe('failures after content', () => {

@@ -1,0 +1,56 @@
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { Turn } from '#inference/turn.js';
+import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
+import { UpstreamFailure } from './upstream-failure.js';
+import { UsageMeter } from './usage-meter.js';
+
+const USAGE: StreamEvent = {
+  type: 'usage-report',
+  usage: { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' },
+};
+const QUESTION: Turn = { role: 'user', parts: [{ type: 'text', text: 'Done?' }] };
+const ANSWER: Turn = { role: 'assistant', parts: [{ type: 'text', text: 'Done' }] };
+
+function ending(reason: FinishReason): StreamEvent {
+  return { type: 'completion-finish', reason };
+}
+
+/** What a reply of these events is for the reader. */
+function shaped(events: StreamEvent[], request: { turns?: Turn[]; stop?: string[] } = {}): StreamEvent[] | UpstreamFailure {
+  const limits = { outputTokensMax: 100, stop: [], mayBeEmpty: mayBeEmpty({ turns: [QUESTION], ...request }) };
+  const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
+  try {
+    return shaper.shape(events);
+  } catch (error) {
+    if (error instanceof UpstreamFailure) return error;
+    throw error;
+  }
+}
+
+describe('a reply of nothing (M-30)', () => {
+  test('has failed where the model just stops, and says nothing against its route', () => {
+    expect(shaped([USAGE, ending('stop')])).toMatchObject({ kind: 'empty', code: 'upstream_error', retryable: true });
+  });
+
+  test.each<[string, FinishReason, Parameters<typeof shaped>[1]]>([
+    ['where a stop sequence may have been met at once', 'stop', { stop: ['END'] }],
+    ['where a stop sequence was met at once, as the upstream says', 'stop-sequence', {}],
+    ['where hidden reasoning took the budget', 'length', {}],
+    ['where the model refuses', 'content-filter', {}],
+    ["where the words to go on from were the model's own", 'stop', { turns: [QUESTION, ANSWER] }],
+  ])('is good %s', (_name, reason, request) => {
+    expect(shaped([USAGE, ending(reason)], request)).toEqual([USAGE, ending(reason)]);
+  });
+
+  test.each<StreamEvent[]>([
+    [{ type: 'text-delta', text: ' ' }],
+    [{ type: 'reasoning-delta', text: 'Hm.' }],
+    [{ type: 'refusal-delta', text: 'No.' }],
+    [
+      { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'custom' },
+      { type: 'tool-call-end', index: 0 },
+    ],
+  ])('is none where anything was said: %j', (...said) => {
+    expect(shaped([...said, USAGE, ending('stop')])).toEqual([...said, USAGE, ending('stop')]);
+  });
+});
