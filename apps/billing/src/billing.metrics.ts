@@ -37,6 +37,16 @@ export function createBillingMetrics(registry: Registry) {
       help: 'Settles and releases that came before their reserve',
       registers,
     }),
+    lateSettlements: new Counter({
+      name: 'tollgate_billing_late_settlements_total',
+      help: 'Requests settled after the reaper had billed their last meter reading',
+      registers,
+    }),
+    writtenOffPicoUsd: new Counter({
+      name: 'tollgate_billing_written_off_pico_usd_total',
+      help: 'What late settlements came to and did not find',
+      registers,
+    }),
     costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'What was charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
     overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which nobody pays', registers }),
@@ -57,6 +67,11 @@ export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied
     if (over === 0n) continue;
     metrics.overHolds.inc();
     metrics.overPicoUsd.inc(Number(over));
+  }
+  for (const { due, charge } of rows.late) {
+    metrics.lateSettlements.inc();
+    metrics.costPicoUsd.inc(Number(due - charge.writeoff));
+    metrics.writtenOffPicoUsd.inc(Number(charge.writeoff));
   }
   if (rows.tombstones.length > 0) metrics.tombstones.inc(rows.tombstones.length);
 }

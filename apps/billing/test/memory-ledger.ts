@@ -1,6 +1,6 @@
 import type { AccountState, Applied, Batch, BatchState, ProjectState, Terms } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
-import { billableUsage, type Hold } from '../src/holds/hold.js';
+import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
 
 /** The tables as maps, written by the same rows: runs the fold without a database. */
 export class MemoryLedger {
@@ -9,6 +9,7 @@ export class MemoryLedger {
   readonly keys = new Map<string, string>();
   readonly holds = new Map<string, Hold>();
   readonly settlements = new Map<string, bigint>();
+  readonly reaped = new Map<string, ReapedHold>();
 
   constructor(private readonly terms: Terms) {}
 
@@ -17,9 +18,17 @@ export class MemoryLedger {
     const { rows } = applied;
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);
-    for (const { holdId, cost } of rows.settled) {
-      if (!this.holds.delete(holdId)) throw new Error(`hold ${holdId} was not there`);
+    for (const { holdId, cost, reason } of rows.settled) {
+      const hold = this.holds.get(holdId);
+      if (!hold) throw new Error(`hold ${holdId} was not there`);
+      this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
+      const { accountId, amount, price } = hold;
+      if (reason === 'lease-expired') this.reaped.set(holdId, { accountId, amount, price, billed: cost });
+    }
+    for (const { settle, hold, due, charge } of rows.late) {
+      if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);
+      this.settlements.set(settle.holdId, hold.billed + due - charge.writeoff);
     }
     for (const { holdId } of rows.tombstones) this.settlements.set(holdId, 0n);
     for (const { reserve, planPart, grantId, leaseUntil } of rows.opened) {
@@ -54,6 +63,7 @@ export class MemoryLedger {
       keys: this.keys,
       holds,
       settlements: new Map([...this.settlements].filter(([id]) => ids.has(id))),
+      reaped: new Map([...this.reaped].filter(([id]) => ids.has(id))),
     };
   }
 }

@@ -31,10 +31,10 @@ export class RandomTraffic {
   ) {}
 
   next(): Step {
-    this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 61_000], [4, 4, 4, 3, 2, 1, 0.3]);
+    this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 1, 2]);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 1, 4]);
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000]);
@@ -49,15 +49,20 @@ export class RandomTraffic {
   }
 
   private batch(): Batch {
-    const settles = Array.from({ length: this.below(8) }, () => this.settle());
+    const settles = this.chance(0.15) ? this.reap() : Array.from({ length: this.below(8) }, () => this.settle());
     const reserves = Array.from({ length: this.below(10) }, () => this.reserve());
     return { settles, reserves, sweeps: this.chance(0.1) ? [this.oneOf(this.tenants).accountId] : [] };
+  }
+
+  /** A round of the reaper, which finds some of them still leased, and meets one that is settled in the same batch. */
+  private reap(): Settle[] {
+    return [...this.recent.map((hold): Settle => ({ ...hold, reason: 'lease-expired' })), this.settle()];
   }
 
   private settle(): Settle {
     const known = this.recent.length > 0 && this.chance(0.9);
     const { holdId, accountId } = known ? this.oneOf(this.recent) : this.remember(this.oneOf(this.tenants).accountId);
-    const reason = this.pick(['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 2]);
+    const reason = this.pick(['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 3]);
     const billed = reason === 'completed' || reason === 'client-left';
     const wrongAccount = this.chance(0.02);
     return {
@@ -82,7 +87,9 @@ export class RandomTraffic {
       keyId: wrongKey ? this.oneOf(this.oneOf(this.tenants).projects).keyId : keyId,
       requestId: `req-${holdId}`,
       model: 'sim-fast',
-      amountPicoUsd: String(this.pick([this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [30, 1, 0.2])),
+      amountPicoUsd: String(
+        this.pick([this.below(AMOUNT_MAX / 5), this.below(AMOUNT_MAX), 0, 2_000_000_000_000_000_000], [20, 10, 1, 0.2]),
+      ),
       price: this.oneOf(PRICES),
     };
   }

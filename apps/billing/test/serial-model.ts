@@ -37,6 +37,8 @@ export class SerialModel {
   readonly keys = new Map<string, string>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
+  /** Holds the reaper has ended and nobody has settled since. */
+  readonly reaped = new Map<string, ModelHold>();
 
   constructor(private readonly terms: Terms) {}
 
@@ -67,7 +69,15 @@ export class SerialModel {
 
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
     const ended: ModelHold[] = [];
-    const statuses = settles.map((settle): SettleOutcome['status'] => {
+    const late: { holdId: string; accountId: string; due: bigint }[] = [];
+    const end = (settle: Settle): SettleOutcome['status'] => {
+      const reaped = this.reaped.get(settle.holdId);
+      if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
+        this.reaped.delete(settle.holdId);
+        const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
+        late.push({ holdId: settle.holdId, accountId: settle.accountId, due: due > 0n ? due : 0n });
+        return 'settled';
+      }
       if (this.costs.has(settle.holdId)) return 'already';
       const hold = this.holds.get(settle.holdId);
       if (!hold) {
@@ -79,9 +89,14 @@ export class SerialModel {
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
+      if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
       ended.push({ ...hold, amount: cost });
       return 'settled';
-    });
+    };
+    // The reaper comes last.
+    const statuses = new Map<Settle, SettleOutcome['status']>();
+    for (const settle of settles) if (settle.reason !== 'lease-expired') statuses.set(settle, end(settle));
+    for (const settle of settles) if (settle.reason === 'lease-expired') statuses.set(settle, end(settle));
     // Everything of the batch is free again before the first is charged.
     for (const { accountId, amount: cost, planPart, grantId } of ended) {
       const account = this.account(accountId);
@@ -90,9 +105,19 @@ export class SerialModel {
       account.plan -= fromPlan;
       account.topup -= cost - own - fromPlan;
     }
-    return settles.map(({ holdId }, position) => {
-      const status = statuses[position] ?? 'unknown';
-      return { status, holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(holdId)) };
+    // What is due late is taken from what is free after that, and no more.
+    for (const { holdId, accountId, due } of late) {
+      const account = this.account(accountId);
+      const { planHeld, topupHeld } = this.heldOf(accountId);
+      const fromPlan = least(due, account.plan - planHeld);
+      const fromTopup = least(due - fromPlan, account.topup - topupHeld);
+      account.plan -= fromPlan;
+      account.topup -= fromTopup;
+      this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) + fromPlan + fromTopup);
+    }
+    return settles.map((settle) => {
+      const status = statuses.get(settle) ?? 'unknown';
+      return { status, holdId: settle.holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(settle.holdId)) };
     });
   }
 

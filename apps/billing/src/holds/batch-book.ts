@@ -1,6 +1,6 @@
 import { endDueGrant } from '../ledger/funds.js';
 import type { AccountState, BatchRows, BatchState, ProjectState } from './batch.js';
-import type { Hold } from './hold.js';
+import type { Hold, ReapedHold } from './hold.js';
 
 /** The working copy of one fold: what was read, changed step by step, and the rows gathered on the way. */
 export interface BatchBook {
@@ -14,6 +14,8 @@ export interface BatchBook {
   readonly holders: Map<string, string>;
   /** Costs of the closed ones among the batch's ids, those of this batch included. */
   readonly settlements: Map<string, bigint>;
+  /** Those that may be settled late, once. */
+  readonly reaped: Map<string, ReapedHold>;
   readonly rows: Omit<BatchRows, 'accounts' | 'projects'>;
   readonly changed: Set<AccountState | ProjectState>;
 }
@@ -28,7 +30,8 @@ export function openBook(state: BatchState): BatchBook {
     holds: state.holds,
     holders: new Map(Array.from(state.holds, ([id, hold]) => [id, hold.accountId])),
     settlements: new Map(state.settlements),
-    rows: { opened: [], settled: [], tombstones: [], forfeits: [] },
+    reaped: new Map(state.reaped),
+    rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },
     changed: new Set(),
   };
   for (const account of book.accounts.values()) {

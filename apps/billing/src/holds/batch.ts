@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, TokenUsage } from '#contracts/billing/holds.js';
-import type { Charge, Funds } from '../ledger/funds.js';
+import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
-import type { Hold } from './hold.js';
+import type { Hold, ReapedHold } from './hold.js';
 
 /** A request to end a hold. `lease-expired` is the reaper's: it bills the hold's meter, and only if the lease has run out. */
 export interface Settle {
@@ -52,8 +52,10 @@ export interface BatchState {
   keys: ReadonlyMap<string, string>;
   /** The open ones among the batch's ids. */
   holds: ReadonlyMap<string, Hold>;
-  /** Recorded cost of the settled ones among the batch's ids. */
+  /** What the settled ones among the batch's ids have cost, late settlements included. */
   settlements: ReadonlyMap<string, bigint>;
+  /** Those of them that the reaper ended and nobody has settled since. */
+  reaped: ReadonlyMap<string, ReapedHold>;
 }
 
 export interface Terms {
@@ -81,6 +83,17 @@ export interface Settlement {
   metered: boolean;
 }
 
+/** What a request came to whose hold was reaped before it was settled. */
+export interface LateSettlement {
+  settle: Settle;
+  hold: ReapedHold;
+  due: bigint;
+  over: bigint;
+  charge: LateCharge;
+  usage: TokenUsage;
+  metered: boolean;
+}
+
 export interface Forfeit {
   accountId: string;
   grantId: string;
@@ -93,6 +106,7 @@ export interface BatchRows {
   projects: ProjectState[];
   opened: OpenedHold[];
   settled: Settlement[];
+  late: LateSettlement[];
   tombstones: Settle[];
   forfeits: Forfeit[];
 }

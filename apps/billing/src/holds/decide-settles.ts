@@ -1,21 +1,26 @@
 import type { SettleOutcome } from '#contracts/billing/holds.js';
-import { charge, type HeldParts, returnHold } from '../ledger/funds.js';
+import { charge, chargeLate, type HeldParts, returnHold } from '../ledger/funds.js';
 import type { AccountState, Settle, Terms } from './batch.js';
 import type { BatchBook } from './batch-book.js';
-import { billableUsage, costWithin, type Hold, NO_USAGE } from './hold.js';
+import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
 
 /**
- * Ends holds, each once. A hold settled before is answered with what was recorded. One that was never seen gets a
- * tombstone, so that a reserve that arrives late finds it closed (billing.md 4). Someone else's hold is left alone.
+ * Ends holds, each once. A hold settled before is answered with what was recorded; one that the reaper ended may be settled
+ * late, once. One that was never seen gets a tombstone, so that a reserve that arrives late finds it closed (billing.md 4).
+ * Someone else's hold is left alone.
  */
 export function decideSettles(book: BatchBook, settles: readonly Settle[], terms: Terms): SettleOutcome[] {
-  const endings = settles.map((settle) => endHold(book, settle, terms));
-  // Two passes: everything is given back before anything is charged (see `returnHold`).
+  // The reaper yields to whoever settles in the same batch.
+  const reaping = settles.map(({ reason }) => reason === 'lease-expired');
+  const asked = settles.map((settle, position) => (reaping[position] ? undefined : endHold(book, settle, terms)));
+  const endings = settles.map((settle, position) => asked[position] ?? endHold(book, settle, terms));
+  // Everything is given back before anything is charged (see `returnHold`), and late settlements get what is left after that.
+  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);
+  for (const ending of endings) if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);
   return endings.map((ending, position) => {
     const { holdId } = settles[position] as Settle;
-    if (ending !== 'already' && ending !== 'unknown') chargeHold(book, ending);
     const status = typeof ending === 'string' ? ending : 'settled';
-    return { status, holdId, costPicoUsd: String(book.settlements.get(holdId) ?? 0n) };
+    return { status, holdId, costPicoUsd: status === 'unknown' ? '0' : String(book.settlements.get(holdId)) };
   });
 }
 
@@ -26,13 +31,19 @@ interface Ending {
   parts: HeldParts;
 }
 
-function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | 'already' | 'unknown' {
+interface LateEnding {
+  settle: Settle;
+  reaped: ReapedHold;
+  account: AccountState;
+}
+
+function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEnding | 'already' | 'unknown' {
   const { holdId } = settle;
-  if (book.settlements.has(holdId)) return 'already';
   const account = book.accounts.get(settle.accountId);
+  const expiring = settle.reason === 'lease-expired';
+  if (book.settlements.has(holdId)) return (!expiring && account && takeReaped(book, settle, account)) || 'already';
   if (!account) return 'unknown';
   const hold = book.holds.get(holdId);
-  const expiring = settle.reason === 'lease-expired';
   if (!hold) {
     if (!expiring) bury(book, settle);
     return 'unknown';
@@ -67,6 +78,25 @@ function chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): 
     usage,
     metered: reported !== undefined,
   });
+}
+
+/** The first settle of a reaped hold takes it, and any other is 'already'. */
+function takeReaped(book: BatchBook, settle: Settle, account: AccountState): LateEnding | undefined {
+  const reaped = book.reaped.get(settle.holdId);
+  if (reaped?.accountId !== account.accountId) return undefined;
+  book.reaped.delete(settle.holdId);
+  return { settle, reaped, account };
+}
+
+/** What was billed is never lowered: the meter had seen it used. */
+function chargeReaped(book: BatchBook, { settle, reaped, account }: LateEnding): void {
+  const usage = settle.usage ? billableUsage(settle.usage) : NO_USAGE;
+  const { cost, over } = costWithin(reaped, usage);
+  const due = cost > reaped.billed ? cost - reaped.billed : 0n;
+  const parts = chargeLate(account.funds, due);
+  if (due > parts.writeoff) book.changed.add(account);
+  book.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
+  book.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
 
 function bury(book: BatchBook, settle: Settle): void {

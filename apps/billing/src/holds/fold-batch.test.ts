@@ -59,6 +59,12 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold d
           if (over > 0n) reached.add('over the hold');
           if (reason === 'lease-expired') reached.add('reaped');
         }
+        for (const { due, charge } of rows.late) {
+          reached.add(due === 0n ? 'settled late, nothing due' : 'settled late');
+          if (charge.planCost > 0n) reached.add('late from the plan');
+          if (charge.topupCost > 0n) reached.add('late from the top-up');
+          if (charge.writeoff > 0n) reached.add('written off');
+        }
         if (rows.forfeits.length > 0) reached.add('plan ended');
         break;
       }
@@ -78,6 +84,8 @@ test('the random traffic reached every rare path', () => {
     'cost from an ended grant',
     'cost from plan and top-up',
     'forfeit at settle',
+    'late from the plan',
+    'late from the top-up',
     'over the hold',
     'plan ended',
     'reaped',
@@ -90,6 +98,9 @@ test('the random traffic reached every rare path', () => {
     'settle already',
     'settle settled',
     'settle unknown',
+    'settled late',
+    'settled late, nothing due',
+    'written off',
   ]);
 });
 

@@ -20,6 +20,15 @@ export interface Hold {
   leaseUntil: number;
 }
 
+/** A hold the reaper has ended: what it needs to be settled late. */
+export interface ReapedHold {
+  accountId: string;
+  amount: bigint;
+  /** What the reaper billed. */
+  billed: bigint;
+  price: Price;
+}
+
 export const NO_USAGE: Readonly<TokenUsage> = {
   promptTokens: 0,
   cachedTokens: 0,
@@ -40,7 +49,7 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
 }
 
 /** The cost of a usage under a hold: never above the hold; what it came to beyond is `over` (spec 3, billing.md 2.3). */
-export function costWithin(hold: Hold, usage: TokenUsage): { cost: bigint; over: bigint } {
+export function costWithin(hold: Pick<Hold, 'amount' | 'price'>, usage: TokenUsage): { cost: bigint; over: bigint } {
   const actual = costOf(usage, hold.price);
   return actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };
 }

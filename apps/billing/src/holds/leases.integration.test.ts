@@ -4,6 +4,7 @@ import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/led
 import type { HoldLanes } from './hold-lanes.js';
 import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
+import { showRequest } from './show-request.js';
 
 const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
 
@@ -78,8 +79,76 @@ test('a hold everybody lost is billed its last meter reading, once its lease has
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958', topup_held: '100', open_holds: 1 });
   expect(await renewHolds(connection, [renewal(lost, 3, 50), renewal(kept, 2, 8)], 60_000)).toEqual([false, true]);
   const late = { holdId: lost, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(99) };
-  expect(await lanes.settle(late)).toEqual({ status: 'already', holdId: lost, costPicoUsd: '42' });
   await lanes.settle({ ...late, holdId: kept, usage: undefined });
+});
+
+/** A hold of `amount` that the reaper has billed for 42 prompt tokens. */
+async function reaped(amount: bigint): Promise<string> {
+  const holdId = await hold(amount);
+  await renewHolds(connection, [renewal(holdId, 1, 42)], 60_000);
+  await lapse(holdId);
+  const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
+  expect(await lanes.settle(expire)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
+  return holdId;
+}
+
+const settleLate = (holdId: string, tokens: number) =>
+  lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
+
+test('a settlement after the reaper adds what it comes to beyond the reading, once, within the hold (billing.md 2.3)', async () => {
+  const holdId = await reaped(100n);
+  expect(await settleLate(holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
+  expect(await settleLate(holdId, 99)).toEqual({ status: 'already', holdId, costPicoUsd: '100' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '900', topup_held: '0', open_holds: 0 });
+  expect(await showRequest(ledger.prisma, `req-${holdId}`)).toMatchObject({
+    heldPicoUsd: '100',
+    upstream: 'local',
+    settlement: { reason: 'completed', costPicoUsd: '100', usage: usageOf(130) },
+  });
+});
+
+test('a settlement after the reaper that comes to less takes nothing back and leaves no second chance', async () => {
+  const holdId = await reaped(100n);
+  expect(await settleLate(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
+  expect(await settleLate(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '42' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958' });
+});
+
+test('what a late settlement does not find is written off: others hold the money, and the balance is never negative', async () => {
+  const holdId = await reaped(1_000n);
+  const other = await hold(950n);
+  expect(await settleLate(holdId, 500)).toEqual({ status: 'settled', holdId, costPicoUsd: '50' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '950', topup_held: '950' });
+  const { rows } = await ledger.sql.query('SELECT due, plan_cost, topup_cost, writeoff FROM billing.late_settlement WHERE hold_id = $1', [
+    holdId,
+  ]);
+  expect(rows).toEqual([{ due: '458', plan_cost: '0', topup_cost: '8', writeoff: '450' }]);
+  await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
+});
+
+test('two replicas settle a reaped hold late at once: one charges', async () => {
+  const holdId = await reaped(500n);
+  const other = ledger.newLanes({ terms: TERMS });
+  const settle = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
+  const outcomes = await Promise.all([lanes.settle(settle(100)), other.settle(settle(200))]);
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['already', 'settled']);
+  expect(new Set(outcomes.map(({ costPicoUsd }) => costPicoUsd)).size).toBe(1);
+});
+
+test('the reaper and a settlement in one batch: the settlement is the one that counts', async () => {
+  const holdId = await hold();
+  await lapse(holdId);
+  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const ending = { holdId, accountId: customer.accountId };
+  expect(
+    await Promise.all([
+      single.settle({ ...ending, reason: 'lease-expired' }),
+      single.settle({ ...ending, reason: 'completed', usage: usageOf(9) }),
+    ]),
+  ).toEqual([
+    { status: 'already', holdId, costPicoUsd: '9' },
+    { status: 'settled', holdId, costPicoUsd: '9' },
+  ]);
 });
 
 test('an older reading extends the lease and changes no reading', async () => {

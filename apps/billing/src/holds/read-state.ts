@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
-import type { Hold } from './hold.js';
+import type { Hold, ReapedHold } from './hold.js';
 import { allOf, execute, plainArray } from './pipeline.js';
 
 /** Ascending, so that two batches can never wait for each other. */
@@ -26,7 +26,10 @@ const READ_BATCH = {
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
       FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
     (SELECT json_agg(s) FROM (
-      SELECT hold_id, cost::text FROM billing.settlement WHERE hold_id = ANY ($1::uuid[])) s) AS settlements,
+      SELECT s.hold_id, (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS cost, s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped,
+        s.account_id, s.held::text, s.input_price::text, s.cached_input_price::text, s.output_price::text
+      FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
+      WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements,
     (SELECT json_agg(p) FROM (
       SELECT id, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window FROM billing.project
       WHERE id = ANY ($3::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))) p) AS projects,
@@ -59,6 +62,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     keys: new Map(found.keys?.map((row) => [row.id, row.project_id])),
     holds: new Map(found.holds?.map((row) => [row.id, hold(row)])),
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
+    reaped: new Map(found.settlements?.filter(({ reaped }) => reaped).map((row) => [row.hold_id, reapedHold(row)])),
   };
 }
 
@@ -66,7 +70,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
 interface BatchRow {
   now: number;
   holds: HoldRow[] | null;
-  settlements: { hold_id: string; cost: string }[] | null;
+  settlements: SettlementRow[] | null;
   projects: ProjectRow[] | null;
   keys: { id: string; project_id: string }[] | null;
 }
@@ -161,6 +165,32 @@ function hold(row: HoldRow): Hold {
       source: row.meter_source ?? 'estimated',
     },
     leaseUntil: row.lease_until,
+  };
+}
+
+interface SettlementRow {
+  hold_id: string;
+  account_id: string;
+  held: string;
+  cost: string;
+  /** By the reaper, and not settled late. */
+  reaped: boolean;
+  /** Null for tombstones, which nobody reaps. */
+  input_price: string | null;
+  cached_input_price: string | null;
+  output_price: string | null;
+}
+
+function reapedHold(row: SettlementRow): ReapedHold {
+  return {
+    accountId: row.account_id,
+    amount: BigInt(row.held),
+    billed: BigInt(row.cost),
+    price: {
+      inputPicoUsd: BigInt(row.input_price ?? 0),
+      cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
+      outputPicoUsd: BigInt(row.output_price ?? 0),
+    },
   };
 }
 

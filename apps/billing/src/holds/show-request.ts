@@ -25,7 +25,7 @@ export async function listHolds(prisma: PrismaClient, accountId?: string): Promi
 export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {
   const hold = await prisma.hold.findFirst({ where: { requestId }, orderBy: { createdAt: 'desc' } });
   if (hold) return runningRequest(hold);
-  const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' } });
+  const settlement = await prisma.settlement.findFirst({ where: { requestId }, orderBy: { settledAt: 'desc' }, include: { late: true } });
   if (settlement) return settledRequest(settlement);
   throw new ServiceError('not_found', 'No request with this id has held money.', 'requestId');
 }
@@ -50,8 +50,12 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
   };
 }
 
-/** Only tombstones lack the columns of the request, and they have no request id to be found by. */
-function settledRequest(row: Prisma.SettlementModel): BilledRequest {
+/**
+ * Only tombstones lack the columns of the request, and they have no request id to be found by. A late settlement has the
+ * last word on how the request ended, and adds to its cost.
+ */
+function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlementModel | null }): BilledRequest {
+  const last = row.late ?? row;
   return {
     requestId: row.requestId ?? '',
     holdId: row.holdId,
@@ -59,7 +63,7 @@ function settledRequest(row: Prisma.SettlementModel): BilledRequest {
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',
     model: row.model ?? '',
-    upstream: row.upstream,
+    upstream: last.upstream,
     heldPicoUsd: String(row.held),
     price: {
       version: row.priceVersion ?? 0,
@@ -68,16 +72,16 @@ function settledRequest(row: Prisma.SettlementModel): BilledRequest {
       outputPicoUsd: String(row.outputPrice ?? 0),
     },
     settlement: {
-      reason: row.reason as SettleReason,
+      reason: last.reason as SettleReason,
       usage: {
-        promptTokens: row.promptTokens,
-        cachedTokens: row.cachedTokens,
-        outputTokens: row.outputTokens,
-        reasoningTokens: row.reasoningTokens,
-        source: row.usageSource === 'reported' ? 'reported' : 'estimated',
+        promptTokens: last.promptTokens,
+        cachedTokens: last.cachedTokens,
+        outputTokens: last.outputTokens,
+        reasoningTokens: last.reasoningTokens,
+        source: last.usageSource === 'reported' ? 'reported' : 'estimated',
       },
-      costPicoUsd: String(row.cost),
-      settledAt: row.settledAt.toISOString(),
+      costPicoUsd: String(row.cost + (row.late ? row.late.planCost + row.late.topupCost : 0n)),
+      settledAt: last.settledAt.toISOString(),
     },
   };
 }

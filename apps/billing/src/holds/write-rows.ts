@@ -1,5 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import type { AccountState, BatchRows, Forfeit, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
+import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
 import { allOf, execute, plainArray } from './pipeline.js';
 
 /**
@@ -55,6 +55,14 @@ const BURY_HOLDS = {
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS s (hold_id, account_id, reason, upstream)`,
 };
 
+const SETTLE_LATE = {
+  name: 'settle_late',
+  text: `INSERT INTO billing.late_settlement (hold_id, account_id, reason, upstream, held, billed, due, plan_cost, live_grant_id, topup_cost,
+      writeoff, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, settled_at)
+    SELECT l.*, $18::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
+      $9::uuid[], $10::int8[], $11::int8[], $12::numeric[], $13::int4[], $14::int4[], $15::int4[], $16::int4[], $17::text[]) AS l`,
+};
+
 const FORFEIT = {
   name: 'forfeit_grants',
   text: `INSERT INTO billing.movement (account_id, kind, amount, grant_id, idempotency_key, created_at)
@@ -70,6 +78,7 @@ export async function writeRows(connection: PgConnection, rows: BatchRows, now: 
   const at = new Date(now).toISOString();
   const statements: Promise<unknown>[] = [];
   if (rows.tombstones.length > 0) statements.push(execute(connection, BURY_HOLDS, tombstoneColumns(rows.tombstones, at)));
+  if (rows.late.length > 0) statements.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) statements.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   if (rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0) {
     const columns = [...settledColumns(rows.settled), ...openedColumns(rows.opened)];
@@ -104,6 +113,29 @@ function tombstoneColumns(tombstones: readonly Settle[], at: string): unknown[] 
     plainArray(tombstones.map((row) => row.accountId)),
     tombstones.map((row) => row.reason),
     tombstones.map((row) => row.upstream ?? null),
+    at,
+  ];
+}
+
+function lateColumns(late: readonly LateSettlement[], at: string): unknown[] {
+  return [
+    plainArray(late.map(({ settle }) => settle.holdId)),
+    plainArray(late.map(({ hold }) => hold.accountId)),
+    late.map(({ settle }) => settle.reason),
+    late.map(({ settle }) => settle.upstream ?? null),
+    plainArray(late.map(({ hold }) => hold.amount)),
+    plainArray(late.map(({ hold }) => hold.billed)),
+    plainArray(late.map((row) => row.due)),
+    plainArray(late.map((row) => row.charge.planCost)),
+    plainArray(late.map((row) => row.charge.liveGrantId)),
+    plainArray(late.map((row) => row.charge.topupCost)),
+    plainArray(late.map((row) => row.charge.writeoff)),
+    plainArray(late.map((row) => row.over)),
+    plainArray(late.map((row) => row.usage.promptTokens)),
+    plainArray(late.map((row) => row.usage.cachedTokens)),
+    plainArray(late.map((row) => row.usage.outputTokens)),
+    plainArray(late.map((row) => row.usage.reasoningTokens)),
+    late.map((row) => (row.metered ? row.usage.source : null)),
     at,
   ];
 }

@@ -30,6 +30,14 @@ export interface Charge {
   forfeit: bigint;
 }
 
+/** Where the money of a late settlement came from; with what is written off, the parts sum to what was due. */
+export interface LateCharge {
+  planCost: bigint;
+  liveGrantId: string | null;
+  topupCost: bigint;
+  writeoff: bigint;
+}
+
 /** What a new request can use. */
 export function availableOf(funds: Funds): bigint {
   return freePlan(funds) + funds.topup - funds.topupHeld;
@@ -66,6 +74,15 @@ export function charge(funds: Funds, parts: HeldParts, cost: bigint): Charge {
   funds.plan -= planCost;
   funds.topup -= topupCost;
   return { planCost, liveGrantId: planCost > 0n && funds.grant ? funds.grant.id : null, endedCost, topupCost, forfeit: ended - endedCost };
+}
+
+/** Takes what is due for a hold that has been given back already: from what is free now, the plan first, and no more than that. */
+export function chargeLate(funds: Funds, due: bigint): LateCharge {
+  const planCost = min(due, freePlan(funds));
+  const topupCost = min(due - planCost, funds.topup - funds.topupHeld);
+  funds.plan -= planCost;
+  funds.topup -= topupCost;
+  return { planCost, liveGrantId: planCost > 0n && funds.grant ? funds.grant.id : null, topupCost, writeoff: due - planCost - topupCost };
 }
 
 /** A grant's end: its free part is forfeited, its held part stays with the open holds alone. */
