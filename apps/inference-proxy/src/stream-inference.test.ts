@@ -10,18 +10,7 @@ import { createLogger } from '#observability/logger.js';
 import { ProxyMetrics } from './proxy-metrics.js';
 import { RouteBook } from './routing/route-book.js';
 import { type InferenceDependencies, streamInference } from './stream-inference.js';
-import {
-  answering,
-  type Behaviour,
-  chunk,
-  DONE,
-  hanging,
-  plainReply,
-  streaming,
-  TestUpstream,
-  USAGE,
-  USAGE_CHUNK,
-} from './test-upstream.js';
+import { answering, type Behaviour, chunk, DONE, hanging, plainReply, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
 import { grammarFault } from './upstreams/event-grammar.js';
 
 const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
