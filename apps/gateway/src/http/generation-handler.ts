@@ -36,7 +36,8 @@ export class GenerationHandler {
     const context = {
       id: exchange.id,
       requestId: exchange.requestId,
-      createdSeconds: Math.floor(Date.now() / 1000),
+      createdSeconds: nowSeconds(),
+      nowSeconds,
       model: parsed.request.model,
     };
     const call = {
@@ -84,4 +85,8 @@ function callerOf({ caller }: Exchange): ResolvedKey {
 function traceparentOf({ headers }: GatewayRequest): string | undefined {
   const { traceparent } = headers;
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined;
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
 }

@@ -34,7 +34,13 @@ export interface ConformanceSubject<Parsed extends ParsedRequest> {
   customTools?: boolean;
 }
 
-const REPLY: ReplyContext = { id: '7hG2kQ9xWvB4', requestId: 'req_7hG2kQ9xWvB4', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const REPLY: ReplyContext = {
+  id: '7hG2kQ9xWvB4',
+  requestId: 'req_7hG2kQ9xWvB4',
+  createdSeconds: 1_760_000_000,
+  nowSeconds: () => 1_760_000_002,
+  model: 'sim-fast',
+};
 
 /** The one suite every client format passes. An adapter's own test runs it on its fixtures. */
 export function describeConformance<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>): void {

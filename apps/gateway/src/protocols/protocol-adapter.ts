@@ -11,13 +11,15 @@ export interface ParsedRequest {
   request: InferenceRequest;
 }
 
-/** What a reply says about itself. The same in every part of one reply (C-30). */
+/** What a reply says about itself. The same in every part of one reply (C-30), but for the clock. */
 export interface ReplyContext {
   /** An opaque unique suffix, letters and digits: the adapter puts its own prefix before it (`chatcmpl-`, `resp_`, `msg_`). */
   id: string;
   /** `req_…`, as in the `x-request-id` header. */
   requestId: string;
   createdSeconds: number;
+  /** The clock, in Unix seconds: for what a reply says of its end. */
+  nowSeconds(): number;
   /** The id the caller asked for. */
   model: string;
 }

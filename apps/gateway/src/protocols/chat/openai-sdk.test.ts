@@ -8,7 +8,7 @@ import { chatAdapter } from './adapter.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
 const usageReport: StreamEvent = { type: 'usage-report', usage };
 const renderedUsage = {

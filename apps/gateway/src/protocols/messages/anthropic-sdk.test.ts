@@ -9,7 +9,7 @@ import type { MessagesRequest } from './request.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
 const renderedUsage = { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 9 };
 const params = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Hello' }] };

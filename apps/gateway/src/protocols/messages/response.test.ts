@@ -26,7 +26,7 @@ test('T-24: input and cached tokens are the prompt, each counted once', () => {
   });
 });
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' };
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' };
 const completion: Completion = {
   text: 'Hi.',
   trailingText: '',

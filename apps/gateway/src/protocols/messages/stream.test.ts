@@ -9,7 +9,7 @@ const usage: Usage = { promptTokens: 10, cachedTokens: 4, outputTokens: 2, reaso
 
 function stream(thinking?: { type: string }): StreamRenderer {
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], stream: true, thinking };
-  return renderStream({ id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' }, parseRequest(body));
+  return renderStream({ id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' }, parseRequest(body));
 }
 
 /** Each event in a few words: `start 0 text`, `text ""`, `stop 0`. */

@@ -46,9 +46,10 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const final = responseOf(last);
   demand(last?.type === `response.${String(final.status)}`, 'the last event names the state');
   demand(isDeepStrictEqual(final.output, output), 'the last event repeats the items (R-8f)');
-  const { status, output: _output, usage, error, incomplete_details, ...constant } = final;
-  const { status: _s, output: _o, usage: _u, error: _e, incomplete_details: _i, ...opened } = opening;
+  const { status, output: _output, usage, error, incomplete_details, completed_at, ...constant } = final;
+  const { status: _s, output: _o, usage: _u, error: _e, incomplete_details: _i, completed_at: began, ...opened } = opening;
   demand(isDeepStrictEqual(constant, opened), 'nothing else of the Response changes (R-4)');
+  demand(began === null && (completed_at !== null) === (status === 'completed'), 'it is completed when it says so, and only then (R-3)');
   if (status === 'failed') return { error };
   demand(status === 'completed' || status === 'incomplete', 'the stream ends with an end');
   demand(usage !== null && error === null && (incomplete_details === null) === (status === 'completed'), 'the end is consistent');

@@ -2,7 +2,7 @@ import type { Completion } from '#inference/completion.js';
 import { parseRequest } from './request.js';
 import { renderCompletion, renderEnding } from './response.js';
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, model: 'sim-fast' };
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const completion: Completion = {
   text: 'Hi.',
   trailingText: '',
@@ -22,7 +22,7 @@ test('R-3: the full set of fields, with their defaults', () => {
     id: 'resp_x1',
     object: 'response',
     created_at: 1_760_000_000,
-    completed_at: null,
+    completed_at: 1_760_000_002,
     status: 'completed',
     background: false,
     error: null,

@@ -115,8 +115,9 @@ export function responseRenderer(reply: ReplyContext, { echo }: ResponsesRequest
   const tail = JSON.stringify({ model: reply.model, ...echo, ...NOT_OFFERED }).slice(1);
   return ({ status, incompleteReason, error, output, usage }) => {
     const details = incompleteReason === undefined ? null : { reason: incompleteReason };
+    const completedAt = status === 'completed' ? reply.nowSeconds() : null; // of no other status, as the vendor has it
     return (
-      `${head},"completed_at":null,"status":"${status}","error":${JSON.stringify(error ?? null)},` +
+      `${head},"completed_at":${completedAt},"status":"${status}","error":${JSON.stringify(error ?? null)},` +
       `"incomplete_details":${JSON.stringify(details)},"output":[${output.join(',')}],` +
       `"usage":${JSON.stringify(usage === undefined ? null : renderUsage(usage))},${tail}`
     );

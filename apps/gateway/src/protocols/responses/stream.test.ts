@@ -4,7 +4,7 @@ import type { Usage } from '#inference/usage.js';
 import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, model: 'm' };
+const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' };
 const usage: Usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0, source: 'reported' };
 const hi: StreamEvent = { type: 'text-delta', text: 'Hi' };
 const COMMENT = ': keep-alive\n\n';
