@@ -11,7 +11,9 @@ export class BillingConfig extends ServiceConfig {
   @IsInt() @Min(1) @Max(2_048) batchMax = 512;
   /** Requests that may wait for a batch in one lane; more are refused at once. */
   @IsInt() @Min(1) @Max(100_000) queueMax = 4_096;
-  /** How long a request may wait while the database is away. */
+  /** How many of them may be one account's, so that nobody fills a lane for all. */
+  @IsInt() @Min(1) @Max(100_000) accountQueueMax = 1_024;
+  /** How long a request may wait while the database is away, and a reserve for its batch. */
   @IsInt() @Min(100) @Max(60_000) applyDeadlineMs = 3_000;
   /** How long a hold lives without being renewed. */
   @IsInt() @Min(1_000) @Max(3_600_000) leaseMs = 60_000;

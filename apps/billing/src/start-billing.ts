@@ -34,7 +34,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
       connectTimeoutMs: 1_000,
       settings: LANE_SETTINGS,
     });
-  const { leaseMs, reaperGraceMs, batchMax, queueMax, applyDeadlineMs: deadlineMs } = config;
+  const { leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
   const terms = { leaseMs, reaperGraceMs };
   const lanes = new HoldLanes({
     lanes: config.lanes,
@@ -42,6 +42,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     connect,
     batchMax,
     queueMax,
+    accountQueueMax,
     deadlineMs,
     logger,
     onApplied: (applied, milliseconds) => recordBatch(metrics, applied, milliseconds, lanes.queued),
@@ -79,7 +80,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     terms,
     intervalMs: config.reaperIntervalMs,
     sweepIntervalMs: config.planSweepIntervalMs,
-    renewalsArrive: connected,
+    renewalsArrive: async () => connected() && (await renewals.arrive()),
     onOpenHolds: (count) => metrics.holdsOpen.set(count),
     logger,
   });

@@ -8,8 +8,10 @@ import { Lane, type LaneOptions } from './lane.js';
 type Request = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
-export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'work'> {
+export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'work' | 'share' | 'isPerishable'> {
   lanes: number;
+  /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
+  accountQueueMax?: number;
   terms: Terms;
   /** Told of every batch after its commit. */
   onApplied?: (applied: Applied, milliseconds: number) => void;
@@ -23,12 +25,20 @@ export class HoldLanes {
 
   constructor(private readonly options: HoldLanesOptions) {
     const work = (connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> => this.apply(connection, requests);
-    this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work }));
+    const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
+    // Whoever asked to reserve has given up by then, and the hold would have to be released; a settle is always worth sending.
+    const isPerishable = (request: Request): boolean => 'reserve' in request;
+    this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work, share, isPerishable }));
   }
 
   /** Requests that wait for a batch. */
   get queued(): number {
     return this.lanes.reduce((sum, lane) => sum + lane.queued, 0);
+  }
+
+  /** How long the oldest of them has waited, in milliseconds. */
+  get waitingMs(): number {
+    return Math.max(...this.lanes.map((lane) => lane.waitingMs));
   }
 
   reserve(reserve: ReserveRequest): Promise<ReserveOutcome> {
@@ -69,4 +79,9 @@ export class HoldLanes {
     if (!lane) throw new RangeError('there are no lanes');
     return lane;
   }
+}
+
+function ownerOf(request: Request): string {
+  if ('settle' in request) return request.settle.accountId;
+  return 'reserve' in request ? request.reserve.accountId : request.sweep;
 }

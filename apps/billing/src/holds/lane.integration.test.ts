@@ -44,6 +44,65 @@ test('a full queue refuses at once, and what is queued is finished at the end', 
   await expect(lane.push(4)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
+test('one owner cannot fill the queue for all: a share is the most that may wait (billing.md 6)', async () => {
+  const share = { ownerOf: (item: string) => item, max: 2 };
+  const lane = newLane<string, string>(async (_, items) => [...items], { queueMax: 8, share });
+  const accepted = [lane.push('big'), lane.push('big')];
+  await expect(lane.push('big')).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
+  accepted.push(lane.push('small'));
+  expect(await Promise.all(accepted)).toEqual(['big', 'big', 'small']);
+  expect(await Promise.all([lane.push('big'), lane.push('big')])).toEqual(['big', 'big']);
+  await lane.close();
+});
+
+test('what has waited past its deadline is dropped if it is perishable, and sent if not', async () => {
+  const sent: string[] = [];
+  const options = { deadlineMs: 1, isPerishable: (item: string) => item.startsWith('reserve') };
+  const lane = newLane<string, string>(async (_, items) => {
+    sent.push(...items);
+    await delay(5);
+    return [...items];
+  }, options);
+  const first = lane.push('reserve 1');
+  while (sent.length === 0) await delay(0);
+  const late = lane.push('reserve 2');
+  const settle = lane.push('settle 3');
+  await expect(late).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
+  expect(await Promise.all([first, settle])).toEqual(['reserve 1', 'settle 3']);
+  expect(sent).toEqual(['reserve 1', 'settle 3']);
+  await lane.close();
+});
+
+test('an item the database refuses fails alone: all others of its batch go through', async () => {
+  const batches: number[] = [];
+  const lane = newLane<number, number>(async (connection, items) => {
+    batches.push(items.length);
+    await connection.query('SELECT 1 / (1 - (99 = ANY ($1::int[]))::int)', [items]);
+    return [...items];
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3, 99, 5, 6, 7, 8].map((item) => lane.push(item)));
+  expect(outcomes.map(({ status }) => status)).toEqual([...Array(3).fill('fulfilled'), 'rejected', ...Array(4).fill('fulfilled')]);
+  expect(outcomes[3]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
+  expect(batches).toEqual([8, 4, 2, 2, 1, 1, 4]);
+  await lane.close();
+});
+
+test('a statement that hangs is ended by the server, and its items are sent again on a new connection', async () => {
+  const connect = (): Promise<PgConnection> => connectPg({ url: ledger.url, applicationName: 'test', statementTimeoutMs: 50 });
+  let attempts = 0;
+  const lane = newLane<number, number>(
+    async (connection, items) => {
+      attempts += 1;
+      await connection.query('SELECT pg_sleep($1)', [attempts === 1 ? 10 : 0]);
+      return [...items];
+    },
+    { connect },
+  );
+  expect(await lane.push(1)).toBe(1);
+  expect(attempts).toBe(2);
+  await lane.close();
+});
+
 test('without a database a push fails at once', async () => {
   const port = await freePort();
   const connect = (): Promise<PgConnection> => connectPg({ url: `postgres://127.0.0.1:${port}/none`, applicationName: 'test' });

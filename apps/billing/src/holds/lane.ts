@@ -8,8 +8,12 @@ export interface LaneOptions<Item, Outcome> {
   work: (connection: PgConnection, items: readonly Item[]) => Promise<Outcome[]>;
   batchMax: number;
   queueMax: number;
+  /** At most `max` of the items that wait are one owner's, so that nobody can fill the queue for all. */
+  share?: { ownerOf: (item: Item) => string; max: number };
   /** How long an item may wait for its outcome while the database is away. */
   deadlineMs: number;
+  /** Items nobody waits for any more once they are over the deadline: they are dropped instead of sent. */
+  isPerishable?: (item: Item) => boolean;
   logger: Logger;
 }
 
@@ -26,11 +30,16 @@ const RECONNECT_PAUSE_MS = 50;
  * Work that is batched by being busy: one batch is under way, and whatever was pushed meanwhile is the next (billing.md 3).
  * No timer: a lone item goes out at the end of the event loop's turn, and under load batches grow by themselves.
  *
- * Errors of `push`: `ServiceError('unavailable')` when the queue is full or the database is away; what `work` itself threw
- * if that is a `ServiceError`; `internal_error` when the item cannot be done.
+ * Errors of `push`: `ServiceError('unavailable')` when the queue or the owner's share of it is full, the item was dropped,
+ * or the database is away; what `work` itself threw if that is a `ServiceError`; `internal_error` when the item cannot be
+ * done.
  */
 export class Lane<Item, Outcome> {
   private readonly queue: Queued<Item, Outcome>[] = [];
+  /** How many of the queued are each owner's. */
+  private readonly owned = new Map<string, number>();
+  /** The oldest item of the batch under way. */
+  private oldest: Queued<Item, Outcome> | undefined;
   private connection: PgConnection | undefined;
   private running: Promise<void> | undefined;
   private closing = false;
@@ -43,11 +52,16 @@ export class Lane<Item, Outcome> {
     return this.queue.length;
   }
 
+  /** How long the oldest item without an outcome has waited, in milliseconds. */
+  get waitingMs(): number {
+    const { deadline } = this.oldest ?? this.queue[0] ?? {};
+    return deadline === undefined ? 0 : Date.now() - (deadline - this.options.deadlineMs);
+  }
+
   push(item: Item): Promise<Outcome> {
-    if (this.closing) return Promise.reject(new ServiceError('unavailable', 'The billing service is stopping.'));
-    if (this.queue.length >= this.options.queueMax) {
-      return Promise.reject(new ServiceError('unavailable', 'The billing service has too much to do.'));
-    }
+    const refusal = this.refusal(item);
+    if (refusal !== undefined) return Promise.reject(new ServiceError('unavailable', refusal));
+    this.own(item, 1);
     const outcome = new Promise<Outcome>((resolve, reject) => {
       this.queue.push({ item, deadline: Date.now() + this.options.deadlineMs, resolve, reject });
     });
@@ -64,8 +78,41 @@ export class Lane<Item, Outcome> {
 
   private async run(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // what arrives in the same turn goes in the same batch
-    while (this.queue.length > 0) await this.runBatch(this.queue.splice(0, this.options.batchMax));
+    while (this.queue.length > 0) {
+      const batch = this.take();
+      [this.oldest] = batch;
+      if (batch.length > 0) await this.runBatch(batch);
+    }
+    this.oldest = undefined;
     this.running = undefined;
+  }
+
+  private refusal(item: Item): string | undefined {
+    const { queueMax, share } = this.options;
+    if (this.closing) return 'The billing service is stopping.';
+    if (this.queue.length >= queueMax) return 'The billing service has too much to do.';
+    if (share && (this.owned.get(share.ownerOf(item)) ?? 0) >= share.max) return 'The billing service has too much to do for this account.';
+    return undefined;
+  }
+
+  private own(item: Item, change: 1 | -1): void {
+    const owner = this.options.share?.ownerOf(item);
+    if (owner === undefined) return;
+    const count = (this.owned.get(owner) ?? 0) + change;
+    if (count > 0) this.owned.set(owner, count);
+    else this.owned.delete(owner);
+  }
+
+  /** The next batch, without what is not worth sending any more. */
+  private take(): Queued<Item, Outcome>[] {
+    const taken = this.queue.splice(0, this.options.batchMax);
+    for (const { item } of taken) this.own(item, -1);
+    const { isPerishable } = this.options;
+    const now = Date.now();
+    if (isPerishable === undefined || (taken[0]?.deadline ?? now) >= now) return taken;
+    const [late, fresh] = partition(taken, ({ item, deadline }) => deadline < now && isPerishable(item));
+    for (const { reject } of late) reject(new ServiceError('unavailable', 'The billing service has too much to do.'));
+    return fresh;
   }
 
   private async runBatch(batch: Queued<Item, Outcome>[]): Promise<void> {

@@ -4,6 +4,7 @@ import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/led
 import type { HoldLanes } from './hold-lanes.js';
 import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
+import { Renewals } from './renewals.js';
 import { showRequest } from './show-request.js';
 
 const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
@@ -36,7 +37,7 @@ async function hold(amount = 100n): Promise<string> {
 
 async function newReaper(options: Partial<ReaperOptions> = {}): Promise<Reaper> {
   const defaults = { connect: ledger.connect, lanes, terms: TERMS, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
-  const reaper = new Reaper({ ...defaults, renewalsArrive: () => true, ...options });
+  const reaper = new Reaper({ ...defaults, renewalsArrive: async () => true, ...options });
   reapers.push(reaper);
   await reaper.tick(); // the first round only extends leases: the service was away until now
   return reaper;
@@ -185,7 +186,7 @@ test('the grace after a lease belongs to whoever settles late', async () => {
 
 test('after an interruption all leases are extended once before anything is reaped (billing.md 2.3)', async () => {
   let arrive = true;
-  const reaper = await newReaper({ renewalsArrive: () => arrive });
+  const reaper = await newReaper({ renewalsArrive: async () => arrive });
   const holdId = await hold();
   await lapse(holdId);
   arrive = false;
@@ -197,6 +198,55 @@ test('after an interruption all leases are extended once before anything is reap
   await lapse(holdId);
   await reaper.tick();
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '0', open_holds: 0 });
+});
+
+test('nothing is reaped while settles wait (billing.md 2.3)', async () => {
+  let waitingMs = 0;
+  const reaper = await newReaper({
+    lanes: {
+      settle: (settle) => lanes.settle(settle),
+      sweep: (accountId) => lanes.sweep(accountId),
+      get waitingMs() {
+        return waitingMs;
+      },
+    },
+  });
+  const holdId = await hold();
+  await lapse(holdId);
+  waitingMs = 5_000;
+  await reaper.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 1 });
+  waitingMs = 0;
+  await reaper.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 0 });
+});
+
+test('a leader whom renewals do not reach leaves the lead to one whom they do', async () => {
+  let arrive = true;
+  const first = await newReaper({ renewalsArrive: async () => arrive });
+  const second = await newReaper();
+  const holdId = await hold();
+  await lapse(holdId);
+  await second.tick(); // does not lead
+  arrive = false;
+  await first.tick();
+  await second.tick(); // leads, and was away until now for all it knows
+  await lapse(holdId);
+  await second.tick();
+  expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 0 });
+});
+
+test('a renewal probe tells whether renewals arrive', async () => {
+  let away = false;
+  const connect = (): Promise<PgConnection> => (away ? Promise.reject(new Error('away')) : ledger.connect());
+  const options = { connect, batchMax: 10, queueMax: 10, deadlineMs: 500, logger: ledger.logger };
+  const renewals = new Renewals(60_000, options);
+  expect(await renewals.arrive()).toBe(true);
+  await renewals.close();
+  away = true;
+  const unreachable = new Renewals(60_000, options);
+  expect(await unreachable.arrive()).toBe(false);
+  await unreachable.close();
 });
 
 test('one reaper leads; another takes over when its connection is lost', async () => {

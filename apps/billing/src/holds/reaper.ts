@@ -5,13 +5,13 @@ import type { HoldLanes } from './hold-lanes.js';
 
 export interface ReaperOptions {
   connect: () => Promise<PgConnection>;
-  lanes: Pick<HoldLanes, 'settle' | 'sweep'>;
+  lanes: Pick<HoldLanes, 'settle' | 'sweep' | 'waitingMs'>;
   terms: Terms;
   intervalMs: number;
   /** How often ended plans are looked for. Balances are right without: this only moves the rows along. */
   sweepIntervalMs: number;
-  /** Whether renewals can reach this service at this moment. */
-  renewalsArrive: () => boolean;
+  /** Whether a renewal can reach this service and its table at this moment. */
+  renewalsArrive: () => Promise<boolean>;
   onOpenHolds?: (count: number) => void;
   logger: Logger;
 }
@@ -19,13 +19,18 @@ export interface ReaperOptions {
 /** Names the lock of the one reaper among the replicas. */
 const LEADER_LOCK = 7_243_001;
 const BATCH_MAX = 1_000;
+/** A settle that has waited for so long shows a backlog: it must not lose its hold to a reaper that is served beside it. */
+const BACKLOG_MS = 1_000;
+/** A leader that is stopped keeps its session, and with it the lock: the server ends a session that says nothing for so long. */
+const LEADER_SILENCE_MIN_MS = 30_000;
 
 /**
  * Ends the holds that everybody lost, and the plans whose time is over. One replica at a time leads; that only saves work,
  * because a hold is ended by the lanes, once, and only if its lease has really run out.
  *
  * A lease may only run while renewing was possible: after this service, NATS or Postgres was away, all leases are extended
- * once before anything is reaped (billing.md 2.3).
+ * once before anything is reaped. That is also the time in which everybody asks again to settle; while settles of ours still
+ * wait, nothing is reaped either (billing.md 2.3).
  */
 export class Reaper {
   private connection: PgConnection | undefined;
@@ -55,13 +60,13 @@ export class Reaper {
   /** One round. Never throws: what failed is tried again at the next. */
   async tick(): Promise<void> {
     try {
-      this.noticeInterruption();
+      const renewalsArrive = await this.noticeInterruption();
       const connection = this.connection ?? (await this.openConnection());
       await this.countHolds(connection);
+      if (!renewalsArrive) return await this.resign(connection);
       if (!(await this.lead(connection))) return;
-      if (!this.options.renewalsArrive()) return;
       if (this.wasInterrupted()) return await this.extendLeases(connection);
-      await this.reap(connection);
+      if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
       await this.sweep(connection);
     } catch (error) {
       this.interruptedAt = Date.now();
@@ -69,12 +74,13 @@ export class Reaper {
     }
   }
 
-  /** A round that comes far too late means that the process itself stood still. */
-  private noticeInterruption(): void {
-    const now = Date.now();
-    const stoodStill = now - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
-    if (stoodStill || !this.options.renewalsArrive()) this.interruptedAt = now;
-    this.lastTickAt = now;
+  /** A round that comes far too late means that the process itself stood still. Answers whether renewals arrive now. */
+  private async noticeInterruption(): Promise<boolean> {
+    const stoodStill = Date.now() - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
+    const renewalsArrive = await this.options.renewalsArrive();
+    this.lastTickAt = Date.now();
+    if (stoodStill || !renewalsArrive) this.interruptedAt = this.lastTickAt;
+    return renewalsArrive;
   }
 
   /** An interruption a whole lease ago is the former leader's, who has dealt with it. */
@@ -88,6 +94,13 @@ export class Reaper {
     const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
     this.leading = rows[0]?.leading === true;
     return this.leading;
+  }
+
+  /** Leaves the lead to a replica that renewals do reach. */
+  private async resign(connection: PgConnection): Promise<void> {
+    if (!this.leading) return;
+    this.leading = false;
+    await connection.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]);
   }
 
   private async extendLeases(connection: PgConnection): Promise<void> {
@@ -139,6 +152,8 @@ export class Reaper {
     });
     this.connection = connection;
     this.leading = false;
+    const silenceMs = Math.max(LEADER_SILENCE_MIN_MS, 3 * this.options.intervalMs);
+    await connection.query(`SET idle_session_timeout = ${silenceMs}`);
     return connection;
   }
 }
