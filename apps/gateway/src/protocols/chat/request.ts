@@ -1,5 +1,14 @@
 import type { Hints, OutputFormat } from '#inference/request.js';
-import { invalidField, isAbsent, type JsonObject, readBody, readName, readObject, readOptionalObject } from '../body-fields.js';
+import {
+  invalidField,
+  isAbsent,
+  type JsonObject,
+  readBody,
+  readName,
+  readObject,
+  readOptionalBoolean,
+  readOptionalObject,
+} from '../body-fields.js';
 import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
@@ -19,11 +28,12 @@ export function parseRequest(body: unknown): ChatRequest {
   const fields = validateFields(ChatFields, source);
   refuseWhatCannotBeIgnored(source);
   const stream = fields.stream ?? false;
-  if (fields.stream_options !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
+  const streamOptions = readOptionalObject(source, 'stream_options', '');
+  if (streamOptions !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
   const names = new WireNames();
   const tools = parseTools(source, names);
   return {
-    includeUsage: fields.stream_options?.include_usage ?? false,
+    includeUsage: readOptionalBoolean(streamOptions ?? {}, 'include_usage', 'stream_options') ?? false,
     request: {
       model: fields.model,
       turns: parseTurns(source, names),

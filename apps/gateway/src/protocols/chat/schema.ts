@@ -1,10 +1,5 @@
-import { Type } from 'class-transformer';
-import { Equals, IsBoolean, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
+import { Equals, IsBoolean, IsOptional, IsString } from 'class-validator';
 import { NumberBetween, PositiveInteger, RequiredText } from '../validate-fields.js';
-
-class ChatStreamOptions {
-  @IsOptional() @IsBoolean() include_usage?: boolean;
-}
 
 /**
  * The flat fields of a chat completion request (spec 4.3). Messages, tools and the other fields of many shapes are parsed
@@ -13,7 +8,6 @@ class ChatStreamOptions {
 export class ChatFields {
   @RequiredText() model!: string;
   @IsOptional() @IsBoolean() stream?: boolean;
-  @IsOptional() @IsObject() @ValidateNested() @Type(() => ChatStreamOptions) stream_options?: ChatStreamOptions;
   @PositiveInteger() max_tokens?: number;
   @PositiveInteger() max_completion_tokens?: number;
   @NumberBetween(0, 2) temperature?: number;
