@@ -12,14 +12,15 @@ const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
  * `unit` and `architecture` need nothing but the code. `integration` gets a Postgres server and a nats-server binary, `e2e` a
- * running stack: scripts/test.mjs provides both, and a test asks for them through libs/testing.
+ * running stack: scripts/test.mjs provides both, and a test asks for them through libs/testing. `long` is what takes too long for
+ * `npm test`; `npm run test:long` adds to it the properties of the others, with more cases (libs/testing/src/long-run.ts).
  */
 export default {
   coverageProvider: 'v8',
   // Copies of the project that local runs may leave: nothing in there is a module of ours.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
-    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration)\\.test\\.m?[jt]s$' },
+    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$' },
     { ...shared, displayName: 'integration', roots: besideTheCode, testRegex: '\\.integration\\.test\\.ts$' },
     { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
     {
@@ -27,8 +28,15 @@ export default {
       displayName: 'e2e',
       roots: ['<rootDir>/test'],
       testRegex: '\\.test\\.ts$',
-      testPathIgnorePatterns: ['<rootDir>/test/architecture/'],
+      testPathIgnorePatterns: ['<rootDir>/test/architecture/', '\\.long\\.test\\.ts$'],
       slowTestThreshold: 30,
+    },
+    {
+      ...shared,
+      displayName: 'long',
+      roots: [...besideTheCode, '<rootDir>/test'],
+      testRegex: '\\.long\\.test\\.ts$',
+      slowTestThreshold: 600,
     },
   ],
 };

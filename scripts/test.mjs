@@ -12,7 +12,7 @@ import { findNatsServer } from './local/nats.mjs';
 import { PidFile, sweep } from './local/pid-file.mjs';
 import { freePort } from './local/ports.mjs';
 import { ownPostgres } from './local/postgres.mjs';
-import { LOCAL, StartError } from './local/project.mjs';
+import { LOCAL, ROOT, StartError } from './local/project.mjs';
 import { endCommands } from './local/run-command.mjs';
 import { loadSecrets } from './local/secrets.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
@@ -20,13 +20,16 @@ import { createStatus, seconds } from './local/status.mjs';
 import { Supervisor } from './local/supervisor.mjs';
 import { runChecks } from './testing/checks.mjs';
 import { runJest } from './testing/jest.mjs';
+import { countCases, longTests } from './testing/long-run.mjs';
 import { Score } from './testing/score.mjs';
 
 const PREFIX = 'test-';
 const SUITES = ['checks', 'unit', 'integration', 'e2e'];
 const HELP = `npm test [-- <part>] [<pattern>]
+npm run test:long [-- <pattern>]
 
 Runs ${SUITES.join(', ')}, or one of them; <pattern> picks test files by path. Ends with "N passed, N failed".
+The long run has the suites that take more than minutes, and the properties of the others with as many cases as it takes to trust them.
 `;
 /** Seconds instead of minutes, so that what waits for a lease ends within a test. */
 const E2E_SETTINGS = { LEASE_MS: '5000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000', LOG_LEVEL: 'info' };
@@ -56,7 +59,7 @@ async function main() {
     process.stdout.write(HELP);
     process.exit(0);
   }
-  const named = SUITES.includes(positionals[0]);
+  const named = [...SUITES, 'long'].includes(positionals[0]);
   const suites = named ? [positionals[0]] : SUITES;
   const patterns = named ? positionals.slice(1) : positionals;
 
@@ -74,14 +77,27 @@ async function main() {
   if (suites.includes('unit')) await suite('unit', () => ({}), run);
   if (suites.includes('integration')) await suite('integration', () => startServers(status), run);
   if (suites.includes('e2e')) await suite('e2e', () => startWhole(status), run);
+  if (suites.includes('long')) await runLong(status, run);
+}
+
+async function runLong(status, { patterns, score }) {
+  const files = await longTests(patterns);
+  if (files.length === 0) throw new StartError('no test of the long run has such a path');
+  status.say('long', `${files.length} files`);
+  const tally = join(LOCAL, `long-run-${randomUUID()}.jsonl`);
+  cleanUps.push(async () => rmSync(tally, { force: true }));
+  const needsWhole = files.some((file) => file.startsWith(join(ROOT, 'test')));
+  const prepare = async () => ({ TEST_LONG: tally, ...(await (needsWhole ? startWhole(status) : startServers(status))) });
+  await suite('long', prepare, { files, score, done: () => console.log(`── ${countCases(tally).toLocaleString('en')} cases tried`) });
 }
 
 /** Prepares what a suite needs, runs it, and takes down again what was prepared. A suite that cannot be prepared has failed. */
-async function suite(name, prepare, { patterns, score }) {
+async function suite(name, prepare, { patterns, files, score, done }) {
   const started = performance.now();
   let result;
   try {
-    result = await runJest({ name, patterns, environment: await prepare() });
+    result = await runJest({ name, patterns, files, environment: await prepare() });
+    done?.();
   } catch (error) {
     process.stderr.write(`${name}: ${error instanceof StartError ? error.message : error.stack}\n`);
     result = { passed: 0, failed: 1 };

@@ -1,9 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { CompletionCollector } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { testCases } from '#testing/long-run.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from './protocol-adapter.js';
 
@@ -96,20 +98,18 @@ function describeRequests<Parsed extends ParsedRequest>(
     expect(({} as Record<string, unknown>).stream).toBeUndefined();
   });
 
-  test('any JSON is parsed or refused with a GatewayError', () => {
-    fc.assert(fc.property(fc.jsonValue(), (body) => expectParsedOrRefused(adapter, body)));
+  testCases('any JSON is parsed or refused with a GatewayError', { usual: 100, long: 5_000 }, fc.jsonValue(), (body) => {
+    expectParsedOrRefused(adapter, body);
   });
 
-  test('any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field', () => {
-    const bodies = fc.constantFrom(...requests.map(({ body }) => body));
-    const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, 1e300, true, [], {}, [null], [{}]));
-    fc.assert(
-      fc.property(bodies, fc.nat(), value, (body, position, replacement) => {
-        expectParsedOrRefused(adapter, replaceNth(body, position, replacement), 'names a field');
-      }),
-      { numRuns: 500 },
-    );
-  });
+  const bodies = fc.constantFrom(...requests.map(({ body }) => body));
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, 1e300, true, [], {}, [null], [{}]));
+  testCases(
+    'any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field',
+    { usual: 500, long: 20_000 },
+    fc.tuple(bodies, fc.nat(), value),
+    ([body, position, replacement]) => expectParsedOrRefused(adapter, replaceNth(body, position, replacement), 'names a field'),
+  );
 }
 
 interface Refusal {
@@ -157,43 +157,50 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   const { adapter, readStream } = subject;
   const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
 
-  test('any legal stream, however batched, reads as the plain reply', () => {
-    fc.assert(
-      fc.property(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 }), ({ events, batches }, model) => {
-        const reply = { ...REPLY, model };
-        const plain = JSON.parse(adapter.renderCompletion(reply, streamed, collect(events)));
-        const text = streamText(adapter, streamed, batches, { reply });
-        expect(text).toBe(streamText(adapter, streamed, [events], { reply }));
-        expect(readStream(readFrames(text))).toEqual({ reply: plain });
-      }),
-    );
-  });
+  testCases(
+    'any legal stream, however batched, reads as the plain reply',
+    { usual: 100, long: 40_000 },
+    fc.tuple(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 })),
+    ([{ events, batches }, model]) => {
+      const reply = { ...REPLY, model };
+      const plain = JSON.parse(adapter.renderCompletion(reply, streamed, collect(events)));
+      const text = streamText(adapter, streamed, batches, { reply });
+      expect(text).toBe(streamText(adapter, streamed, [events], { reply }));
+      expectSame(readStream(readFrames(text)), { reply: plain });
+    },
+  );
 
-  test('signs of life anywhere change nothing', () => {
-    fc.assert(
-      fc.property(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000), ({ events, batches }, keepAliveMs) => {
-        const plain = JSON.parse(adapter.renderCompletion(REPLY, streamed, collect(events)));
-        expect(readStream(readFrames(streamText(adapter, streamed, batches, { keepAliveMs })))).toEqual({ reply: plain });
-      }),
-    );
-  });
+  testCases(
+    'signs of life anywhere change nothing',
+    { usual: 100, long: 20_000 },
+    fc.tuple(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000)),
+    ([{ events, batches }, keepAliveMs]) => {
+      const plain = JSON.parse(adapter.renderCompletion(REPLY, streamed, collect(events)));
+      expectSame(readStream(readFrames(streamText(adapter, streamed, batches, { keepAliveMs }))), { reply: plain });
+    },
+  );
 
-  test('a failure, whenever it comes, reads as an error and is the last frame (T-29, C-34)', () => {
-    fc.assert(
-      fc.property(inBatches(streamEvents({ ...tools, ending: 'failure' })), ({ batches }) => {
-        expect(readStream(readFrames(streamText(adapter, streamed, batches)))).toEqual({ error: expect.anything() });
-      }),
-    );
-  });
+  testCases(
+    'a failure, whenever it comes, reads as an error and is the last frame (T-29, C-34)',
+    { usual: 100, long: 10_000 },
+    inBatches(streamEvents({ ...tools, ending: 'failure' })),
+    ({ batches }) => expect(readStream(readFrames(streamText(adapter, streamed, batches)))).toEqual({ error: expect.anything() }),
+  );
 
-  test('a stream cut anywhere before its end is not a whole reply (T-30)', () => {
-    fc.assert(
-      fc.property(streamEvents(tools), fc.nat(), (events, position) => {
-        const frames = readFrames(streamText(adapter, streamed, [events]));
-        expect(() => readStream(frames.slice(0, position % frames.length))).toThrow();
-      }),
-    );
-  });
+  testCases(
+    'a stream cut anywhere before its end is not a whole reply (T-30)',
+    { usual: 100, long: 10_000 },
+    fc.tuple(streamEvents(tools), fc.nat()),
+    ([events, position]) => {
+      const frames = readFrames(streamText(adapter, streamed, [events]));
+      expect(() => readStream(frames.slice(0, position % frames.length))).toThrow();
+    },
+  );
+}
+
+/** `toEqual`, without its cost in the many cases where all is well. */
+function expectSame(actual: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
 
 interface StreamTextOptions {

@@ -1,0 +1,32 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { NODE, ROOT } from '../local/project.mjs';
+import { runCommand } from '../local/run-command.mjs';
+import { JEST } from './jest.mjs';
+
+/** Who uses it has more cases to try than `npm test` has time for. */
+const MODULE = 'libs/testing/src/long-run.ts';
+const LONG_ONLY = '{apps,libs,test}/**/*.long.test.ts';
+
+/** The test files of the long run whose path matches one of `patterns`; all of them without any. */
+export async function longTests(patterns) {
+  const seeds = [MODULE, ...globSync(LONG_ONLY, { cwd: ROOT })];
+  const projects = ['unit', 'integration', 'long'];
+  const listed = await runCommand(
+    NODE,
+    [...JEST, '--selectProjects', ...projects, '--listTests', '--json', '--findRelatedTests', ...seeds],
+    {
+      cwd: ROOT,
+      failure: 'the list of tests',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    },
+  );
+  const files = JSON.parse(listed).sort();
+  return patterns.length === 0 ? files : files.filter((file) => patterns.some((pattern) => new RegExp(pattern).test(file)));
+}
+
+/** How many cases the properties of a run have tried, by the notes in `tally`. */
+export function countCases(tally) {
+  if (!existsSync(tally)) return 0;
+  const notes = readFileSync(tally, 'utf8').trim().split('\n');
+  return notes.reduce((sum, note) => sum + JSON.parse(note).cases, 0);
+}
