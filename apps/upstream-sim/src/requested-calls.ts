@@ -47,7 +47,12 @@ function chosen(
     return [spoken.find((call) => call.name === name) ?? { name }];
   }
   if (choice === 'required') return spoken.length > 0 ? spoken : offered.slice(0, 1).map((name) => ({ name }));
-  return request.messages.at(-1)?.role === 'user' ? spoken : [];
+  return isUsersTurn(request) ? spoken : [];
+}
+
+/** System messages may stand behind the user's words: Claude Code tells the model about its surroundings there. */
+function isUsersTurn(request: ChatRequest): boolean {
+  return request.messages.findLast(({ role }) => role !== 'system' && role !== 'developer')?.role === 'user';
 }
 
 /** Unique in a conversation: the position of the turn is part of it. */
