@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { CONTENT_POLICY, CONTEXT_OVERFLOW, IMAGE_REFUSALS } from './refusal-wordings.js';
 
 /** What any dialect can say of an upstream's refusal. */
 export interface Refusal {
@@ -15,60 +16,44 @@ export interface Refusal {
 
 /**
  * The one table from an upstream's refusal to the spec's codes (spec 7.1). A refusal of the request as such is ours to
- * answer for (502), unless it is about the context or about content the model does not take: that is the client's (400).
+ * answer for (502), unless it is about the context or about content the model does not take: that is the client's (400), and
+ * its libraries do not repeat it.
  */
 export function classifyRefusal(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
   const { status, code, text, retryAfterSeconds } = refusal;
   const detail = [status || undefined, code, text].filter(Boolean).join(' ');
   const busy = { detail, retryAfterSeconds: retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS };
-  const words = `${code} ${text}`;
-  const aboutRequest = status === 0 || status === 400 || status === 413 || status === 422 || status === 500;
-  if (aboutRequest && CONTEXT_OVERFLOW.some((wording) => wording.test(words))) {
-    return new UpstreamFailure('rejected', 'context_length_exceeded', { detail });
-  }
-  if (aboutRequest && isContentRefusal(words, request)) return new UpstreamFailure('rejected', 'unsupported_content', { detail });
-  if (status === 429 || RATE_LIMITED.test(code)) return new UpstreamFailure('refused', 'model_capacity', busy);
+  const isBusy = status === 429 || RATE_LIMITED.test(code);
+  const clientsFault = isBusy ? undefined : faultOfPrompt(refusal, request);
+  if (clientsFault !== undefined) return new UpstreamFailure('rejected', clientsFault, { detail });
+  if (isBusy) return new UpstreamFailure('refused', 'model_capacity', busy);
   if (status === 503 || status === 529 || OVERLOADED.test(code)) return new UpstreamFailure('refused', 'model_unavailable', busy);
   if (status === 404) return new UpstreamFailure('refused', 'model_unavailable', { ...busy, isOperatorsFault: true });
   if (status === 408 || status === 504) return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
-  if (status === 400 || status === 413 || status === 415 || status === 422) {
-    return new UpstreamFailure('rejected', 'upstream_error', { detail });
-  }
+  if (status === 400 || status === 415 || status === 422) return new UpstreamFailure('rejected', 'upstream_error', { detail });
   return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status >= 401 && status <= 403 });
+}
+
+/** Statuses under which servers speak of the prompt: the plain ones, those of vendors' own making, and faults that they call theirs. */
+const ABOUT_CONTEXT = new Set([0, 400, 413, 422, 500]);
+const ABOUT_CONTENT = new Set([0, 400, 403, 404, 413, 415, 422, 451, 500]);
+
+/** A bare 413 is too long whatever it says, and some say nothing. */
+function faultOfPrompt(
+  { status, code, text }: Refusal,
+  request: InferenceRequest,
+): 'context_length_exceeded' | 'unsupported_content' | undefined {
+  const says = (wordings: readonly RegExp[]): boolean => wordings.some((wording) => wording.test(`${code} ${text}`));
+  if (ABOUT_CONTENT.has(status) && hasImages(request) && says(IMAGE_REFUSALS)) return 'unsupported_content';
+  if (ABOUT_CONTEXT.has(status) && says(CONTEXT_OVERFLOW)) return 'context_length_exceeded';
+  if (ABOUT_CONTENT.has(status) && says(CONTENT_POLICY)) return 'unsupported_content';
+  return status === 413 ? 'context_length_exceeded' : undefined;
 }
 
 const RETRY_AFTER_DEFAULT_SECONDS = 5;
 
-/** The wordings of U-23. */
-const CONTEXT_OVERFLOW = [
-  /context[ _]length[ _]exceeded/i,
-  /maximum (context|model|input|prompt|sequence) length/i,
-  /max(imum)?_?(model|context)_?len(gth)?/i,
-  /exceeds? (the )?(available|model'?s?|maximum|max)?\s*context/i,
-  /(longer|greater|larger) than (the )?(model'?s? )?(maximum )?context/i,
-  /context (window|size|length).{0,60}(exceed|too (long|large|small)|overflow)/i,
-  /(exceed|over|beyond).{0,60}context (window|size|length)/i,
-  /(prompt|input|request|conversation|messages?)( \w+){0,3} (is|are) too (long|large)/i,
-  /reduce the length of/i,
-  /input token count.{0,60}exceeds/i,
-  /too many (input |prompt |total )?tokens(?! per)/i,
-  /prompt contains \d+ tokens.{0,40}(limit|maximum)/i,
-];
-
-const IMAGE_REFUSALS = [
-  /image.{0,80}(not supported|unsupported|only supported|not allowed|not enabled|invalid|corrupt|could ?n[o']t|cannot|failed|unable|too (large|big|small))/i,
-  /(not support|unsupported|does ?n[o']t support|cannot|could ?n[o']t|unable|failed|invalid).{0,80}image/i,
-  /not a (multimodal|vision) model/i,
-  /multimodal.{0,60}(not supported|unsupported|disabled)/i,
-];
-
-const CONTENT_POLICY = /content[_ ](filter|policy)|responsible_?ai|moderation|safety_violation|data_inspection_failed/i;
 const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
 const OVERLOADED = /overloaded|unavailable|no_capacity/i;
-
-function isContentRefusal(words: string, request: InferenceRequest): boolean {
-  return CONTENT_POLICY.test(words) || (hasImages(request) && IMAGE_REFUSALS.some((wording) => wording.test(words)));
-}
 
 function hasImages(request: InferenceRequest): boolean {
   return request.turns.some((turn) => {

@@ -14,8 +14,9 @@ export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailu
 export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
   const error = describe(body);
   if (error === undefined) return undefined;
-  const status = STATUSES[error.code] ?? 0;
-  return classifyRefusal({ ...error, status, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+  const { code, text } = error;
+  const status = STATUSES[error.type] ?? 0;
+  return classifyRefusal({ code, text, status, retryAfterSeconds: parseRetryAfter({}, text) }, request);
 }
 
 /** An error inside a stream has no status but the one its type would have had as a reply. */
@@ -32,17 +33,29 @@ const STATUSES: Record<string, number> = {
   overloaded_error: 529,
 };
 
+interface Described {
+  type: string;
+  code: string;
+  text: string;
+}
+
 /** `{type: "error", error: {type, message}}`, and what proxies before such a server say: `{error: "text"}`, `{detail}`, `{message}`. */
-function describe(body: Record<string, unknown> | undefined): { code: string; text: string } | undefined {
+function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
   const { error, type } = body;
-  if (typeof error === 'string' && error !== '') return { code: '', text: error };
+  if (typeof error === 'string' && error !== '') return { type: '', code: '', text: error };
   if (isObject(error)) return fromFields(error);
   const isBare = type === 'error' || (type === undefined && (body.message !== undefined || body.detail !== undefined));
   return isBare ? fromFields(body) : undefined;
 }
 
-function fromFields({ type, message, detail }: Record<string, unknown>): { code: string; text: string } {
+/** The vendor has no `code`; compatible servers do. */
+function fromFields({ type, code, message, detail }: Record<string, unknown>): Described {
+  const words = [code, type].filter((word) => typeof word === 'string');
   const text = message ?? detail ?? '';
-  return { code: typeof type === 'string' ? type : '', text: typeof text === 'string' ? text : JSON.stringify(text) };
+  return {
+    type: typeof type === 'string' ? type : '',
+    code: words.join(' '),
+    text: typeof text === 'string' ? text : JSON.stringify(text),
+  };
 }

@@ -22,7 +22,7 @@ test.each([
   [403, 'refused', 'upstream_error', undefined, true],
   [404, 'refused', 'model_unavailable', 5, true],
   [408, 'timeout', 'upstream_timeout', undefined, false],
-  [413, 'rejected', 'upstream_error', undefined, false],
+  [413, 'rejected', 'context_length_exceeded', undefined, false],
   [422, 'rejected', 'upstream_error', undefined, false],
   [429, 'refused', 'model_capacity', 5, false],
   [500, 'refused', 'upstream_error', undefined, false],
