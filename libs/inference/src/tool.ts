@@ -13,6 +13,7 @@ export interface Tool {
   description?: string;
   /** JSON Schema of the arguments, as received: key order matters to prompt caches (T-47). */
   parameters?: Record<string, unknown>;
+  /** Absent unless asked for. */
   strict?: boolean;
   /** A hint for custom tools, never enforced (spec 4.4). */
   grammar?: { syntax: string; definition: string };

@@ -78,6 +78,11 @@ export function readOptionalBoolean(owner: JsonObject, field: string, path: stri
   return value;
 }
 
+/** A wish that is the same left out as denied: then it is left out, so that a prompt has one size in all formats. */
+export function readOptionalTrue(owner: JsonObject, field: string, path: string): true | undefined {
+  return readOptionalBoolean(owner, field, path) || undefined;
+}
+
 export function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null;
 }

@@ -1,5 +1,5 @@
 import type { OutputFormat } from '#inference/request.js';
-import { type JsonObject, readName, readObject, readOptionalBoolean, readOptionalString } from './body-fields.js';
+import { type JsonObject, readName, readObject, readOptionalString, readOptionalTrue } from './body-fields.js';
 
 /** `{name, schema, strict?, description?}`: chat nests it in `response_format.json_schema`, responses has it flat in `text.format` (D5). */
 export function parseJsonSchemaFormat(format: JsonObject, path: string): OutputFormat {
@@ -7,7 +7,7 @@ export function parseJsonSchemaFormat(format: JsonObject, path: string): OutputF
     kind: 'json-schema',
     name: readName(format, 'name', path),
     schema: readObject(format, 'schema', path),
-    strict: readOptionalBoolean(format, 'strict', path),
+    strict: readOptionalTrue(format, 'strict', path),
     description: readOptionalString(format, 'description', path),
   };
 }

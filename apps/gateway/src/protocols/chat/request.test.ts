@@ -31,6 +31,12 @@ test('a tool with an awkward name is declared, forced and found in the history u
   });
 });
 
+test('a tool that says it is not strict is one that says nothing: the prompt has one size in all formats', () => {
+  const tools = (strict?: boolean) => [{ type: 'function', function: { name: 'f', strict } }];
+  const sizeOf = (strict?: boolean) => JSON.stringify(parseRequest({ ...minimal, tools: tools(strict) }).request).length;
+  expect([sizeOf(false), sizeOf(true)]).toEqual([sizeOf(), sizeOf() + ',"strict":true'.length]);
+});
+
 test.each(['none', 'auto', 'required'])('spec 4.3: tool_choice is %s in a word', (tool_choice) => {
   const tools = [{ type: 'function', function: { name: 'f' } }];
   expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual({ kind: tool_choice });

@@ -8,9 +8,9 @@ import {
   readArray,
   readName,
   readObject,
-  readOptionalBoolean,
   readOptionalObject,
   readOptionalString,
+  readOptionalTrue,
 } from '../body-fields.js';
 import { parseToolChoiceMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
@@ -38,7 +38,7 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
     kind: 'function',
     description: readOptionalString(definition, 'description', functionPath),
     parameters: readOptionalObject(definition, 'parameters', functionPath) ?? { type: 'object', properties: {} },
-    strict: readOptionalBoolean(definition, 'strict', functionPath),
+    strict: readOptionalTrue(definition, 'strict', functionPath),
   };
 }
 

@@ -8,9 +8,9 @@ import {
   type JsonObject,
   readArray,
   readName,
-  readOptionalBoolean,
   readOptionalObject,
   readOptionalString,
+  readOptionalTrue,
 } from '../body-fields.js';
 import { parseToolChoiceMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
@@ -124,7 +124,7 @@ function parseFunction(entry: JsonObject, path: string, namespace: string | unde
     kind: 'function',
     description: readOptionalString(entry, 'description', path),
     parameters: readOptionalObject(entry, 'parameters', path) ?? { type: 'object', properties: {} },
-    strict: readOptionalBoolean(entry, 'strict', path),
+    strict: readOptionalTrue(entry, 'strict', path),
   };
 }
 
