@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
+import type { LedgerViolation } from '#contracts/billing/ledger.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { picoUsd } from '#money/pico-usd.js';
@@ -18,6 +19,8 @@ export interface Customer {
 
 /** 1 pico-USD a prompt token, 0 a cached one, 2 an output token: costs that can be added in the head. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
+/** Tests turn the clock, and leave holds behind. */
+const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 export const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 
 /** A migrated database of the test's own, with customers and lanes made on demand and everything closed at the end. */
@@ -84,7 +87,8 @@ export class LedgerFixture {
     return rows[0] as Record<string, unknown>;
   }
 
-  violations = (): ReturnType<typeof checkLedger> => checkLedger(this.sql);
+  /** Where the ledger is wrong. */
+  violations = async (): Promise<LedgerViolation[]> => (await checkLedger(this.sql, OVERDUE_MS)).violations;
 
   async close(): Promise<void> {
     await Promise.all(this.lanes.map((lanes) => lanes.close()));

@@ -2,7 +2,9 @@ import * as accounts from './billing/accounts.js';
 import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
 import * as keys from './billing/keys.js';
+import * as ledger from './billing/ledger.js';
 import * as money from './billing/money.js';
+import * as movements from './billing/movements.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
 import * as catalog from './catalog.js';
@@ -10,9 +12,19 @@ import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
 
 /** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
-const contracts: unknown[] = [accounts, keys, projects, money, holds, requests, billingEvents, catalog, inference].flatMap((module) =>
-  Object.values(module),
-);
+const contracts: unknown[] = [
+  accounts,
+  keys,
+  projects,
+  money,
+  movements,
+  holds,
+  requests,
+  ledger,
+  billingEvents,
+  catalog,
+  inference,
+].flatMap((module) => Object.values(module));
 
 export const everyEndpoint = contracts.filter((contract) => contract instanceof Endpoint) as Endpoint<object, unknown>[];
 export const everyStreamEndpoint = contracts.filter((contract) => contract instanceof StreamEndpoint) as StreamEndpoint<object, object>[];

@@ -18,9 +18,11 @@ test('headers are sent only when they say something', () => {
 });
 
 test('an error survives the wire whole', () => {
-  const error = new ServiceError('insufficient_balance', 'Line one.\nLine “two”.', 'amount');
+  const error = new ServiceError('insufficient_balance', 'Line one.\nLine “two”.', 'amount', { details: { freePicoUsd: '12' } });
   const wire = toWireError(error);
-  expect(readError(message(String(encodeJson(wire)), errorHeaders(wire)))).toEqual(error);
+  const read = readError(message(String(encodeJson(wire)), errorHeaders(wire)));
+  expect({ ...read, message: read?.message }).toEqual({ ...error, message: error.message });
+  expect(read?.details).toEqual({ freePicoUsd: '12' });
 });
 
 test('an error of another service is read from its headers', () => {

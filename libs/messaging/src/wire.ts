@@ -1,5 +1,5 @@
 import { headers, type MsgHdrs } from 'nats';
-import { ServiceError, type ServiceErrorCode } from '#contracts/service-error.js';
+import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from '#contracts/service-error.js';
 import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
 import type { IncomingMessage } from './receiver.js';
 
@@ -60,22 +60,28 @@ export interface WireError {
   code: ServiceErrorCode;
   message: string;
   param?: string;
+  details?: ServiceErrorDetails;
 }
 
 /** What callers get to see of a failure. Only a `ServiceError` was written for them. */
 export function toWireError(error: unknown): WireError {
   return error instanceof ServiceError
-    ? { code: error.code, message: error.message, param: error.param }
+    ? { code: error.code, message: error.message, param: error.param, details: error.details }
     : { code: 'internal_error', message: 'The service failed to handle this request.' };
 }
 
 export function fromWireError(value: unknown): ServiceError {
-  const { code, message, param } = (value ?? {}) as { code?: unknown; message?: unknown; param?: unknown };
+  const { code, message, param, details } = (value ?? {}) as Partial<Record<keyof WireError, unknown>>;
   return new ServiceError(
     isServiceErrorCode(code) ? code : 'internal_error',
     typeof message === 'string' ? message : 'The service failed.',
     typeof param === 'string' ? param : undefined,
+    isDetails(details) ? { details } : undefined,
   );
+}
+
+function isDetails(value: unknown): value is ServiceErrorDetails {
+  return typeof value === 'object' && value !== null && Object.values(value).every((figure) => typeof figure === 'string');
 }
 
 export function errorHeaders({ code, message, param }: WireError): MsgHdrs {

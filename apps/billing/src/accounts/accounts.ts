@@ -23,6 +23,12 @@ export async function listAccounts(prisma: PrismaClient, accountId?: string): Pr
   return accounts.map(renderAccount);
 }
 
+/** `ServiceError('not_found')` if there is no such account. */
+export async function demandAccount(prisma: PrismaClient, accountId: string): Promise<void> {
+  const account = await prisma.account.findUnique({ where: { id: accountId }, select: { id: true } });
+  if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+}
+
 function renderAccount(row: Prisma.AccountModel): Account {
   return { accountId: row.id, name: row.name, status: row.status as Account['status'], createdAt: row.createdAt.toISOString() };
 }

@@ -1,18 +1,26 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
+  type AdjustmentCreateReply,
+  AdjustmentCreateRequest,
+  adjustmentCreate,
   type Balance,
   BalanceGetRequest,
   balanceGet,
   type PlanGrantReply,
   PlanGrantRequest,
   planGrant,
+  type RefundCreateReply,
+  RefundCreateRequest,
+  refundCreate,
   type TopupCreateReply,
   TopupCreateRequest,
   topupCreate,
 } from '#contracts/billing/money.js';
+import { type MovementListReply, MovementListRequest, movementList } from '#contracts/billing/movements.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
+import { listMovements } from '../ledger/list-movements.js';
 import { readBalance } from '../ledger/read-balance.js';
 import { Treasury } from '../ledger/treasury.js';
 import { PRISMA } from './injected.js';
@@ -37,5 +45,20 @@ export class MoneyController {
   @Serves(planGrant)
   async grant(request: PlanGrantRequest): Promise<PlanGrantReply> {
     return this.treasury.grant(request);
+  }
+
+  @Serves(refundCreate)
+  async refund(request: RefundCreateRequest): Promise<RefundCreateReply> {
+    return this.treasury.refund(request);
+  }
+
+  @Serves(adjustmentCreate)
+  async adjust(request: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+    return this.treasury.adjust(request);
+  }
+
+  @Serves(movementList)
+  async movements(request: MovementListRequest): Promise<MovementListReply> {
+    return orUnavailable(listMovements(this.prisma, request));
   }
 }

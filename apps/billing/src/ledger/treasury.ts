@@ -1,15 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { PlanGrantReply, PlanGrantRequest, TopupCreateReply, TopupCreateRequest } from '#contracts/billing/money.js';
+import type {
+  AdjustmentCreateReply,
+  AdjustmentCreateRequest,
+  PlanGrantReply,
+  PlanGrantRequest,
+  RefundCreateReply,
+  RefundCreateRequest,
+  TopupCreateReply,
+  TopupCreateRequest,
+} from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
+import { adjust } from './adjust.js';
 import { grantPlan } from './grant-plan.js';
+import { refund } from './refund.js';
 import { topUp } from './top-up.js';
 
 /** Does something on a connection to the database, again with the same result if the connection breaks. */
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
-/** Where money comes in. Amounts arrive as dollars and are exact. */
+/** Where money comes in and goes out other than by requests. Amounts arrive as dollars and are exact. */
 export class Treasury {
   constructor(private readonly onConnection: OnConnection) {}
 
@@ -33,10 +44,24 @@ export class Treasury {
       expiresAt: granted.endsAt.toISOString(),
     };
   }
+
+  async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest): Promise<RefundCreateReply> {
+    if (!usd && !paymentId) throw new ServiceError('invalid_request', 'A refund names a payment, an amount, or both.', 'usd');
+    const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
+    const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted));
+    return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
+  }
+
+  async adjust({ accountId, adjustmentId, usd, reason }: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+    const kind = usd.startsWith('-') ? 'debit' : 'credit';
+    const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
+    const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment));
+    return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
+  }
 }
 
 function positive(usd: string): PicoUsd {
   const amount = parseUsd(usd);
-  if (amount === 0n) throw new ServiceError('invalid_request', 'The amount must be above zero.', 'usd');
+  if (amount === 0n) throw new ServiceError('invalid_request', 'The amount must not be zero.', 'usd');
   return amount;
 }

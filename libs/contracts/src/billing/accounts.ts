@@ -1,9 +1,10 @@
-import { IsOptional, IsString, IsUUID, Length } from 'class-validator';
+import { IsOptional, IsUUID } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { Text } from './fields.js';
 
 export class AccountCreateRequest {
   @IsOptional() @IsUUID() accountId?: string;
-  @IsString() @Length(1, 200) name!: string;
+  @Text(200) name!: string;
 }
 
 export interface Account {

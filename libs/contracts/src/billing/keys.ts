@@ -1,6 +1,7 @@
-import { IsOptional, IsString, IsUUID, Length, Matches } from 'class-validator';
+import { IsOptional, IsUUID, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
+import { Text } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -24,7 +25,7 @@ export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
 
 export class KeyCreateRequest {
   @IsUUID() projectId!: string;
-  @IsOptional() @IsString() @Length(1, 200) name?: string;
+  @IsOptional() @Text(200) name?: string;
 }
 
 export interface ApiKey {

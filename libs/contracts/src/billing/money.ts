@@ -1,6 +1,6 @@
-import { IsISO8601, IsOptional, IsString, IsUUID, Length, Matches } from 'class-validator';
+import { IsOptional, IsUUID, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { USD } from './fields.js';
+import { Instant, SIGNED_USD, Text, USD } from './fields.js';
 
 export class BalanceGetRequest {
   @IsUUID() accountId!: string;
@@ -30,7 +30,7 @@ export class TopupCreateRequest {
   /** Dollars as a decimal string, `"25.00"`. */
   @Matches(USD) usd!: string;
   /** The payment's own id: the same id is credited once. */
-  @IsString() @Length(1, 200) paymentId!: string;
+  @Text(200) paymentId!: string;
 }
 
 export interface TopupCreateReply {
@@ -49,9 +49,9 @@ export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
 export class PlanGrantRequest {
   @IsUUID() accountId!: string;
   @Matches(USD) usd!: string;
-  @IsISO8601() expiresAt!: string;
+  @Instant() expiresAt!: string;
   /** Names the grant, so that repeating it changes nothing. Absent: always a new grant. */
-  @IsOptional() @IsString() @Length(1, 200) grantKey?: string;
+  @IsOptional() @Text(200) grantKey?: string;
 }
 
 export interface PlanGrantReply {
@@ -67,4 +67,57 @@ export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
   'billing.v1.plan.grant',
   PlanGrantRequest,
   'Replaces the plan balance by a new grant',
+);
+
+export class RefundCreateRequest {
+  @IsUUID() accountId!: string;
+  /** The refund's own id: the same id gives back once. */
+  @Text(200) refundId!: string;
+  /** The top-up to give back. Absent: against all top-ups of the account, and `usd` says how much. */
+  @IsOptional() @Text(200) paymentId?: string;
+  /** Dollars as a decimal string. Absent: all of the payment that was not refunded yet. */
+  @IsOptional() @Matches(USD) usd?: string;
+  @IsOptional() @Text(500) reason?: string;
+}
+
+export interface RefundCreateReply {
+  accountId: string;
+  /** False: this refund was made before. */
+  refunded: boolean;
+  amountPicoUsd: string;
+  topupBalancePicoUsd: string;
+}
+
+/**
+ * Never more than was topped up and not refunded yet, of the payment and of the account, and never money that is held: else
+ * `insufficient_balance` with `details` `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`, and nothing is done.
+ */
+export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>(
+  'billing.v1.refund.create',
+  RefundCreateRequest,
+  'Takes a top-up back, in whole or in part, once',
+);
+
+export class AdjustmentCreateRequest {
+  @IsUUID() accountId!: string;
+  /** The adjustment's own id: the same id adjusts once. */
+  @Text(200) adjustmentId!: string;
+  /** Dollars as a decimal string: `"2.50"` is a credit, `"-2.50"` a debit, both of the top-up balance. */
+  @Matches(SIGNED_USD) usd!: string;
+  /** For people: it stands in the statement of account. */
+  @Text(500) reason!: string;
+}
+
+export interface AdjustmentCreateReply {
+  accountId: string;
+  /** False: this adjustment was made before. */
+  adjusted: boolean;
+  topupBalancePicoUsd: string;
+}
+
+/** A debit takes only what is free: else `insufficient_balance` with `details` `requestedPicoUsd` and `freePicoUsd`, and nothing is done. */
+export const adjustmentCreate = new Endpoint<AdjustmentCreateRequest, AdjustmentCreateReply>(
+  'billing.v1.adjustment.create',
+  AdjustmentCreateRequest,
+  'Corrects the top-up balance, up or down, once',
 );

@@ -1,10 +1,11 @@
-import { IsBoolean, IsInt, IsOptional, IsString, IsUUID, Length, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
+import { Text } from './fields.js';
 
 export class ProjectCreateRequest {
   @IsUUID() accountId!: string;
-  @IsString() @Length(1, 200) name!: string;
+  @Text(200) name!: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
 }
@@ -27,7 +28,7 @@ export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
 
 export class ProjectUpdateRequest {
   @IsUUID() projectId!: string;
-  @IsOptional() @IsString() @Length(1, 200) name?: string;
+  @IsOptional() @Text(200) name?: string;
   @IsOptional() @IsBoolean() enabled?: boolean;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;

@@ -1,9 +1,9 @@
-import { IsString, Length } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import { Text } from './fields.js';
 import type { PinnedPrice, SettleReason, TokenUsage } from './holds.js';
 
 export class RequestShowRequest {
-  @IsString() @Length(1, 128) requestId!: string;
+  @Text(128) requestId!: string;
 }
 
 /** Everything billing knows of one request. `settlement` is null while it runs. Amounts are integer strings of pico-USD. */

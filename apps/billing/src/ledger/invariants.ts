@@ -1,0 +1,124 @@
+/** What always holds in the ledger, as the query that finds where it does not: rows of `subject` and `account_id`. */
+export interface Invariant {
+  id: string;
+  rule: string;
+  /** False: the money is right all the same, so nobody is stopped over it. */
+  isMoney: boolean;
+  sql: string;
+}
+
+/**
+ * Billing.md 2.4, and what follows from prices and refunds. Each is one pass over the tables it sums: a subquery for every account
+ * would read the journal as often as there are accounts.
+ */
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    id: 'I1',
+    rule: 'held money is the sum of the open holds',
+    isMoney: true,
+    sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a LEFT JOIN billing.hold h ON h.account_id = a.id GROUP BY a.id
+      HAVING a.topup_held <> coalesce(sum(h.amount - h.plan_part), 0)
+        OR a.plan_held <> coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id = a.grant_id), 0)
+        OR a.expired <> coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id IS DISTINCT FROM a.grant_id), 0)
+        OR a.open_holds <> count(h.id)`,
+  },
+  {
+    id: 'I2',
+    rule: 'top-up money is what came in less what went back and what was charged',
+    isMoney: true,
+    sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a
+      LEFT JOIN (SELECT account_id, sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END) AS came FROM billing.movement
+        WHERE kind IN ('topup', 'credit', 'refund', 'debit') GROUP BY account_id) m ON m.account_id = a.id
+      LEFT JOIN (SELECT account_id, sum(topup_cost) AS charged FROM (
+          SELECT account_id, topup_cost FROM billing.settlement UNION ALL SELECT account_id, topup_cost FROM billing.late_settlement) c
+        GROUP BY account_id) c ON c.account_id = a.id
+      WHERE a.topup <> coalesce(m.came, 0) - coalesce(c.charged, 0)`,
+  },
+  {
+    id: 'I3',
+    rule: 'a grant is what was charged of it, forfeited, and is left',
+    isMoney: true,
+    sql: `SELECT g.grant_id AS subject, g.account_id FROM billing.movement g JOIN billing.account a ON a.id = g.account_id
+      LEFT JOIN (SELECT grant_id, sum(amount) AS gone FROM (
+          SELECT live_grant_id AS grant_id, plan_cost AS amount FROM billing.settlement WHERE live_grant_id IS NOT NULL
+          UNION ALL SELECT live_grant_id, plan_cost FROM billing.late_settlement WHERE live_grant_id IS NOT NULL
+          UNION ALL SELECT grant_id, ended_cost + forfeit FROM billing.settlement WHERE grant_id IS NOT NULL
+          UNION ALL SELECT grant_id, amount FROM billing.movement WHERE kind = 'forfeit') p GROUP BY grant_id) p ON p.grant_id = g.grant_id
+      LEFT JOIN (SELECT grant_id, sum(plan_part) AS held FROM billing.hold GROUP BY grant_id) h ON h.grant_id = g.grant_id
+      WHERE g.kind = 'grant'
+        AND g.amount <> coalesce(p.gone, 0) + CASE WHEN a.grant_id = g.grant_id THEN a.plan ELSE coalesce(h.held, 0) END`,
+  },
+  {
+    id: 'I4',
+    rule: 'no hold is both open and settled',
+    isMoney: true,
+    sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h JOIN billing.settlement s ON s.hold_id = h.id`,
+  },
+  {
+    id: 'I5',
+    rule: 'a project counts its open holds',
+    isMoney: true,
+    sql: `SELECT p.id AS subject, p.account_id FROM billing.project p LEFT JOIN billing.hold h ON h.project_id = p.id GROUP BY p.id
+      HAVING p.open_holds <> count(h.id)`,
+  },
+  {
+    id: 'I6',
+    rule: 'no money appears or vanishes',
+    isMoney: true,
+    sql: `SELECT 'all accounts' AS subject, NULL AS account_id
+      WHERE (SELECT coalesce(sum(topup + plan + expired), 0) FROM billing.account)
+        + (SELECT coalesce(sum(cost + forfeit), 0) FROM billing.settlement)
+        + (SELECT coalesce(sum(plan_cost + topup_cost), 0) FROM billing.late_settlement)
+        <> (SELECT coalesce(sum(CASE WHEN kind IN ('topup', 'grant', 'credit') THEN amount ELSE -amount END), 0) FROM billing.movement)`,
+  },
+  {
+    id: 'I7',
+    rule: 'no hold is open long after its lease',
+    isMoney: false,
+    sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h WHERE h.lease_until < now() - $1 * interval '1 millisecond'`,
+  },
+  {
+    id: 'I8',
+    rule: "a project's window counts requests, in the order of time",
+    isMoney: false,
+    sql: `SELECT p.id AS subject, p.account_id FROM billing.project p CROSS JOIN LATERAL (
+        SELECT (e.value ->> 1)::int AS requests, (e.value ->> 0)::float8 AS at, lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
+        FROM json_array_elements(p.request_window) WITH ORDINALITY e (value, position)) w
+      GROUP BY p.id HAVING NOT bool_and(w.requests > 0 AND (w.before IS NULL OR w.before <= w.at))`,
+  },
+  {
+    id: 'I9',
+    rule: 'a cost is usage times the price of its hold, and what exceeds the hold is nobody’s',
+    isMoney: true,
+    sql: `SELECT s.hold_id AS subject, s.account_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
+      WHERE s.project_id IS NOT NULL AND (
+        s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
+          + s.cached_tokens::numeric * s.cached_input_price + s.output_tokens::numeric * s.output_price
+        OR l.billed + l.due + l.over <> greatest(l.billed, (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
+          + l.cached_tokens::numeric * s.cached_input_price + l.output_tokens::numeric * s.output_price))`,
+  },
+  {
+    id: 'I10',
+    rule: 'only a reaped hold is settled late, for the rest of what it held',
+    isMoney: true,
+    sql: `SELECT l.hold_id AS subject, l.account_id FROM billing.late_settlement l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
+      WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed) IS NOT TRUE`,
+  },
+  {
+    id: 'I11',
+    rule: 'no top-up is refunded beyond what it was',
+    isMoney: true,
+    sql: `SELECT m.account_id AS subject, m.account_id FROM billing.movement m WHERE m.kind IN ('topup', 'refund') GROUP BY m.account_id
+        HAVING sum(CASE m.kind WHEN 'topup' THEN m.amount ELSE -m.amount END) < 0
+      UNION ALL
+      SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of GROUP BY t.id
+        HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
+  },
+];
+
+/** How much there is to check. */
+export const COUNTS = `SELECT now() AS at,
+  (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
+  (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
+  (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM billing.settlement) AS settlements,
+  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements"`;

@@ -1,0 +1,81 @@
+import type { Movement, MovementKind, MovementListReply, MovementListRequest } from '#contracts/billing/movements.js';
+import { Prisma, type PrismaClient } from '#database/prisma-client.js';
+import { demandAccount } from '../accounts/accounts.js';
+import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
+import { timeRange } from '../paging/time-range.js';
+
+const LIMIT_DEFAULT = 100;
+
+/**
+ * The statement of an account, newest first, by the index `movement_account_id_created_at`. Movements never change, so pages stay
+ * what they were; new ones come before the first page. `not_found` for an unknown account.
+ */
+export async function listMovements(prisma: PrismaClient, request: MovementListRequest): Promise<MovementListReply> {
+  const accountId = request.accountId.toLowerCase();
+  const { from, to } = timeRange(request.from, request.to);
+  const kinds = request.kinds?.length ? request.kinds : undefined;
+  const limit = request.limit ?? LIMIT_DEFAULT;
+  const question = { accountId, from, to, kinds };
+  const [createdAt, id] = request.cursor ? parseCursor(question, request.cursor, [isMoment, isId]) : [];
+  const rows = await prisma.$queryRaw<MovementRow[]>`
+    SELECT id::text, kind, amount::text, grant_id::text AS "grantId", refund_of::text AS "refundOf", reason,
+      idempotency_key AS "idempotencyKey", to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt"
+    FROM billing.movement
+    WHERE account_id = ${accountId}::uuid
+      ${from ? Prisma.sql`AND created_at >= ${from}` : Prisma.empty}
+      ${to ? Prisma.sql`AND created_at < ${to}` : Prisma.empty}
+      ${kinds ? Prisma.sql`AND kind = ANY (${kinds})` : Prisma.empty}
+      ${createdAt ? Prisma.sql`AND (created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)` : Prisma.empty}
+    ORDER BY billing.movement.created_at DESC, billing.movement.id DESC LIMIT ${limit + 1}`;
+  if (rows.length === 0) await demandAccount(prisma, accountId);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    movements: page.map((row) => renderMovement(row, accountId)),
+    nextCursor: rows.length > limit && last ? renderCursor(question, [last.createdAt, last.id]) : null,
+  };
+}
+
+interface MovementRow {
+  id: string;
+  kind: MovementKind;
+  amount: string;
+  grantId: string | null;
+  refundOf: string | null;
+  reason: string | null;
+  idempotencyKey: string;
+  /** To the microsecond. */
+  createdAt: string;
+}
+
+const ADDS: Record<MovementKind, boolean> = { topup: true, grant: true, credit: true, forfeit: false, refund: false, debit: false };
+
+function renderMovement(row: MovementRow, accountId: string): Movement {
+  return {
+    movementId: row.id,
+    kind: row.kind,
+    amountPicoUsd: ADDS[row.kind] || row.amount === '0' ? row.amount : `-${row.amount}`,
+    reference: referenceOf(row, accountId),
+    grantId: row.grantId,
+    refundOf: row.refundOf,
+    reason: row.reason,
+    createdAt: new Date(row.createdAt).toISOString(),
+  };
+}
+
+/** The caller's part of the key: what is before it keeps the kinds apart, and grants of different accounts. */
+function referenceOf({ kind, idempotencyKey }: MovementRow, accountId: string): string | null {
+  switch (kind) {
+    case 'topup':
+    case 'refund':
+    case 'credit':
+    case 'debit':
+      return idempotencyKey.slice(idempotencyKey.indexOf(':') + 1);
+    case 'grant': {
+      const prefix = `grant:${accountId}:`;
+      return idempotencyKey.startsWith(prefix) ? idempotencyKey.slice(prefix.length) : null;
+    }
+    case 'forfeit':
+      return null;
+  }
+}

@@ -1,0 +1,91 @@
+import type { QueryResult } from 'pg';
+import { ServiceError } from '#contracts/service-error.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
+import { inTransaction } from './in-transaction.js';
+
+export interface Refund {
+  accountId: string;
+  refundId: string;
+  /** Absent: against all top-ups of the account. */
+  paymentId?: string;
+  /** Absent: all that was not refunded yet. */
+  amount?: PicoUsd;
+  reason?: string;
+}
+
+export interface Refunded {
+  refunded: boolean;
+  amount: bigint;
+  topup: bigint;
+}
+
+/**
+ * Takes a top-up back, once by the refund's id; one round trip. Only what was topped up and not refunded yet, and only what is
+ * free. Repeating it changes nothing (`refunded` false).
+ * `ServiceError`: `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
+ * `insufficient_balance` with the figures when it is too much.
+ */
+export async function refund(connection: PgConnection, wanted: Refund): Promise<Refunded> {
+  const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
+  const key = `refund:${refundId}`;
+  const payment = paymentId === null ? null : `topup:${paymentId}`;
+  // A statement after the lock sees every refund committed before it; the lock's own statement would not.
+  const [, done, found] = await inTransaction(connection, () => [
+    connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]),
+    connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key]),
+    connection.query(LOOK, [accountId, payment, key]) as Promise<QueryResult<Found>>,
+  ]);
+  const [row] = found.rows;
+  if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+  if (row.recorded === null) throw refusal(wanted, row);
+  const isSame = row.is_same && (amount === undefined || BigInt(row.recorded) === amount);
+  if (!isSame) throw new ServiceError('conflict', 'This refund id was used before, for another refund.', 'refundId');
+  return { refunded: done.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
+}
+
+/** Of the account $1, the payment $2, or all payments if it is null. */
+const LIMITS = `payment AS (
+    SELECT id, amount FROM billing.movement WHERE idempotency_key = $2 AND account_id = $1 AND kind = 'topup'
+  ), limits AS (
+    SELECT a.id, a.topup, a.topup - a.topup_held AS free, least(
+        (SELECT coalesce(sum(CASE kind WHEN 'topup' THEN amount ELSE -amount END), 0) FROM billing.movement
+          WHERE account_id = $1 AND kind IN ('topup', 'refund')),
+        (SELECT p.amount - coalesce((SELECT sum(amount) FROM billing.movement WHERE refund_of = p.id), 0) FROM payment p)) AS refundable
+    FROM billing.account a WHERE a.id = $1 AND ($2::text IS NULL OR EXISTS (SELECT FROM payment))
+  )`;
+
+const REFUND = `WITH ${LIMITS}, refunded AS (
+    INSERT INTO billing.movement (account_id, kind, amount, refund_of, reason, idempotency_key)
+    SELECT id, 'refund', coalesce($3::numeric, refundable), (SELECT id FROM payment), $4, $5 FROM limits
+    WHERE coalesce($3::numeric, refundable) BETWEEN 1 AND least(refundable, free)
+    ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, amount
+  )
+  UPDATE billing.account a SET topup = a.topup - r.amount FROM refunded r WHERE a.id = r.account_id`;
+
+const LOOK = `WITH ${LIMITS}
+  SELECT a.topup, l.free, l.refundable, m.amount AS recorded,
+    m.account_id = a.id AND m.refund_of IS NOT DISTINCT FROM (SELECT id FROM payment) AS is_same
+  FROM billing.account a LEFT JOIN limits l ON l.id = a.id LEFT JOIN billing.movement m ON m.idempotency_key = $3 WHERE a.id = $1`;
+
+interface Found {
+  topup: string;
+  /** Null: there is no such payment. */
+  free: string | null;
+  refundable: string | null;
+  /** Null: nothing was refunded under this id. */
+  recorded: string | null;
+  is_same: boolean;
+}
+
+function refusal({ amount }: Refund, { free, refundable }: Found): ServiceError {
+  if (free === null || refundable === null) return new ServiceError('not_found', 'This account has no such payment.', 'paymentId');
+  const requested = String(amount ?? refundable);
+  const dollars = (figure: string): string => `$${renderUsd(picoUsd(BigInt(figure)))}`;
+  return new ServiceError(
+    'insufficient_balance',
+    `${dollars(requested)} cannot be refunded: ${dollars(refundable)} was topped up and not refunded yet, ${dollars(free)} of top-up money is free.`,
+    'usd',
+    { details: { requestedPicoUsd: requested, refundablePicoUsd: refundable, freePicoUsd: free } },
+  );
+}

@@ -1,0 +1,10 @@
+import { ServiceError } from '#contracts/service-error.js';
+
+/** From `from` to before `to`, if both are given in this order. `ServiceError('invalid_request')` names `to`. */
+export function timeRange(from: string | undefined, to: string | undefined): { from?: Date; to?: Date } {
+  const range = { from: from ? new Date(from) : undefined, to: to ? new Date(to) : undefined };
+  if (range.from && range.to && range.from >= range.to) {
+    throw new ServiceError('invalid_request', 'to must be later than from.', 'to');
+  }
+  return range;
+}
