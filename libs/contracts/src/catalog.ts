@@ -15,6 +15,8 @@ export interface CatalogModel {
   input: ('text' | 'image')[];
   reasoning: boolean;
   tokensPerImageMax: number;
+  /** A route of it gives earlier reasoning back to the model (`UpstreamCapabilities.reasoningEcho`): it is a part of the prompt. */
+  reasoningEcho: boolean;
   /** Pico-USD a token, integer strings. A new version whenever any of them changes. */
   price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
 }

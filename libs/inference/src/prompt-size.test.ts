@@ -1,7 +1,7 @@
 import { measurePrompt } from './prompt-size.js';
 import type { Turn } from './turn.js';
 
-const size = (turns: Turn[]) => measurePrompt({ turns, tools: [], output: { kind: 'text' } });
+const size = (turns: Turn[]) => measurePrompt({ turns, tools: [], output: { kind: 'text' } }, false);
 const image = { type: 'image', mediaType: 'image/png', base64: 'A'.repeat(10_000) } as const;
 
 test('text counts in UTF-8 bytes of the canonical prompt as JSON', () => {
@@ -23,8 +23,16 @@ test('images are counted, in user turns and tool results, and their data is not'
 });
 
 test('tool definitions and calls are part of the prompt', () => {
-  const plain = measurePrompt({ turns: [], tools: [], output: { kind: 'text' } });
+  const plain = measurePrompt({ turns: [], tools: [], output: { kind: 'text' } }, false);
   const tool = { key: { name: 'add' }, wireName: 'add', kind: 'function' as const, parameters: { type: 'object' } };
-  const withTool = measurePrompt({ turns: [], tools: [tool], output: { kind: 'text' } });
+  const withTool = measurePrompt({ turns: [], tools: [tool], output: { kind: 'text' } }, false);
   expect(withTool.textBytes - plain.textBytes).toBe(JSON.stringify(tool).length);
+});
+
+test('reasoning of earlier turns counts only where it goes back to the model', () => {
+  const call = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' } as const;
+  const turns: Turn[] = [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'r'.repeat(1_000) }, call] }];
+  const bytesOf = (prompt: Turn[]) => Buffer.byteLength(JSON.stringify({ turns: prompt, tools: [], output: { kind: 'text' } }));
+  expect(measurePrompt({ turns, tools: [], output: { kind: 'text' } }, true)).toEqual({ textBytes: bytesOf(turns), images: 0 });
+  expect(size(turns)).toEqual({ textBytes: bytesOf([{ role: 'assistant', parts: [call] }]), images: 0 });
 });

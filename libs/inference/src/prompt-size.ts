@@ -1,5 +1,5 @@
 import type { InferenceRequest } from './request.js';
-import type { TextPart, Turn } from './turn.js';
+import type { Turn } from './turn.js';
 
 /** The two quantities from which a hold, a context check and an estimate are made. No tokenizer is involved. */
 export interface PromptSize {
@@ -8,10 +8,13 @@ export interface PromptSize {
   images: number;
 }
 
-/** Measures a prompt once; everything that needs a size takes this (architecture.md, "The hold"). */
-export function measurePrompt(request: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
+/**
+ * Measures a prompt once; everything that needs a size takes this (architecture.md, "The hold"). `reasoningEcho`: reasoning of
+ * earlier turns goes back to the model. Elsewhere it is no part of the prompt, and agents' histories are full of it.
+ */
+export function measurePrompt(request: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>, reasoningEcho: boolean): PromptSize {
   const images = request.turns.reduce((count, turn) => count + imagesOf(turn), 0);
-  const turns = images === 0 ? request.turns : request.turns.map(withoutImages);
+  const turns = request.turns.map((turn) => textOf(turn, reasoningEcho));
   const prompt = JSON.stringify({ turns, tools: request.tools, output: request.output });
   return { textBytes: Buffer.byteLength(prompt), images };
 }
@@ -28,14 +31,18 @@ function imagesOf(turn: Turn): number {
   }
 }
 
-function withoutImages(turn: Turn): Turn {
+/** The turn itself, where nothing of it is left out. */
+function textOf(turn: Turn, reasoningEcho: boolean): Turn {
   switch (turn.role) {
     case 'user':
-      return { ...turn, parts: turn.parts.filter((part) => !isImage(part)) };
+      return turn.parts.some(isImage) ? { ...turn, parts: turn.parts.filter((part) => !isImage(part)) } : turn;
     case 'tool':
-      return { ...turn, results: turn.results.map((result) => ({ ...result, parts: result.parts.filter((part) => !isImage(part)) })) };
-    case 'system':
+      return imagesOf(turn) === 0
+        ? turn
+        : { ...turn, results: turn.results.map((result) => ({ ...result, parts: result.parts.filter((part) => !isImage(part)) })) };
     case 'assistant':
+      return reasoningEcho || !turn.parts.some(isReasoning) ? turn : { ...turn, parts: turn.parts.filter((part) => !isReasoning(part)) };
+    case 'system':
       return turn;
   }
 }
@@ -44,10 +51,6 @@ function isImage(part: { type: string }): boolean {
   return part.type === 'image';
 }
 
-/** The text a turn carries, without images: what an upstream would read. */
-export function turnTexts(turn: Turn): string[] {
-  const isText = (part: { type: string }): part is TextPart => part.type === 'text';
-  return turn.role === 'tool'
-    ? turn.results.flatMap((result) => result.parts.filter(isText).map((part) => part.text))
-    : turn.parts.filter(isText).map((part) => part.text);
+function isReasoning(part: { type: string }): boolean {
+  return part.type === 'reasoning';
 }

@@ -23,6 +23,7 @@ export const TEST_MODEL: CatalogModel = {
   input: ['text'],
   reasoning: true,
   tokensPerImageMax: 1_000,
+  reasoningEcho: false,
   price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
 };
 
@@ -45,7 +46,7 @@ export const TEST_CALLER = {
  */
 export class FakeServices {
   readonly messaging = new FakeMessaging();
-  models: CatalogModel[] = [TEST_MODEL, { ...TEST_MODEL, id: 'vision/model', input: ['text', 'image'] }];
+  models: CatalogModel[] = [TEST_MODEL, { ...TEST_MODEL, id: 'vision/model', input: ['text', 'image'], reasoningEcho: true }];
   readonly reserves: ReserveRequest[] = [];
   readonly settles: SettleRequest[] = [];
   /** Messages of `hold.apply`, whatever they carried. */

@@ -55,10 +55,25 @@ test('the gateway sees enabled models, their price version, and nothing of where
         input: ['text', 'image'],
         reasoning: true,
         tokensPerImageMax: 1_600,
+        reasoningEcho: false,
         price: { version: 3, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
       },
     ],
   });
+});
+
+test.each<[string, boolean, boolean, boolean]>([
+  ['a route to an upstream that wants reasoning back', true, true, true],
+  ['a route that is off', false, true, false],
+  ['an upstream that is off', true, false, false],
+])('reasoning goes back by %s: %j %j', (_what, routeEnabled, upstreamEnabled, expected) => {
+  const echoing = { ...upstream, capabilities: { ...upstream.capabilities, reasoningEcho: true }, id: 'echoing' };
+  const { models } = renderModelList({
+    ...state,
+    upstreams: [...state.upstreams, { ...echoing, enabled: upstreamEnabled, position: 2 }],
+    models: [{ ...model, routes: [...model.routes, { ...route, upstream: 'echoing', enabled: routeEnabled, position: 1 }] }],
+  });
+  expect(models.map(({ reasoningEcho }) => reasoningEcho)).toEqual([expected]);
 });
 
 test('the inference-proxy sees enabled upstreams and enabled routes', () => {

@@ -2,13 +2,15 @@ import type { ModelListReply } from '#contracts/catalog.js';
 import type { CatalogState } from '../apply/catalog-state.js';
 
 /** What the gateway may know: enabled models with what they can do and cost. */
-export function renderModelList({ revision, models }: CatalogState): ModelListReply {
+export function renderModelList({ revision, models, upstreams }: CatalogState): ModelListReply {
+  const echoing = new Set(upstreams.filter(({ enabled, capabilities }) => enabled && capabilities.reasoningEcho).map(({ id }) => id));
   return {
     revision,
     models: models
       .filter(({ enabled }) => enabled)
       .map(({ enabled, position, routes, price, ...model }) => ({
         ...model,
+        reasoningEcho: routes.some(({ enabled, upstream }) => enabled && echoing.has(upstream)),
         price: {
           version: price.version,
           inputPicoUsd: price.inputPicoUsd.toString(),

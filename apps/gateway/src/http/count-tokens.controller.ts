@@ -24,8 +24,8 @@ export class CountTokensController {
   async countTokens(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     try {
       const prompt = parseCountRequest(parseJson(await this.bodies.read(request, response)));
-      const { tokensPerImageMax } = this.catalog.model(prompt.model);
-      const inputTokens = estimatePromptTokens(measurePrompt(prompt), tokensPerImageMax);
+      const { tokensPerImageMax, reasoningEcho } = this.catalog.model(prompt.model);
+      const inputTokens = estimatePromptTokens(measurePrompt(prompt, reasoningEcho), tokensPerImageMax);
       writeJson(request.exchange, response, JSON.stringify({ input_tokens: inputTokens }));
     } finally {
       this.bodies.release(request);

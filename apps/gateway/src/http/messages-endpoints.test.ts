@@ -188,8 +188,20 @@ describe('POST /v1/messages/count_tokens', () => {
     messages: [{ role: 'user', content: [image, { type: 'text', text: 'What?' }] }],
   };
 
+  test('earlier thinking counts only where it goes back to the model', async () => {
+    const thinking = { type: 'thinking', thinking: 'Hm. '.repeat(100), signature: '' };
+    const history = (...blocks: object[]) => [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [...blocks, { type: 'text', text: 'Hello' }] },
+    ];
+    const count = async (model: string, messages: object[]) =>
+      ((await (await ask(COUNT, { headers: BEARER, body: { model, messages } })).json()) as { input_tokens: number }).input_tokens;
+    expect(await count('test-model', history(thinking))).toBe(await count('test-model', history()));
+    expect((await count('vision/model', history(thinking))) - (await count('vision/model', history()))).toBeGreaterThanOrEqual(100);
+  });
+
   test('M-40: the estimate of the prompt, free', async () => {
-    const size = measurePrompt(parseCountRequest(prompt));
+    const size = measurePrompt(parseCountRequest(prompt), false);
     const response = await ask(`${COUNT}?beta=true`, { headers: BEARER, body: prompt });
     expect([response.status, await response.json()]).toEqual([
       200,

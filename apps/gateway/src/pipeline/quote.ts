@@ -20,7 +20,7 @@ export interface Quote {
  * model does not take, `context_length_exceeded` when the estimate and the output cap do not fit together.
  */
 export function quoteRequest(model: Model, request: InferenceRequest): Quote {
-  const size = measurePrompt(request);
+  const size = measurePrompt(request, model.reasoningEcho);
   if (size.images > 0 && !model.input.includes('image')) {
     throw new GatewayError('unsupported_content', `The model ${JSON.stringify(model.id)} does not accept images.`);
   }

@@ -3,6 +3,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import type { AssistantTurn } from '#inference/turn.js';
 import type { Usage } from '#inference/usage.js';
 import { MessagingError } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
@@ -351,4 +352,20 @@ test.each([
   expect(thrown).toMatchObject(expected);
   expect(fakes.opened).toEqual([]);
   expect(fakes.settles).toEqual([]);
+});
+
+test.each([
+  ['test-model', false],
+  ['vision/model', true],
+])('the hold of %s covers earlier reasoning: %j', async (model, covers) => {
+  const { fakes, run } = await set();
+  const turn = (...parts: AssistantTurn['parts']): AssistantTurn => ({
+    role: 'assistant',
+    parts: [...parts, { type: 'text', text: 'Hi' }],
+  });
+  await run({ model, turns: [turn()] });
+  await run({ model, turns: [turn({ type: 'reasoning', text: 'r'.repeat(500) })] });
+  const [without = 0n, including = 0n] = fakes.reserves.map(({ amountPicoUsd }) => BigInt(amountPicoUsd));
+  expect((including - without) / 150_000n >= 500n).toBe(covers);
+  expect(including === without).toBe(!covers);
 });
