@@ -20,7 +20,8 @@ services and a simulated upstream, and makes a demo account. Ctrl-C stops all of
 
   PORT          the gateway's port (default 8080)
   TOLLGATE_DATA the folder for data, logs and secrets (default .local)
-  DATABASE_URL  a PostgreSQL of yours; it is migrated
+  DATABASE_URL  a PostgreSQL of yours; it is migrated. The services use it as well, or users of their own that
+                BILLING_DATABASE_URL and CATALOG_DATABASE_URL name: they are made where DATABASE_URL may make them
   NATS_URL      a NATS server of yours with the users of config/nats.conf; their passwords in NATS_GATEWAY_PASSWORD,
                 NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
 `;
@@ -48,6 +49,7 @@ async function main() {
   const pidFile = await PidFile.claim(DATA);
   process.once('exit', () => pidFile.release()); // by then everything it names is stopped
   const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
+  const serviceDatabaseUrls = { billing: process.env.BILLING_DATABASE_URL, catalog: process.env.CATALOG_DATABASE_URL };
   const untilSignal = stopOnSignal();
 
   // Before anything slow; what takes the port later checks again.
@@ -58,7 +60,9 @@ async function main() {
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
-  const stack = await untilSignal((signal) => startStack({ dataDir: DATA, pidFile, port, databaseUrl, natsUrl, signal }));
+  const stack = await untilSignal((signal) =>
+    startStack({ dataDir: DATA, pidFile, port, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
+  );
   process.stdout.write(greeting(stack, performance.now() - started));
 }
 

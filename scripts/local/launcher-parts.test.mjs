@@ -86,7 +86,7 @@ test('secrets are made once, for the owner alone, and need no quoting anywhere',
 test('a service gets its own secrets and nobody else’s', () => {
   const secrets = loadSecrets(folder);
   const ports = { gateway: 1, 'upstream-sim': 2 };
-  const connections = { databaseUrl: 'postgres://secret', natsUrl: 'nats://x', gatewayPort: 3 };
+  const connections = { databaseUrls: { billing: 'postgres://secret', catalog: 'postgres://secret' }, natsUrl: 'nats://x', gatewayPort: 3 };
   const { env } = serviceProgram('gateway', { connections, ports, secrets });
   expect(env).toMatchObject({ NATS_USER: 'gateway', NATS_PASSWORD: secrets.natsPasswords.gateway, HOST: '127.0.0.1', PORT: '3' });
   const text = JSON.stringify(env);

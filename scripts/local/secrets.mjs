@@ -5,6 +5,9 @@ import { join } from 'node:path';
 /** Everyone who has a user of their own in config/nats.conf. */
 export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'];
 
+/** Services that own tables, each with a database user of its own. */
+export const DATABASE_SERVICES = ['billing', 'catalog'];
+
 /** The variable config/nats.conf takes a user's password from: `NATS_INFERENCE_PROXY_PASSWORD`. */
 export function passwordVariable(user) {
   return `NATS_${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
@@ -18,6 +21,7 @@ export function loadSecrets(dataDir) {
     natsPasswords: Object.fromEntries(NATS_USERS.map((user) => [user, kept.natsPasswords?.[user] ?? secret()])),
     keyPepper: kept.keyPepper ?? secret(),
     postgresPassword: kept.postgresPassword ?? secret(),
+    servicePasswords: Object.fromEntries(DATABASE_SERVICES.map((name) => [name, kept.servicePasswords?.[name] ?? secret()])),
   };
   writePrivate(file, secrets);
   return secrets;

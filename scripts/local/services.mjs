@@ -8,7 +8,8 @@ export const STOP_ORDER = [['gateway'], ['inference-proxy'], ['upstream-sim', 'b
 
 const SHUTDOWN_GRACE_MS = 10_000;
 /** Given to a service only where its own entry below says so. */
-const WITHHELD = /^(npm_|NATS_|DATABASE_URL$|KEY_PEPPER$|PORT$|HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
+const WITHHELD =
+  /^(npm_|NATS_|(BILLING_|CATALOG_)?DATABASE_URL$|KEY_PEPPER$|PORT$|HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
 
 /**
  * One service as a program for the supervisor. Settings it does not get here it takes from our own environment, upstream
@@ -44,9 +45,9 @@ function ownSettings(name, { connections, ports, secrets }) {
   const upstreamPort = String(ports['upstream-sim']);
   switch (name) {
     case 'billing':
-      return { DATABASE_URL: connections.databaseUrl, KEY_PEPPER: secrets.keyPepper };
+      return { DATABASE_URL: connections.databaseUrls.billing, KEY_PEPPER: secrets.keyPepper };
     case 'catalog':
-      return { DATABASE_URL: connections.databaseUrl, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
+      return { DATABASE_URL: connections.databaseUrls.catalog, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
     case 'gateway':
       return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
     case 'upstream-sim':

@@ -10,6 +10,7 @@ export interface StackFacts {
   apiKey: string;
   accountId: string;
   projectId: string;
+  /** The owner's. */
   databaseUrl: string;
   natsUrl: string;
   natsPasswords: Record<NatsUser, string>;
@@ -51,6 +52,8 @@ export interface StackOptions {
   /** Servers that run already; absent: own ones. The database is migrated. */
   databaseUrl?: string;
   natsUrl?: string;
+  /** Users of the services on that server; absent: they use `databaseUrl`. */
+  serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog', string>>;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
   demo?: { usd?: string; requestsPerMinute?: number; concurrency?: number };

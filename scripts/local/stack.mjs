@@ -6,7 +6,7 @@ import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
 import { ownPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
-import { loadSecrets, NATS_USERS, passwordVariable, writePrivate } from './secrets.mjs';
+import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, writePrivate } from './secrets.mjs';
 import { createDemo, keyWorks } from './seed.mjs';
 import { SERVICES, STOP_ORDER, serviceProgram } from './services.mjs';
 import { createStatus } from './status.mjs';
@@ -21,7 +21,8 @@ import { removeOwnedFolder } from './unprivileged.mjs';
  * - `port`: the gateway's; 0 (the default) takes a free one.
  * - `env`: settings for every service, such as `{ LEASE_MS: '2000' }`; or for one: `{ billing: { … } }` in `serviceEnv`.
  * - `services`: which of them to start; all by default. Without `gateway` nothing is seeded.
- * - `databaseUrl`, `natsUrl`: servers that run already; absent: own ones. The database is migrated in either case.
+ * - `databaseUrl`, `natsUrl`: servers that run already; absent: own ones. The database is migrated in either case. On a server of ours
+ *   the services have users of their own; on another one `serviceDatabaseUrls` may name them, else they use `databaseUrl`.
  * - `durable: false`: Postgres does not wait for the disk. For tests.
  * - `demo`: limits and money of the demo account, see `createDemo`.
  * - `quiet`: nothing on the console.
@@ -57,11 +58,11 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
   const secrets = loadSecrets(dataDir);
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
 
-  const [databaseUrl, natsUrl] = await Promise.all([
-    database({ ...options, dataDir, port: ports.postgres, password: secrets.postgresPassword, supervisor, status }),
+  const [databaseUrls, natsUrl] = await Promise.all([
+    database({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
     nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
   ]);
-  const connections = { databaseUrl, natsUrl, gatewayPort };
+  const connections = { databaseUrls, natsUrl, gatewayPort };
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
   await status.step('services', async () => {
     const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] } });
@@ -69,7 +70,7 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
     return `ready: ${services.join(', ')}`;
   });
   const demo = services.includes('gateway') ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
-  const facts = { gatewayUrl, ...demo, databaseUrl, natsUrl };
+  const facts = { gatewayUrl, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   return {
     ...facts,
@@ -80,22 +81,29 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
   };
 }
 
-async function database({ databaseUrl, dataDir, port, password, durable, supervisor, status }) {
-  let url = databaseUrl;
-  if (url) {
-    await mustAnswer(url, 5432, postgresAnswers, 'DATABASE_URL');
+/** A running, migrated database: the owner's URL, and that of each service that uses it. */
+async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, secrets, durable, supervisor, status }) {
+  let urls;
+  if (databaseUrl) {
+    await mustAnswer(databaseUrl, 5432, postgresAnswers, 'DATABASE_URL');
+    urls = { owner: databaseUrl, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceDatabaseUrls[name] || databaseUrl])) };
     status.say('postgres', 'the one DATABASE_URL names');
   } else {
-    const own = await ownPostgres({ dataDir, port, password, durable, step: status.step });
+    const own = await ownPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
     await supervisor.start(own.program);
-    url = own.url;
+    urls = { owner: own.url, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceUrl(own.url, name, secrets)])) };
     status.say('postgres', `127.0.0.1:${port}`);
   }
   await status.step('migrations', async () => {
     const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
-    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: url } }));
+    const variables = { DATABASE_URL: urls.owner, BILLING_DATABASE_URL: urls.billing, CATALOG_DATABASE_URL: urls.catalog };
+    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env: { ...process.env, NODE_OPTIONS: '', ...variables } }));
   });
-  return url;
+  return urls;
+}
+
+function serviceUrl(ownerUrl, service, secrets) {
+  return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
 }
 
 async function nats({ natsUrl, port, passwords, supervisor, status }) {

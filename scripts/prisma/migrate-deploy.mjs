@@ -1,12 +1,16 @@
 /**
  * Applies the pending migrations of `prisma/migrations` to `DATABASE_URL`: what `prisma migrate deploy` does, with the same
  * `_prisma_migrations` table and checksums, without its CLI and without a download. Exits 1 when one fails.
+ *
+ * `DATABASE_URL` is the owner's. The users that `BILLING_DATABASE_URL` and `CATALOG_DATABASE_URL` name, if any, are made and given
+ * what their services need and no more (service-roles.mjs).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureServiceRoles } from './service-roles.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 const ENGINE = fileURLToPath(new URL('./schema-engine.mjs', import.meta.url));
@@ -23,6 +27,9 @@ const reply = await call(url, 'applyMigrations', {
   },
   filters: { externalTables: [], externalEnums: [] },
 });
+const { BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog } = process.env;
+const roles = await ensureServiceRoles(url, { billing, catalog }).catch((error) => fail(`users of the services: ${error.message}`));
+if (roles.length > 0) console.log(`users of the services: ${roles.join(', ')}`);
 const applied = reply.appliedMigrationNames;
 console.log(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'migrated: nothing was pending');
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
     natsUrl: nats.url,
     natsUser: 'billing',
     natsPassword: 'any',
-    databaseUrl: database.url,
+    databaseUrl: database.serviceUrls.billing,
     keyPepper: 'p'.repeat(32),
     opsPort: 0,
   });

@@ -30,7 +30,7 @@ export class LedgerFixture {
 
   private constructor(
     private readonly database: TestDatabase,
-    /** For the test's own questions; not pipelined with anything. */
+    /** For the test's own questions, as the owner; not pipelined with anything. */
     readonly sql: PgConnection,
     readonly prisma: PrismaClient,
     readonly logger: Logger,
@@ -39,11 +39,16 @@ export class LedgerFixture {
   static async open(): Promise<LedgerFixture> {
     const database = await createTestDatabase();
     const sql = await connectPg({ url: database.url, applicationName: 'test' });
-    const prisma = createPrismaClient({ url: database.url, applicationName: 'test' });
+    const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test' });
     return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
   }
 
+  /** The service's. */
   get url(): string {
+    return this.database.serviceUrls.billing;
+  }
+
+  get ownerUrl(): string {
     return this.database.url;
   }
 

@@ -65,7 +65,7 @@ async function startReplica(file: string): Promise<Replica> {
     natsUrl: nats.url,
     natsUser: 'catalog',
     natsPassword: TEST_NATS_PASSWORD,
-    databaseUrl: database.url,
+    databaseUrl: database.serviceUrls.catalog,
     catalogFile,
     catalogRefreshMs: 3_600_000,
     opsPort,

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import type { DatabaseService } from '../../../scripts/prisma/service-roles.mjs';
 import { requiredVariable } from './test-environment.js';
 
 const MIGRATIONS = new URL('../../../prisma/migrations/', import.meta.url);
 
 export interface TestDatabase {
+  /** The owner's: may do anything. */
   readonly url: string;
+  /** As the service reaches it in production, with its own user and rights. */
+  readonly serviceUrls: Record<DatabaseService, string>;
   drop(): Promise<void>;
 }
 
-/** A database of the test's own, with every migration applied. */
+/** A database of the test's own, with every migration applied and users of its own for the services. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = requiredVariable('TEST_POSTGRES_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
@@ -18,7 +22,15 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   await run(url.href, await migrations());
-  return { url: url.href, drop: () => run(serverUrl, [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]) };
+  const serviceUrls = { billing: withUser(url, `${name}_billing`), catalog: withUser(url, `${name}_catalog`) };
+  const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
+  const roles = await ensureServiceRoles(url.href, serviceUrls);
+  const drop = [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, ...roles.map((role) => `DROP ROLE IF EXISTS ${role}`)];
+  return { url: url.href, serviceUrls, drop: () => run(serverUrl, drop) };
+}
+
+function withUser(url: URL, username: string): string {
+  return Object.assign(new URL(url), { username, password: 'test' }).href;
 }
 
 async function migrations(): Promise<string[]> {

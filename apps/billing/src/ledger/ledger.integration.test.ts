@@ -221,7 +221,7 @@ describe('the database refuses by itself', () => {
   test.each([
     ['UPDATE billing.settlement SET cost = 0'],
     ['DELETE FROM billing.settlement'],
-    ['TRUNCATE billing.settlement'],
+    ['TRUNCATE billing.settlement CASCADE'],
     ['UPDATE billing.movement SET amount = 0'],
     ['DELETE FROM billing.movement'],
     ['TRUNCATE billing.movement'],

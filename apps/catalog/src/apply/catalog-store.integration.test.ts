@@ -14,8 +14,8 @@ let store: CatalogStore;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  prisma = createPrismaClient({ url: database.url, applicationName: 'test' });
-  other = createPrismaClient({ url: database.url, applicationName: 'test-other' });
+  prisma = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test' });
+  other = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test-other' });
   store = new CatalogStore(prisma);
 });
 
@@ -96,9 +96,12 @@ test.each([
   'DELETE FROM catalog.route',
   'DELETE FROM catalog.model',
   'DELETE FROM catalog.upstream',
-])('the database refuses: %s', async (statement) => {
+])('the database refuses: %s, to the service and to the owner', async (statement) => {
   await store.apply(catalog({ a: '1' }));
-  await expect(prisma.$executeRawUnsafe(statement)).rejects.toThrow(/keeps every row/);
+  await expect(prisma.$executeRawUnsafe(statement)).rejects.toThrow(/permission denied/);
+  const owner = createPrismaClient({ url: database.url, applicationName: 'test-owner' });
+  await expect(owner.$executeRawUnsafe(statement)).rejects.toThrow(/keeps every row/);
+  await owner.$disconnect();
 });
 
 test('what is no longer named is disabled, and comes back with its history', async () => {

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+
+/** The billing service's own database user: it can do its work, and nothing to the past. */
+let ledger: LedgerFixture;
+let service: PgConnection;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  service = await connectPg({ url: ledger.url, applicationName: 'test' });
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes();
+  const reserve = reserveOf(customer, 100n);
+  await lanes.reserve(reserve);
+  await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(5) });
+});
+afterAll(async () => {
+  await service.end();
+  await ledger.close();
+});
+
+const JOURNALS = ['settlement', 'late_settlement', 'movement'];
+
+test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
+  '%s on %s: the service may not, and the owner is stopped by a trigger (billing.md 2.2)',
+  async (verb, journal) => {
+    const table = `billing.${journal}`;
+    const statement: Record<string, string> = {
+      UPDATE: `UPDATE ${table} SET account_id = account_id`,
+      DELETE: `DELETE FROM ${table}`,
+      TRUNCATE: `TRUNCATE ${table} CASCADE`,
+    };
+    await expect(service.query(statement[verb] ?? '')).rejects.toMatchObject({ code: '42501' });
+    await expect(ledger.sql.query(statement[verb] ?? '')).rejects.toMatchObject({ code: '23001' });
+  },
+);
+
+test.each([
+  'DELETE FROM billing.account',
+  'DELETE FROM billing.project',
+  'DELETE FROM billing.api_key',
+  'UPDATE billing.account SET created_at = now(), id = gen_random_uuid()',
+  'UPDATE billing.project SET account_id = gen_random_uuid()',
+  'UPDATE billing.api_key SET digest = digest',
+  'UPDATE billing.hold SET amount = 0',
+  'UPDATE billing.hold SET input_price = 0',
+  'TRUNCATE billing.hold',
+  'ALTER TABLE billing.account DROP CONSTRAINT account_topup_covers_held',
+  'ALTER TABLE billing.settlement DISABLE TRIGGER ALL',
+  'DROP TABLE billing.hold',
+  'CREATE TABLE billing.mine (id integer)',
+  'CREATE OR REPLACE FUNCTION billing.demand(condition boolean, what text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$',
+  'SELECT * FROM catalog.price',
+  'UPDATE catalog.upstream SET base_url = base_url',
+  'SET ROLE pg_database_owner',
+])('the service may not: %s', async (statement) => {
+  await expect(service.query(statement)).rejects.toMatchObject({ code: '42501' });
+});
+
+test('every table and column of the services is decided about in service-roles.mjs', async () => {
+  const { GRANTS } = await import('../../../../scripts/prisma/service-roles.mjs');
+  const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
+    `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
+     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog') GROUP BY 1, 2 ORDER BY 1, 2`,
+  );
+  const granted = Object.entries(GRANTS).flatMap(([schema, { tables }]) => Object.keys(tables).map((table) => `${schema}.${table}`));
+  expect(granted.sort()).toEqual(rows.map(({ schema, table }) => `${schema}.${table}`));
+  for (const { schema, table, columns } of rows) {
+    const { update = [] } = GRANTS[schema as 'billing' | 'catalog'].tables[table] ?? {};
+    expect(columns).toEqual(expect.arrayContaining(update));
+  }
+});
+
+test('the service has no just-in-time compilation and no rights beyond its schema', async () => {
+  const { rows } = await service.query(
+    `SELECT current_setting('jit') AS jit, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication
+     FROM pg_roles WHERE rolname = current_user`,
+  );
+  expect(rows).toEqual([
+    { jit: 'off', rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolbypassrls: false, rolreplication: false },
+  ]);
+});
+
+test('setting the users up again changes nothing, takes away what else was granted, and leaves the owner alone', async () => {
+  const { ensureServiceRoles } = await import('../../../../scripts/prisma/service-roles.mjs');
+  const owner = ledger.ownerUrl;
+  const role = new URL(ledger.url).username;
+  await ledger.sql.query(`GRANT DELETE ON billing.account TO ${role}`);
+  expect(await ensureServiceRoles(owner, { billing: ledger.url, catalog: owner })).toEqual([role]);
+  await expect(service.query('DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
+  expect(await ensureServiceRoles(owner, { billing: owner })).toEqual([]);
+  const unknown = Object.assign(new URL(ledger.url), { username: `nobody_${randomUUID().slice(0, 8)}` }).href;
+  await expect(ensureServiceRoles(ledger.url, { billing: unknown })).rejects.toThrow(/may not make it/);
+});

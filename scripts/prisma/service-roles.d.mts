@@ -1,0 +1,16 @@
+export type DatabaseService = 'billing' | 'catalog';
+
+export interface TableRights {
+  select?: true;
+  insert?: true;
+  /** The columns that may be changed. */
+  update?: string[];
+  delete?: true;
+}
+
+export const GRANTS: Record<
+  DatabaseService,
+  { settings: Record<string, string>; functions: string[]; tables: Record<string, TableRights> }
+>;
+
+export function ensureServiceRoles(ownerUrl: string, urls: Partial<Record<DatabaseService, string | undefined>>): Promise<string[]>;

@@ -1,0 +1,176 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/**
+ * What each service may do in the database, and nothing else: least privilege, so that a fault or an intruder in a service cannot
+ * rewrite a journal, forget a price or change the schema. Column lists stand where an UPDATE is narrower than the row.
+ * A new table or column has to be decided here; a test compares this with the schema.
+ */
+export const GRANTS = {
+  billing: {
+    // A plan compiled at every call costs more than the call (billing.md 3).
+    settings: { jit: 'off' },
+    functions: ['billing.demand(boolean, text)'],
+    tables: {
+      account: {
+        select: true,
+        insert: true,
+        update: [
+          'name',
+          'status',
+          'status_reason',
+          'low_balance',
+          'topup',
+          'topup_held',
+          'plan',
+          'plan_held',
+          'expired',
+          'grant_id',
+          'grant_ends_at',
+          'open_holds',
+        ],
+      },
+      project: {
+        select: true,
+        insert: true,
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
+      },
+      api_key: { select: true, insert: true, update: ['revoked_at'] },
+      hold: {
+        select: true,
+        insert: true,
+        update: [
+          'lease_until',
+          'meter_sequence',
+          'meter_prompt_tokens',
+          'meter_cached_tokens',
+          'meter_output_tokens',
+          'meter_reasoning_tokens',
+          'meter_source',
+        ],
+        delete: true,
+      },
+      // Journals: written once, by the role as by the triggers.
+      settlement: { select: true, insert: true },
+      late_settlement: { select: true, insert: true },
+      movement: { select: true, insert: true },
+    },
+  },
+  catalog: {
+    settings: {},
+    functions: [],
+    tables: {
+      state: { select: true, update: ['revision', 'start_file_digest', 'changed_at'] },
+      upstream: {
+        select: true,
+        insert: true,
+        update: [
+          'enabled',
+          'position',
+          'kind',
+          'base_url',
+          'api_key_env',
+          'allow_private_network',
+          'capabilities',
+          'timeouts',
+          'connections_max',
+        ],
+      },
+      model: {
+        select: true,
+        insert: true,
+        update: [
+          'enabled',
+          'position',
+          'owned_by',
+          'created',
+          'context_tokens',
+          'max_output_tokens',
+          'default_output_tokens',
+          'input',
+          'reasoning',
+          'tokens_per_image_max',
+        ],
+      },
+      route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority'] },
+      // The price of a running request is never another one.
+      price: { select: true, insert: true },
+    },
+  },
+};
+
+/** One of them changes grants at a time. */
+const GRANTS_LOCK = 7_243_002;
+
+/**
+ * Makes the users of the services that `urls` names, `{ billing?: 'postgres://user:password@…', catalog?: … }`, with these passwords and
+ * the grants above: whatever else they were granted in the schemas is revoked. A URL of the owner itself, or none, is left alone: a service may
+ * as well run as the owner, with nothing but the triggers and constraints between it and the journals.
+ *
+ * `ownerUrl` is the user that migrates. It needs CREATEROLE to make users; without it they must exist, with passwords of their own.
+ * Returns the names of the users it has set up.
+ */
+export async function ensureServiceRoles(ownerUrl, urls) {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  const done = [];
+  try {
+    await client.query('BEGIN');
+    await client.query(`SELECT pg_advisory_xact_lock(${GRANTS_LOCK})`);
+    const owner = (
+      await client.query('SELECT current_user AS name, rolcreaterole OR rolsuper AS "mayCreate" FROM pg_roles WHERE rolname = current_user')
+    ).rows[0];
+    for (const [service, grants] of Object.entries(GRANTS)) {
+      if (!urls[service]) continue;
+      const { username, password } = new URL(urls[service]);
+      const role = decodeURIComponent(username);
+      if (role === owner.name) continue;
+      await ensureUser(client, { role, password: decodeURIComponent(password), mayCreate: owner.mayCreate, settings: grants.settings });
+      await grant(client, { schema: service, role, ...grants });
+      done.push(role);
+    }
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+  return done;
+}
+
+async function ensureUser(client, { role, password, mayCreate, settings }) {
+  const { rowCount: exists } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
+  if (!mayCreate) {
+    if (exists) return;
+    throw new Error(`the database has no user ${role}, and the one that migrates may not make it: make it, or give it CREATEROLE`);
+  }
+  if (!exists) await client.query(`CREATE ROLE ${quote(role)}`);
+  await client.query(`ALTER ROLE ${quote(role)} LOGIN NOCREATEDB NOCREATEROLE PASSWORD '${scramVerifier(password)}'`);
+  for (const [name, value] of Object.entries(settings)) await client.query(`ALTER ROLE ${quote(role)} SET ${name} = ${value}`);
+}
+
+async function grant(client, { schema, role, tables, functions }) {
+  const to = quote(role);
+  await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${to}`); // columns too
+  await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`);
+  for (const [table, rights] of Object.entries(tables)) await client.query(`GRANT ${privileges(rights)} ON ${schema}.${table} TO ${to}`);
+  for (const name of functions) await client.query(`GRANT EXECUTE ON FUNCTION ${name} TO ${to}`);
+}
+
+function privileges(rights) {
+  return Object.entries(rights)
+    .map(([right, columns]) => (Array.isArray(columns) ? `${right} (${columns.join(', ')})` : right))
+    .join(', ');
+}
+
+/** What Postgres stores of a password (RFC 5803), made here so that no statement, and so no server log, has the password. */
+function scramVerifier(password) {
+  const iterations = 4096;
+  const salt = randomBytes(16);
+  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, 32, 'sha256');
+  const key = (name) => createHmac('sha256', salted).update(name).digest();
+  const stored = createHash('sha256').update(key('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${stored}:${key('Server Key').toString('base64')}`;
+}
+
+function quote(identifier) {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
