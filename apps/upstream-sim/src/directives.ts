@@ -5,6 +5,7 @@ export interface Directives {
   // the reply
   tokens?: number;
   reasoning?: number;
+  think?: string;
   say?: string;
   refusal?: string;
   finish?: string;
@@ -43,6 +44,7 @@ type Kind = 'number' | 'flag' | 'text' | 'flag-or-number';
 const KINDS: Record<keyof Directives, Kind> = {
   tokens: 'number',
   reasoning: 'number',
+  think: 'text',
   say: 'text',
   refusal: 'text',
   finish: 'text',

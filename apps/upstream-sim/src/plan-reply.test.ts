@@ -35,6 +35,16 @@ test('unicode words are four bytes a token as well', () => {
   expect(text.length).toBeLessThan(200);
 });
 
+test('reasoning and text can be given, and a refusal is a text', () => {
+  expect(plan('[[sim think="Hm." say="Yes, indeed."]]')).toMatchObject({
+    reasoning: 'Hm.',
+    text: 'Yes, indeed.',
+    isRefusal: false,
+    usage: { completion_tokens: 4, completion_tokens_details: { reasoning_tokens: 1 } },
+  });
+  expect(plan('[[sim say="Yes." refusal="No."]]')).toMatchObject({ text: 'No.', isRefusal: true, finish: 'stop' });
+});
+
 test('reasoning comes first and shares the limit', () => {
   expect(plan('hello', { model: 'sim-reason', max_completion_tokens: 20 })).toMatchObject({
     finish: 'length',

@@ -74,7 +74,8 @@ function wishedReply(request: ChatRequest, model: SimModel, directives: Directiv
   const calls = requestedCalls(request, lastUserText);
   const words = (count: number): string => seededWords(seed, count, directives.unicode);
   const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
-  return { reasoning: seededWords(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, directives.unicode), text, calls };
+  const thoughts = (): string => seededWords(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, directives.unicode);
+  return { reasoning: directives.think ?? thoughts(), text, calls };
 }
 
 function defaultText(request: ChatRequest, hasCalls: boolean, tokens: number | undefined, words: (count: number) => string): string {

@@ -1,0 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { everyCase, renderGrid, SCENARIOS } from '../e2e/nine-pairs/grid.js';
+import { CLIENT_FORMATS, DIALECTS } from '../e2e/nine-pairs/scenario.js';
+
+const PAGE = 'docs/nine-pairs.md';
+
+test('docs/nine-pairs.md is made from the scenarios', () => {
+  if (process.env.NINE_PAIRS === 'write') writeFileSync(PAGE, renderGrid());
+  expect(readFileSync(PAGE, 'utf8')).toBe(renderGrid());
+});
+
+test('no two scenarios have one name, and every pair is asked of most of them', () => {
+  expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
+  for (const client of CLIENT_FORMATS) {
+    for (const dialect of DIALECTS) {
+      const count = everyCase().filter((one) => one.client === client && one.dialect === dialect).length;
+      expect({ client, dialect, few: count < SCENARIOS.length * 0.8 }).toEqual({ client, dialect, few: false });
+    }
+  }
+});

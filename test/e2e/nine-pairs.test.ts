@@ -1,0 +1,138 @@
+import { holdList } from '#contracts/billing/holds.js';
+import { requestShow } from '#contracts/billing/requests.js';
+import { catalogApply } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { chatClient } from './nine-pairs/chat-client.js';
+import { type Bill, expectationOf } from './nine-pairs/expectation.js';
+import { type Case, everyCase, exceptionsOf, type Mode } from './nine-pairs/grid.js';
+import { messagesClient } from './nine-pairs/messages-client.js';
+import type { FormatClient, Outcome } from './nine-pairs/outcome.js';
+import { responsesClient } from './nine-pairs/responses-client.js';
+import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
+import { catalogOf, heardBy, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+
+/**
+ * Three client formats at upstreams of three dialects, through the whole system: whichever pair it is, a scenario comes to the
+ * same reply, the same usage and the same bill, plain and streamed. The scenarios are data, in nine-pairs/.
+ */
+const AT_ONCE = 16;
+const MODES: Mode[] = ['plain', 'streamed'];
+
+type Asked = { outcome: Outcome; bill: Bill | undefined } | { error: unknown };
+
+let running: RunningStack | undefined;
+let upstreams: Upstreams | undefined;
+let administrator: Messaging | undefined;
+let tenant: Tenant;
+let spent: bigint;
+const asked = new Map<string, Asked>();
+const cases = everyCase();
+
+/** Everything is asked here, many at once; each test judges what came of one case. */
+beforeAll(async () => {
+  [running, upstreams] = await Promise.all([startPrivateStack(), startUpstreams()]);
+  administrator = await connectAdministrator(running);
+  await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
+  tenant = await createTenant(administrator);
+  await untilOffered(running.gatewayUrl, modelAt('sim-vision', 'anthropic-messages'));
+  const clients: Record<ClientFormat, FormatClient<never>> = {
+    chat: chatClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
+    responses: responsesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
+    messages: messagesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
+  };
+  const before = BigInt((await readBalance(running.gatewayUrl, tenant.apiKey)).balance_pico_usd);
+  await inParallel(
+    cases.flatMap((one) => MODES.map((mode) => ({ one, mode }))),
+    async ({ one, mode }) => {
+      asked.set(nameOf(one, mode), await ask(clients[one.client], one, mode).catch((error: unknown) => ({ error })));
+    },
+  );
+  spent = before - BigInt((await readBalance(running.gatewayUrl, tenant.apiKey)).balance_pico_usd);
+}, 120_000);
+afterAll(async () => {
+  await administrator?.close();
+  await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
+}, 60_000);
+
+async function untilOffered(gatewayUrl: string, model: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+    const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    if (data.some(({ id }) => id === model)) return;
+  }
+  throw new Error(`${model} is not offered`);
+}
+
+async function ask(client: FormatClient<never>, { scenario, dialect }: Case, mode: Mode): Promise<Asked> {
+  const body = client.render(scenario.ask, modelAt(scenario.ask.model ?? 'sim-fast', dialect));
+  const outcome = await client[mode](body);
+  // At once: by the time a client has its reply, the reply is settled.
+  const billed = await administrator?.request(requestShow, { requestId: outcome.requestId });
+  const { settlement, upstream = null } = billed ?? {};
+  if (!settlement) return { outcome, bill: undefined };
+  const { settledAt: _settledAt, ...settled } = settlement;
+  return { outcome, bill: { ...settled, upstream } };
+}
+
+async function inParallel<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+}
+
+function nameOf({ scenario, client, dialect }: Case, mode: Mode): string {
+  return `${client} at ${dialect}: ${scenario.name}, ${mode}`;
+}
+
+function resultOf(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
+  const result = asked.get(nameOf(one, mode));
+  if (result === undefined) throw new Error('never asked');
+  if ('error' in result) throw result.error;
+  return result;
+}
+
+describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}: ${one.scenario.name}` })))('$title', ({ one }) => {
+  test.each(MODES)('%s: the reply, its usage and the bill are those of the scenario', (mode) => {
+    const { outcome, bill } = resultOf(one, mode);
+    const { status, seen } = outcome;
+    expect({ status, seen, bill }).toEqual(expectationOf(one, mode));
+  });
+
+  const differs = exceptionsOf(one).some((exception) => exception.mode !== undefined);
+  if (one.scenario.reply && !differs) {
+    test('the stream folds to the plain reply', () => {
+      expect(resultOf(one, 'streamed').outcome.whole).toEqual(resultOf(one, 'plain').outcome.whole);
+    });
+  }
+});
+
+test('each upstream was asked in its own dialect only, as often as there are requests, and left where we had what we wanted', async () => {
+  const heard = await Promise.all(
+    DIALECTS.map(async (dialect) => {
+      const { paths, started, aborted } = await heardBy((upstreams as Upstreams)[dialect]);
+      return { dialect, paths: [...paths], started, aborted };
+    }),
+  );
+  const requests = (dialect: string): number => MODES.length * cases.filter((one) => one.dialect === dialect).length;
+  const paths = { 'openai-chat': '/v1/chat/completions', 'openai-responses': '/v1/responses', 'anthropic-messages': '/v1/messages' };
+  expect(heard).toEqual(
+    DIALECTS.map((dialect) => ({
+      dialect,
+      paths: [paths[dialect]],
+      started: requests(dialect),
+      // The paced stream with a stop sequence, asked by the two formats that have them, where we find it ourselves.
+      aborted: dialect === 'openai-responses' ? 2 : 0,
+    })),
+  );
+});
+
+test('nothing is held, and what was spent is the sum of the bills', async () => {
+  const holds = await administrator?.request(holdList, { accountId: tenant.accountId });
+  const billed = [...asked.values()].map((result) => BigInt(('bill' in result && result.bill?.costPicoUsd) || 0));
+  expect({ ...holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });
+});

@@ -1,0 +1,69 @@
+import { type Scenario, saying } from './scenario.js';
+
+const LONG = Array.from({ length: 150 }, (_, index) => `Sentence ${index} says é, 漢 and 🌍.`).join(' ');
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+/** Models that say something. */
+export const ANSWERS: Scenario[] = [
+  { name: 'text', ask: saying('[[sim say="One two three."]]'), reply: { text: 'One two three.' } },
+  {
+    name: 'text after a system prompt, from the cache, in packets that cut its characters',
+    ask: { system: 'Be brief.', ...saying('Hello [[sim say="Grüße, 世界 🌍!" cached=3 split crlf]]') },
+    reply: { text: 'Grüße, 世界 🌍!' },
+    cachedTokens: 3,
+  },
+  { name: 'long text', ask: saying(`[[sim say=${JSON.stringify(LONG)}]]`), reply: { text: LONG } },
+  {
+    name: 'reasoning',
+    ask: { model: 'sim-reason', showReasoning: true, ...saying('[[sim think="Hm, é? Yes." say="Sure."]]') },
+    reply: { reasoning: 'Hm, é? Yes.', text: 'Sure.' },
+  },
+  {
+    name: 'reasoning that nobody has asked to see',
+    ask: { model: 'sim-reason', ...saying('[[sim think="Hm." say="Sure."]]') },
+    reply: { reasoning: 'Hm.', text: 'Sure.' },
+    exceptions: [{ client: 'messages', reply: { reasoning: '' }, reason: 'spec 2.6: shown where `thinking` is on, billed either way' }],
+  },
+  {
+    name: 'a conversation of several turns',
+    ask: {
+      system: 'Be brief.',
+      turns: [
+        { role: 'user', text: 'First' },
+        { role: 'assistant', text: 'One.' },
+        { role: 'user', text: 'Second [[sim say="Two."]]' },
+      ],
+    },
+    reply: { text: 'Two.' },
+  },
+  {
+    name: 'an image',
+    ask: { model: 'sim-vision', turns: [{ role: 'user', text: 'What is it?', pngBase64: PIXEL }] },
+    reply: { text: 'I see 1 image: image/png of 70 bytes (sha256 6b7fa434).' },
+  },
+  {
+    name: 'JSON by a schema',
+    ask: {
+      ...saying('Where?'),
+      schema: {
+        type: 'object',
+        properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 2 } },
+        required: ['city', 'days'],
+        additionalProperties: false,
+      },
+    },
+    reply: { text: '{"city":"sim","days":2}' },
+    exceptions: [{ client: 'messages', impossible: true, reason: 'spec 4.5 has no field for a schema' }],
+  },
+  {
+    name: 'a refusal in words',
+    ask: saying('[[sim refusal="I cannot help with that."]]'),
+    reply: { text: 'I cannot help with that.' },
+  },
+  {
+    name: 'a refusal by a filter',
+    ask: saying('[[sim say="It begins" finish=content_filter]]'),
+    reply: { text: 'It begins', ending: 'filtered' },
+    exceptions: [{ client: 'chat', reply: { ending: 'end' }, reason: 'spec 2.3 has no finish reason for it' }],
+  },
+];

@@ -1,0 +1,71 @@
+import { type Exception, type Scenario, saying } from './scenario.js';
+
+/** Stop sequences, in every pair that has them. */
+const STOP: Exception[] = [
+  { client: 'responses', impossible: true, reason: 'spec 4.4 has no stop sequences' },
+  { dialect: 'openai-responses', estimated: true, reason: 'the dialect has no stop sequences: we cut, before its usage has come' },
+];
+
+/** Replies that are cut, stopped, or nothing. */
+export const ENDS: Scenario[] = [
+  {
+    name: 'a stop sequence across pieces',
+    ask: { ...saying('[[sim say="One two END three four five six seven eight" rate=20]]'), stop: ['wo END th', 'nine'] },
+    reply: { text: 'One t' },
+    exceptions: STOP,
+  },
+  {
+    name: 'a stop sequence before a call',
+    ask: { ...saying('call weather {"city":"Rome"} [[sim say="One END two"]]'), tools: ['weather'], stop: ['END'] },
+    reply: { text: 'One ' },
+    exceptions: STOP,
+  },
+  {
+    name: 'nothing before a stop sequence',
+    ask: { ...saying('[[sim say="END of it"]]'), stop: ['END'] },
+    reply: {},
+    exceptions: STOP,
+  },
+  {
+    name: 'a length cut',
+    ask: { ...saying('[[sim say="One two three four"]]'), maxTokens: 2 },
+    reply: { text: 'One two ', ending: 'length' },
+  },
+  {
+    name: 'a length cut within reasoning',
+    ask: { model: 'sim-reason', showReasoning: true, ...saying('[[sim think="One two three four" say="Never said."]]'), maxTokens: 2 },
+    reply: { reasoning: 'One two ', ending: 'length' },
+  },
+  {
+    name: 'a length cut inside a tool call',
+    ask: {
+      ...saying('call weather {"days":3,"city":"Llanfairpwllgwyngyll"}, call traffic'),
+      tools: ['weather', 'traffic'],
+      maxTokens: 5,
+    },
+    reply: { calls: [{ name: 'weather', input: '{"days":3,"city":"Ll' }], ending: 'length' },
+    exceptions: [
+      {
+        dialect: 'anthropic-messages',
+        mode: 'plain',
+        reply: { calls: [{ name: 'weather', input: {} }] },
+        reason: 'its plain replies hold objects only, so what was cut never reaches us',
+      },
+    ],
+  },
+  {
+    name: 'nothing at all',
+    ask: saying('[[sim say=""]]'),
+    failure: { code: 'upstream_error', status: 502 },
+  },
+  {
+    name: "nothing to add to the model's own words",
+    ask: {
+      turns: [
+        { role: 'user', text: 'Hello [[sim say=""]]' },
+        { role: 'assistant', text: 'All is said.' },
+      ],
+    },
+    reply: {},
+  },
+];

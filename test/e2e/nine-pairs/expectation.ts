@@ -1,0 +1,102 @@
+import type { SettleReason } from '#contracts/billing/holds.js';
+import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
+import { estimateOutputTokens, estimatePromptTokens } from '#inference/estimate-tokens.js';
+import type { Usage } from '#inference/usage.js';
+import { costOf } from '#money/price.js';
+import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
+import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/usage-rule.js';
+import { argumentsText, renderChat } from './chat-client.js';
+import { type Case, exceptionsOf, type Mode } from './grid.js';
+import type { Outcome } from './outcome.js';
+import { type Ask, type ClientFormat, type Reply, type Scenario, TOOLS } from './scenario.js';
+import { priceOf } from './upstreams.js';
+
+/** What a request comes to: for its client, and on its bill. */
+export interface Expected {
+  status: number;
+  seen: Outcome['seen'];
+  bill: Bill;
+}
+
+export interface Bill {
+  reason: SettleReason;
+  upstream: string | null;
+  usage: Usage;
+  costPicoUsd: string;
+}
+
+const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+
+/** From the scenario alone: nothing that the service has said is in it. */
+export function expectationOf(one: Case, mode: Mode): Expected {
+  return one.scenario.failure ? failing(one, mode) : replying(one, mode);
+}
+
+function replying(one: Case, mode: Mode): Expected {
+  const { scenario, client, dialect } = one;
+  const exceptions = exceptionsOf(one, mode);
+  const written = replyOf(scenario);
+  const seen: Reply = Object.assign({}, written, ...exceptions.map(({ reply }) => reply));
+  const usage = exceptions.some(({ estimated }) => estimated) ? estimated(scenario.ask, written.text) : reported(scenario, written);
+  const { source: _source, reasoningTokens, ...told } = usage;
+  return {
+    status: 200,
+    seen: { ...seen, usage: client === 'messages' ? told : { ...told, reasoningTokens } },
+    bill: { reason: 'completed', upstream: dialect, usage, costPicoUsd: cost(scenario, usage) },
+  };
+}
+
+function failing({ scenario, client, dialect }: Case, mode: Mode): Expected {
+  const { code, status, textBefore = '', writtenBefore = textBefore } = scenario.failure ?? { code: 'internal_error', status: 500 };
+  const hasContent = mode === 'streamed' && writtenBefore !== '';
+  const usage = hasContent ? estimated(scenario.ask, writtenBefore) : NOTHING;
+  return {
+    status: hasContent ? 200 : status,
+    seen: { word: wordOf(code, client), text: hasContent ? textBefore : '' },
+    bill: { reason: 'failed', upstream: dialect, usage, costPicoUsd: cost(scenario, usage) },
+  };
+}
+
+function replyOf({ reply }: Scenario): Reply {
+  return { reasoning: '', text: '', calls: [], ending: 'end', ...reply };
+}
+
+/** By the rule of the simulator (apps/upstream-sim/README.md): the same for a conversation in all dialects. */
+function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls }: Reply): Usage {
+  return {
+    promptTokens: promptTokens(renderChat(ask, '') as unknown as ChatRequest),
+    cachedTokens,
+    outputTokens: completionTokens({ text, reasoning, toolArguments: calls.map(({ name, input }) => argumentsText(name, input)) }),
+    reasoningTokens: tokensOf(reasoning),
+    source: 'reported',
+  };
+}
+
+/** By our own estimator: four bytes a token, of the canonical conversation as JSON and of the text that came (docs/money.md). */
+function estimated(ask: Ask, text: string): Usage {
+  const prompt = JSON.stringify({
+    turns: ask.turns.map((turn) => ({ role: 'user', parts: [{ type: 'text', text: turn.role === 'user' ? turn.text : '' }] })),
+    tools: (ask.tools ?? []).map((name) => {
+      const { description, parameters } = TOOLS[name];
+      return { key: { name }, wireName: name, kind: 'function', description, parameters };
+    }),
+    output: { kind: 'text' },
+  });
+  const promptTokens = estimatePromptTokens({ textBytes: Buffer.byteLength(prompt), images: 0 }, 1_600);
+  return {
+    promptTokens,
+    cachedTokens: 0,
+    outputTokens: estimateOutputTokens(Buffer.byteLength(text)),
+    reasoningTokens: 0,
+    source: 'estimated',
+  };
+}
+
+function cost({ ask }: Scenario, usage: Usage): string {
+  return costOf(usage, priceOf(ask.model ?? 'sim-fast')).toString();
+}
+
+/** Messages has types instead of codes (spec 7.2). */
+function wordOf(code: ErrorCode, client: ClientFormat): string {
+  return client === 'messages' ? ERROR_CODES[code].type : code;
+}

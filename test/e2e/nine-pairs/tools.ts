@@ -1,0 +1,112 @@
+import { type Scenario, saying } from './scenario.js';
+
+const THREE = 'call weather {"city":"Rome"}, call traffic {"city":"Oslo"}, call clock {"zone":"Asia/Tokyo"}';
+
+const CUSTOM_TOOLS = [
+  { client: 'chat', impossible: true, reason: 'spec 4.3 has functions only' },
+  { client: 'messages', impossible: true, reason: 'spec 4.5 has tools with a schema only' },
+] as const;
+
+/** Models that call tools. */
+export const TOOL_CALLS: Scenario[] = [
+  {
+    name: 'one call',
+    ask: { ...saying('call weather {"city":"Rome"}'), tools: ['weather', 'traffic'] },
+    reply: { calls: [{ name: 'weather', input: { city: 'Rome' } }], ending: 'calls' },
+  },
+  {
+    name: 'text, then a call without arguments',
+    ask: { ...saying('call clock [[sim say="Let me look."]]'), tools: ['clock'] },
+    reply: { text: 'Let me look.', calls: [{ name: 'clock', input: {} }], ending: 'calls' },
+  },
+  {
+    name: 'reasoning, text and a call',
+    ask: {
+      model: 'sim-reason',
+      showReasoning: true,
+      ...saying('call weather {"city":"Rome"} [[sim think="Weather?" say="Let me look."]]'),
+      tools: ['weather'],
+    },
+    reply: { reasoning: 'Weather?', text: 'Let me look.', calls: [{ name: 'weather', input: { city: 'Rome' } }], ending: 'calls' },
+  },
+  ...['', ' [[sim interleave]]'].map(
+    (how): Scenario => ({
+      name: `three parallel calls${how && ', interleaved by the upstream'}`,
+      ask: { ...saying(THREE + how), tools: ['weather', 'traffic', 'clock'] },
+      reply: {
+        calls: [
+          { name: 'weather', input: { city: 'Rome' } },
+          { name: 'traffic', input: { city: 'Oslo' } },
+          { name: 'clock', input: { zone: 'Asia/Tokyo' } },
+        ],
+        ending: 'calls',
+      },
+    }),
+  ),
+  {
+    name: 'a forced call',
+    ask: { ...saying('Now'), tools: ['weather', 'traffic'], toolChoice: { name: 'traffic' } },
+    reply: { calls: [{ name: 'traffic', input: { city: 'sim' } }], ending: 'calls' },
+  },
+  {
+    name: 'some call, as required',
+    ask: { ...saying('Now'), tools: ['weather', 'traffic'], toolChoice: 'required' },
+    reply: { calls: [{ name: 'weather', input: { city: 'sim' } }], ending: 'calls' },
+  },
+  {
+    name: 'no call, as required',
+    ask: { ...saying('call weather [[sim say="No."]]'), tools: ['weather'], toolChoice: 'none' },
+    reply: { text: 'No.' },
+  },
+  {
+    name: 'the results of two calls',
+    ask: {
+      tools: ['weather', 'traffic'],
+      turns: [
+        { role: 'user', text: 'call weather, call traffic' },
+        {
+          role: 'assistant',
+          text: 'I ask.',
+          calls: [
+            { id: 'call_a', name: 'weather', input: { city: 'Rome' } },
+            { id: 'call_b', name: 'traffic', input: { city: 'Oslo' } },
+          ],
+        },
+        { role: 'tool', id: 'call_a', name: 'weather', result: '21 °C' },
+        { role: 'tool', id: 'call_b', name: 'traffic', result: 'calm' },
+      ],
+    },
+    reply: { text: 'The result is: 21 °C | calm.' },
+  },
+  {
+    name: 'a custom tool beside a function, interleaved by the upstream',
+    ask: { ...saying('call shell {"input":"date\\nls"}, call weather {"city":"Rome"} [[sim interleave]]'), tools: ['shell', 'weather'] },
+    reply: {
+      calls: [
+        { name: 'shell', input: 'date\nls' },
+        { name: 'weather', input: { city: 'Rome' } },
+      ],
+      ending: 'calls',
+    },
+    exceptions: [...CUSTOM_TOOLS],
+  },
+  {
+    name: 'a forced custom tool',
+    ask: { ...saying('call shell {"input":"date"}'), tools: ['weather', 'shell'], toolChoice: { name: 'shell' } },
+    reply: { calls: [{ name: 'shell', input: 'date' }], ending: 'calls' },
+    exceptions: [...CUSTOM_TOOLS],
+  },
+  {
+    name: 'the result of a custom call',
+    ask: {
+      tools: ['shell'],
+      turns: [
+        { role: 'user', text: 'call shell' },
+        { role: 'assistant', text: '', calls: [{ id: 'call_a', name: 'shell', input: 'date' }] },
+        { role: 'tool', id: 'call_a', name: 'shell', result: 'Monday' },
+      ],
+    },
+    reply: { text: 'The result is: Monday.' },
+    exceptions: [...CUSTOM_TOOLS],
+  },
+];
