@@ -16,6 +16,11 @@ export function estimateOutputTokens(textBytes: number): number {
   return Math.ceil(textBytes / BYTES_PER_TOKEN);
 }
 
+/** The most bytes of text that are so many tokens by this estimate. */
+export function bytesOfTokens(tokens: number): number {
+  return tokens * BYTES_PER_TOKEN;
+}
+
 /** Usage for a reply whose upstream reported none. */
 export function estimateUsage(promptTokens: number, outputBytes: number, reasoningBytes: number): Usage {
   return {

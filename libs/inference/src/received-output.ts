@@ -59,7 +59,7 @@ export class ReceivedOutput {
   }
 }
 
-export function withinCap(usage: Usage, { outputTokensMax }: EstimateCaps): Usage {
+export function withinCap(usage: Usage, { outputTokensMax }: Pick<EstimateCaps, 'outputTokensMax'>): Usage {
   const outputTokens = Math.min(usage.outputTokens, outputTokensMax);
   return { ...usage, outputTokens, reasoningTokens: Math.min(usage.reasoningTokens, outputTokens) };
 }

@@ -1,14 +1,29 @@
 import { UpstreamFailure } from '../upstream-failure.js';
 
 /** The object a whole reply is; throws `UpstreamFailure` for anything else. A byte order mark may precede it (U-14). */
-export function parseReplyObject(body: string): Record<string, unknown> {
+export function parseReplyObject(body: string, parse: (text: string) => unknown = JSON.parse): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body.replace(/^\ufeff/, ''));
+    const value = parse(body.replace(/^\ufeff/, ''));
     if (isObject(value)) return value;
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not JSON', cause });
   }
   throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not an object' });
+}
+
+/**
+ * JSON that is to be written again as it was: numbers with more digits than a double has keep them (T-46). Such a number is an
+ * object that only `JSON.stringify` understands.
+ */
+export function parseExactly(text: string): unknown {
+  return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
+}
+
+const DOUBLE_DIGITS_MAX = 15;
+
+function keepDigits(_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
+  const isExact = typeof value !== 'number' || source.length <= DOUBLE_DIGITS_MAX || String(value) === source;
+  return isExact ? value : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
 }
 
 /** The object an error's body may be: such a body can be anything. */

@@ -39,6 +39,8 @@ export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
   /** The dialect has no stop sequences: they are matched here, whatever the catalog says the upstream can. */
   readonly withoutStop?: true;
+  /** The dialect takes no lower output cap: a client's lower one is kept here. */
+  readonly outputTokensMin?: number;
   /** Whether the dialect can look for this sequence; absent: for any. The others are matched here. */
   takesStop?(sequence: string): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;

@@ -80,6 +80,12 @@ test('T-10 to T-13: roles in turn, results first, later system texts with the us
   ]);
 });
 
+test('T-46: numbers in the arguments of earlier calls keep their digits', () => {
+  const argumentsText = '{"id":12345678901234567890,"n":1}';
+  const turns = [{ role: 'assistant' as const, parts: [{ ...call, callId: 'a', argumentsText }] }];
+  expect(renderRequest(callOf(false, { turns }), undefined).body).toContain(`"input":${argumentsText}`);
+});
+
 test('sampling and stop sequences within what the dialect takes', () => {
   const { temperature, top_p, stop_sequences } = bodyOf({ temperature: 1.5, topP: 0.5, stop: ['\n', 'END'] });
   expect([temperature, top_p, stop_sequences, takesStop('\n'), bodyOf({ topP: 0.5 }).top_p]).toEqual([1, undefined, ['END'], false, 0.5]);

@@ -2,6 +2,7 @@ import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../arrange-turns.js';
+import { parseExactly } from '../json-object.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 type Block = Record<string, unknown>;
@@ -132,12 +133,12 @@ function renderCallId(callId: string): string {
   return callId.replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
-/** The dialect takes objects only; what is none goes as the one property `input`. */
+/** The dialect takes objects only, here with the digits of their numbers (T-46); what is none goes as the one property `input`. */
 function renderInput({ kind, argumentsText }: ToolCallPart): unknown {
   if (kind === 'custom') return { input: argumentsText };
   if (argumentsText.trim() === '') return {};
   try {
-    const value: unknown = JSON.parse(argumentsText);
+    const value = parseExactly(argumentsText);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
     // As text, below.

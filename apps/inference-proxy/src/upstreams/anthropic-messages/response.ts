@@ -1,13 +1,13 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { parseReplyObject } from '../json-object.js';
+import { parseExactly, parseReplyObject } from '../json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { MessagesStreamParser } from './stream.js';
 
 /** Appends the events of a whole message: it is read as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
-  const message = parseReplyObject(body);
+  const message = parseReplyObject(body, parseExactly); // the input of a call is an object here
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });

@@ -1,6 +1,6 @@
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
-import { renderRequest } from './request.js';
+import { OUTPUT_TOKENS_MIN, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';
 
@@ -8,6 +8,7 @@ import { ResponsesStreamParser } from './stream.js';
 export const openaiResponses: UpstreamAdapter = {
   kind: 'openai-responses',
   withoutStop: true,
+  outputTokensMin: OUTPUT_TOKENS_MIN,
   renderRequest,
   parseReply,
   openStream: (call) => new ResponsesStreamParser(call),

@@ -245,3 +245,9 @@ test('output formats; a schema becomes json_object where schemas are not known',
     { format: { type: 'json_object' } },
   ]);
 });
+
+test('an output cap that the dialect takes none as low as', () => {
+  const capOf = (outputTokensMax: number) =>
+    JSON.parse(renderRequest({ ...callOf(false), outputTokensMax }, undefined).body).max_output_tokens;
+  expect([1, 15, 16, 17].map(capOf)).toEqual([16, 16, 16, 17]);
+});

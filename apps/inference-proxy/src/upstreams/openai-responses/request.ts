@@ -6,6 +6,8 @@ import { arrangeTurns } from '../arrange-turns.js';
 import { shortCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
+/** A lower cap is refused. */
+export const OUTPUT_TOKENS_MIN = 16;
 /** Longer ids of calls are refused. */
 const CALL_ID_LENGTH_MAX = 64;
 
@@ -19,7 +21,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   const body = {
     model,
     input: arrangeTurns(request.turns, capabilities).flatMap((turn) => renderTurn(turn, customCalls, capabilities)),
-    max_output_tokens: call.outputTokensMax,
+    max_output_tokens: Math.max(call.outputTokensMax, OUTPUT_TOKENS_MIN),
     temperature: request.temperature,
     top_p: request.topP,
     ...renderTools(request, capabilities),
