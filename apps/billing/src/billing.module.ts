@@ -7,6 +7,7 @@ import { HoldsController } from './controllers/holds.controller.js';
 import { MESSAGING, PRISMA } from './controllers/injected.js';
 import { KeysController } from './controllers/keys.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
+import { UsageController } from './controllers/usage.controller.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Renewals } from './holds/renewals.js';
 import { Treasury } from './ledger/treasury.js';
@@ -27,7 +28,7 @@ class BillingModule {}
 export function billingModule(parts: BillingParts): DynamicModule {
   return {
     module: BillingModule,
-    controllers: [HoldsController, MoneyController, KeysController, AccountsController],
+    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController],
     providers: [
       { provide: BillingConfig, useValue: parts.config },
       { provide: PRISMA, useValue: parts.prisma },

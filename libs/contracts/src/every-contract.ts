@@ -7,24 +7,14 @@ import * as money from './billing/money.js';
 import * as movements from './billing/movements.js';
 import * as projects from './billing/projects.js';
 import * as requests from './billing/requests.js';
+import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
 
 /** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
-const contracts: unknown[] = [
-  accounts,
-  keys,
-  projects,
-  money,
-  movements,
-  holds,
-  requests,
-  ledger,
-  billingEvents,
-  catalog,
-  inference,
-].flatMap((module) => Object.values(module));
+const MODULES = [accounts, projects, keys, money, movements, usage, holds, requests, ledger, billingEvents, catalog, inference];
+const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 
 export const everyEndpoint = contracts.filter((contract) => contract instanceof Endpoint) as Endpoint<object, unknown>[];
 export const everyStreamEndpoint = contracts.filter((contract) => contract instanceof StreamEndpoint) as StreamEndpoint<object, object>[];

@@ -15,6 +15,11 @@ export function isMissing(error: unknown): boolean {
   return hasCode(error, FOREIGN_KEY_VIOLATION) || hasCode(error, ROW_NOT_FOUND);
 }
 
+/** Whether a statement took longer than it may. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError && stateOf(error) === '57014';
+}
+
 /**
  * Waits for work off the hot path. A database that is away or restarting becomes `ServiceError('unavailable')`; refusals
  * pass as they are, and so does what nobody expected, which the transport logs and hides.
@@ -36,8 +41,16 @@ const AWAY_STATES = /^(08|53|57)/;
 function isAway(error: unknown): boolean {
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return error instanceof Prisma.PrismaClientInitializationError;
   if (AWAY_CODES.includes(error.code)) return true;
-  const { cause } = (error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string; originalCode?: string } };
-  return AWAY_KINDS.includes(cause?.kind ?? '') || AWAY_STATES.test(cause?.originalCode ?? '');
+  return AWAY_KINDS.includes(causeOf(error)?.kind ?? '') || AWAY_STATES.test(stateOf(error));
+}
+
+/** Postgres' own code, or nothing if it did not come from there. */
+function stateOf(error: Prisma.PrismaClientKnownRequestError): string {
+  return causeOf(error)?.originalCode ?? '';
+}
+
+function causeOf(error: Prisma.PrismaClientKnownRequestError): { kind?: string; originalCode?: string } | undefined {
+  return ((error.meta?.driverAdapterError ?? {}) as { cause?: { kind?: string; originalCode?: string } }).cause;
 }
 
 function hasCode(error: unknown, code: string): boolean {
