@@ -122,7 +122,12 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
   expect(await messaging.request(holdList, { accountId })).toMatchObject({ holds: [{ holdId, amountPicoUsd: '400000000000' }] });
   const unknown = randomUUID();
   const renewals = [holdId, unknown].map((id) => ({ holdId: id, sequence: 1, usage: usageOf(5) }));
-  expect(await messaging.request(holdRenew, { renewals })).toEqual({ renewed: [holdId], leaseMs: 60_000 });
+  expect(await messaging.request(holdRenew, { renewals })).toEqual({
+    renewed: [holdId],
+    stop: [],
+    unsettled: [],
+    leaseMs: 60_000,
+  });
   const settle = { holdId, accountId, reason: 'completed' as const, usage: usageOf(1_000, 200, 400), upstream: 'local' };
   expect(await messaging.request(holdSettle, settle)).toEqual({ status: 'settled', holdId, costPicoUsd: '1000' });
   expect(await messaging.request(balanceGet, { accountId })).toMatchObject({

@@ -23,7 +23,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { HoldLanes } from '../holds/hold-lanes.js';
-import { parseApply, parseReserve, parseSettle } from '../holds/parse-apply.js';
+import { parseApply, parseRenew, parseReserve, parseSettle } from '../holds/parse-hold-requests.js';
 import { Renewals } from '../holds/renewals.js';
 import { listHolds, showRequest } from '../holds/show-request.js';
 import { PRISMA } from './injected.js';
@@ -62,9 +62,9 @@ export class HoldsController {
     return this.lanes.settle(parseSettle({ holdId, accountId, reason: 'released' }));
   }
 
-  @Serves(holdRenew)
-  async renew({ renewals }: HoldRenewRequest): Promise<HoldRenewReply> {
-    return this.renewals.renew(renewals);
+  @Serves(holdRenew, { validate: false })
+  async renew(payload: HoldRenewRequest): Promise<HoldRenewReply> {
+    return this.renewals.renew(parseRenew(payload));
   }
 
   @Serves(holdList)

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import type { HoldLanes } from './hold-lanes.js';
@@ -56,15 +58,16 @@ async function leaseLeft(holdId: string): Promise<number> {
   return rows[0]?.left ?? Number.NaN;
 }
 
+/** The ids that were renewed. */
+async function renew(...renewals: HoldRenewal[]): Promise<string[]> {
+  return [...(await renewHolds(connection, renewals, 60_000)).mayCall.keys()].sort();
+}
+
 const renewal = (holdId: string, sequence: number, tokens: number) => ({ holdId, sequence, usage: usageOf(tokens) });
 
 test('a hold everybody lost is billed its last meter reading, once its lease has run out', async () => {
   const [lost, kept, silent] = [await hold(), await hold(), await hold()];
-  expect(await renewHolds(connection, [renewal(lost, 1, 10), renewal(lost, 2, 42), renewal(kept, 1, 7)], 60_000)).toEqual([
-    true,
-    true,
-    true,
-  ]);
+  expect(await renew(renewal(lost, 1, 10), renewal(lost, 2, 42), renewal(kept, 1, 7))).toEqual([lost, kept].sort());
   const reaper = await newReaper();
   await lapse(lost);
   await lapse(silent);
@@ -78,7 +81,7 @@ test('a hold everybody lost is billed its last meter reading, once its lease has
     { reason: 'lease-expired', cost: '42', prompt_tokens: 42 },
   ]);
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958', topup_held: '100', open_holds: 1 });
-  expect(await renewHolds(connection, [renewal(lost, 3, 50), renewal(kept, 2, 8)], 60_000)).toEqual([false, true]);
+  expect(await renew(renewal(lost, 3, 50), renewal(kept, 2, 8))).toEqual([kept]);
   const late = { holdId: lost, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(99) };
   await lanes.settle({ ...late, holdId: kept, usage: undefined });
 });
@@ -93,13 +96,13 @@ async function reaped(amount: bigint): Promise<string> {
   return holdId;
 }
 
-const settleLate = (holdId: string, tokens: number) =>
+const settle = (holdId: string, tokens: number) =>
   lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
 
 test('a settlement after the reaper adds what it comes to beyond the reading, once, within the hold (billing.md 2.3)', async () => {
   const holdId = await reaped(100n);
-  expect(await settleLate(holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
-  expect(await settleLate(holdId, 99)).toEqual({ status: 'already', holdId, costPicoUsd: '100' });
+  expect(await settle(holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
+  expect(await settle(holdId, 99)).toEqual({ status: 'already', holdId, costPicoUsd: '100' });
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '900', topup_held: '0', open_holds: 0 });
   expect(await showRequest(ledger.prisma, `req-${holdId}`)).toMatchObject({
     heldPicoUsd: '100',
@@ -110,15 +113,15 @@ test('a settlement after the reaper adds what it comes to beyond the reading, on
 
 test('a settlement after the reaper that comes to less takes nothing back and leaves no second chance', async () => {
   const holdId = await reaped(100n);
-  expect(await settleLate(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
-  expect(await settleLate(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '42' });
+  expect(await settle(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
+  expect(await settle(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '42' });
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958' });
 });
 
 test('what a late settlement does not find is written off: others hold the money, and the balance is never negative', async () => {
   const holdId = await reaped(1_000n);
   const other = await hold(950n);
-  expect(await settleLate(holdId, 500)).toEqual({ status: 'settled', holdId, costPicoUsd: '50' });
+  expect(await settle(holdId, 500)).toEqual({ status: 'settled', holdId, costPicoUsd: '50' });
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '950', topup_held: '950' });
   const { rows } = await ledger.sql.query('SELECT due, plan_cost, topup_cost, writeoff FROM billing.late_settlement WHERE hold_id = $1', [
     holdId,
@@ -130,8 +133,8 @@ test('what a late settlement does not find is written off: others hold the money
 test('two replicas settle a reaped hold late at once: one charges', async () => {
   const holdId = await reaped(500n);
   const other = ledger.newLanes({ terms: TERMS });
-  const settle = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
-  const outcomes = await Promise.all([lanes.settle(settle(100)), other.settle(settle(200))]);
+  const settlement = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
+  const outcomes = await Promise.all([lanes.settle(settlement(100)), other.settle(settlement(200))]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['already', 'settled']);
   expect(new Set(outcomes.map(({ costPicoUsd }) => costPicoUsd)).size).toBe(1);
 });
@@ -156,7 +159,7 @@ test('an older reading extends the lease and changes no reading', async () => {
   const holdId = await hold();
   await renewHolds(connection, [renewal(holdId, 5, 50)], 60_000);
   await lapse(holdId);
-  expect(await renewHolds(connection, [renewal(holdId, 4, 40)], 60_000)).toEqual([true]);
+  expect(await renew(renewal(holdId, 4, 40))).toEqual([holdId]);
   expect(await leaseLeft(holdId)).toBeGreaterThan(55);
   const { rows } = await ledger.sql.query('SELECT meter_sequence, meter_prompt_tokens, meter_source FROM billing.hold WHERE id = $1', [
     holdId,
@@ -234,6 +237,45 @@ test('a leader whom renewals do not reach leaves the lead to one whom they do', 
   await lapse(holdId);
   await second.tick();
   expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 0 });
+});
+
+test.each([
+  ['its key was revoked', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', 'keyId'],
+  ['its project was disabled', 'UPDATE billing.project SET enabled = false WHERE id = $1', 'projectId'],
+  ['its account was stopped', `UPDATE billing.account SET status = 'frozen' WHERE id = $1`, 'accountId'],
+] as const)('a running request is told to stop at the next renewal when %s, and its hold lives on to be settled', async (_, sql, id) => {
+  const renewals = new Renewals(60_000, {
+    connect: ledger.connect,
+    batchMax: 10,
+    queueMax: 10,
+    deadlineMs: 2_000,
+    logger: ledger.logger,
+  });
+  const holdId = await hold();
+  const usage = usageOf(5);
+  const reply = { renewed: [holdId], stop: [], unsettled: [], leaseMs: 60_000 };
+  expect(await renewals.renew({ renewals: [{ holdId, sequence: 1, usage }] })).toEqual(reply);
+  await ledger.sql.query(sql, [customer[id]]);
+  expect(await renewals.renew({ renewals: [{ holdId, sequence: 2, usage }] })).toEqual({ ...reply, stop: [holdId] });
+  expect(await settle(holdId, 5)).toEqual({ status: 'settled', holdId, costPicoUsd: '5' });
+  await renewals.close();
+});
+
+test('whoever asks learns which ended requests nobody has settled', async () => {
+  const renewals = new Renewals(60_000, {
+    connect: ledger.connect,
+    batchMax: 10,
+    queueMax: 10,
+    deadlineMs: 2_000,
+    logger: ledger.logger,
+  });
+  const [left, settled, unknown] = [await hold(), await hold(), randomUUID()];
+  await settle(settled, 1);
+  const reply = { renewed: [], stop: [], unsettled: [left], leaseMs: 60_000 };
+  expect(await renewals.renew({ renewals: [], ended: [settled, left, unknown] })).toEqual(reply);
+  await settle(left, 1);
+  expect(await renewals.renew({ renewals: [], ended: [left] })).toEqual({ ...reply, unsettled: [] });
+  await renewals.close();
 });
 
 test('a renewal probe tells whether renewals arrive', async () => {

@@ -3,6 +3,14 @@ import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from './hold.js';
 import { allOf, execute, plainArray } from './pipeline.js';
 
+/** What a batch of renewals came to. Ids are in lower case. */
+export interface Renewed {
+  /** Every renewed hold, and whether its key, project and account may still call. */
+  readonly mayCall: ReadonlyMap<string, boolean>;
+  /** Those of the ended that nobody has settled. */
+  readonly unsettled: ReadonlySet<string>;
+}
+
 /**
  * A reading that is not newer than the recorded one only extends the lease: it may be a repetition. Rows are locked in
  * ascending order, as batches do, so that the two never wait for each other.
@@ -10,7 +18,7 @@ import { allOf, execute, plainArray } from './pipeline.js';
 const RENEW_HOLDS = {
   name: 'renew_holds',
   text: `WITH locked AS MATERIALIZED (
-      SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
+      SELECT id, key_id, project_id, account_id FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE
     )
     UPDATE billing.hold h SET lease_until = clock_timestamp() + $8 * interval '1 millisecond',
       meter_sequence = greatest(h.meter_sequence, r.sequence),
@@ -21,25 +29,38 @@ const RENEW_HOLDS = {
       meter_source = CASE WHEN r.sequence > h.meter_sequence THEN r.source ELSE h.meter_source END
     FROM unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::text[])
         AS r (id, sequence, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, source)
-      JOIN locked ON locked.id = r.id
-    WHERE h.id = r.id RETURNING h.id`,
+      JOIN locked l ON l.id = r.id
+      LEFT JOIN billing.api_key k ON k.id = l.key_id
+      LEFT JOIN billing.project p ON p.id = l.project_id
+      LEFT JOIN billing.account a ON a.id = l.account_id
+    WHERE h.id = r.id RETURNING h.id, k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS may_call`,
+};
+
+const STILL_OPEN = {
+  name: 'still_open',
+  text: 'SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])',
 };
 
 /**
- * Extends leases and keeps meter readings, several in one commit. Answers for each whether its hold is still open.
- * The commit does not wait for the disk: a reading that is lost in a crash comes again with the next renewal.
+ * Extends leases and keeps meter readings, several in one commit, and looks which of `ended` are still open. The commit does
+ * not wait for the disk: a reading that is lost in a crash comes again with the next renewal.
  */
-export async function renewHolds(connection: PgConnection, renewals: readonly HoldRenewal[], leaseMs: number): Promise<boolean[]> {
+export async function renewHolds(
+  connection: PgConnection,
+  renewals: readonly HoldRenewal[],
+  leaseMs: number,
+  ended: readonly string[] = [],
+): Promise<Renewed> {
   const readings = [...newestReadings(renewals).values()].map(({ holdId, sequence, usage }) => ({
     holdId,
     sequence,
     ...billableUsage(usage),
   }));
   try {
-    const [, , renewed] = await allOf([
+    const [, , renewed, open] = await allOf([
       connection.query('BEGIN'),
       connection.query('SET LOCAL synchronous_commit = off'),
-      execute<{ id: string }>(connection, RENEW_HOLDS, [
+      execute<{ id: string; may_call: boolean | null }>(connection, RENEW_HOLDS, [
         plainArray(readings.map((reading) => reading.holdId)),
         plainArray(readings.map((reading) => reading.sequence)),
         plainArray(readings.map((reading) => reading.promptTokens)),
@@ -49,10 +70,13 @@ export async function renewHolds(connection: PgConnection, renewals: readonly Ho
         readings.map((reading) => reading.source),
         leaseMs,
       ]),
+      ended.length > 0 ? execute<{ id: string }>(connection, STILL_OPEN, [plainArray(ended)]) : Promise.resolve(undefined),
       connection.query('COMMIT'),
     ]);
-    const open = new Set(renewed.rows.map(({ id }) => id));
-    return renewals.map(({ holdId }) => open.has(holdId));
+    return {
+      mayCall: new Map(renewed.rows.map(({ id, may_call }) => [id, may_call === true])),
+      unsettled: new Set(open?.rows.map(({ id }) => id)),
+    };
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => undefined);
     throw error;

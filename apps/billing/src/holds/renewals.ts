@@ -1,27 +1,44 @@
-import type { HoldRenewal, HoldRenewReply } from '#contracts/billing/holds.js';
+import type { HoldRenewal, HoldRenewReply, HoldRenewRequest } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { NO_USAGE } from './hold.js';
 import { Lane, type LaneOptions } from './lane.js';
-import { renewHolds } from './renew.js';
+import { type Renewed, renewHolds } from './renew.js';
+
+/** The lease to extend, or ids to look whether they are still open. */
+type Item = HoldRenewal | { ended: readonly string[] };
 
 const NOBODYS_HOLD = '00000000-0000-0000-0000-000000000000';
 
 /** The door to `renewHolds`: renewals of all proxies share a lane of their own. */
 export class Renewals {
-  private readonly lane: Lane<HoldRenewal, boolean>;
+  private readonly lane: Lane<Item, Renewed>;
 
   constructor(
     private readonly leaseMs: number,
-    options: Omit<LaneOptions<HoldRenewal, boolean>, 'work'>,
+    options: Omit<LaneOptions<Item, Renewed>, 'work'>,
   ) {
-    const work = (connection: PgConnection, renewals: readonly HoldRenewal[]): Promise<boolean[]> =>
-      renewHolds(connection, renewals, leaseMs);
+    const work = async (connection: PgConnection, items: readonly Item[]): Promise<Renewed[]> => {
+      const renewals = items.filter((item) => 'holdId' in item);
+      const ended = items.flatMap((item) => ('ended' in item ? item.ended : []));
+      const renewed = await renewHolds(connection, renewals, leaseMs, ended);
+      return items.map(() => renewed);
+    };
     this.lane = new Lane({ ...options, work });
   }
 
-  async renew(renewals: readonly HoldRenewal[]): Promise<HoldRenewReply> {
-    const open = await Promise.all(renewals.map((renewal) => this.lane.push({ ...renewal, holdId: renewal.holdId.toLowerCase() })));
-    return { renewed: renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId), leaseMs: this.leaseMs };
+  /** Ids of the request in lower case. */
+  async renew({ renewals, ended = [] }: HoldRenewRequest): Promise<HoldRenewReply> {
+    const [asked, ...renewed] = await Promise.all([
+      ended.length > 0 ? this.lane.push({ ended }) : undefined,
+      ...renewals.map((renewal) => this.lane.push(renewal)),
+    ]);
+    const verdicts = renewals.map(({ holdId }, position) => ({ holdId, mayCall: renewed[position]?.mayCall.get(holdId) }));
+    return {
+      renewed: verdicts.flatMap(({ holdId, mayCall }) => (mayCall === undefined ? [] : holdId)),
+      stop: verdicts.flatMap(({ holdId, mayCall }) => (mayCall === false ? holdId : [])),
+      unsettled: ended.filter((holdId) => asked?.unsettled.has(holdId)),
+      leaseMs: this.leaseMs,
+    };
   }
 
   /** Whether a renewal would be kept at this moment: one for a hold nobody has goes the whole way. */

@@ -132,18 +132,24 @@ export class HoldRenewal {
 
 export class HoldRenewRequest {
   @IsArray() @ArrayMaxSize(4096) @ValidateNested({ each: true }) @Type(() => HoldRenewal) renewals!: HoldRenewal[];
+  /** Holds whose work has ended, to learn which of them nobody has settled. */
+  @IsOptional() @IsArray() @ArrayMaxSize(8192) @IsUUID(undefined, { each: true }) ended?: string[];
 }
 
 export interface HoldRenewReply {
   /** Ids whose lease now runs `leaseMs` from now. Ids missing here are no longer open: stop their work. */
   renewed: string[];
+  /** Those of `renewed` whose key, project or account may not call any more: stop their work, and settle what it has used. Absent: none. */
+  stop?: string[];
+  /** Those of `ended` that are still open. Absent: none. */
+  unsettled?: string[];
   leaseMs: number;
 }
 
 export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
   'billing.v1.hold.renew',
   HoldRenewRequest,
-  'Extends leases, with a meter reading each',
+  'Extends leases, with a meter reading each; tells which are to stop, and which of the ended are not settled',
 );
 
 export class HoldListRequest {

@@ -1,4 +1,4 @@
-import type { HoldApplyRequest, PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
+import type { HoldApplyRequest, HoldRenewal, HoldRenewRequest, PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { HOLD_MAX } from '#money/price.js';
 import type { Settle } from './batch.js';
@@ -7,6 +7,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const PICO_USD = /^\d{1,38}$/;
 const INT_MAX = 2 ** 31 - 1;
 const ITEMS_MAX = 512;
+const RENEWALS_MAX = 4_096;
+const ENDED_MAX = 8_192;
 
 /** How the services end a hold; the fifth, `lease-expired`, is the reaper's alone. */
 const REASONS: readonly unknown[] = ['completed', 'failed', 'client-left', 'released'];
@@ -49,6 +51,24 @@ export function parseReserve(item: unknown, path = ''): ReserveRequest {
   };
 }
 
+/** Likewise: a proxy sends as many renewals as it runs requests, and the id of every request that ends. */
+export function parseRenew(payload: HoldRenewRequest): HoldRenewRequest {
+  const { renewals, ended } = record(payload, '');
+  return {
+    renewals: items(renewals, 'renewals', RENEWALS_MAX).map((item, position) => parseRenewal(item, `renewals[${position}].`)),
+    ended: ended == null ? [] : items(ended, 'ended', ENDED_MAX).map((id, position) => uuid(id, `ended[${position}]`)),
+  };
+}
+
+function parseRenewal(item: unknown, path: string): HoldRenewal {
+  const { holdId, sequence, usage } = record(item, path);
+  return {
+    holdId: uuid(holdId, `${path}holdId`),
+    sequence: integer(sequence, 1, `${path}sequence`),
+    usage: tokenUsage(usage, `${path}usage.`),
+  };
+}
+
 function pinnedPrice(value: unknown, path: string): PinnedPrice {
   const { version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = record(value, path);
   return {
@@ -76,8 +96,8 @@ function record(value: unknown, path: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function items(value: unknown, path: string): unknown[] {
-  if (!Array.isArray(value) || value.length > ITEMS_MAX) throw invalid(path);
+function items(value: unknown, path: string, max = ITEMS_MAX): unknown[] {
+  if (!Array.isArray(value) || value.length > max) throw invalid(path);
   return value;
 }
 
