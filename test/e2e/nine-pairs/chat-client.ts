@@ -120,7 +120,7 @@ function read({ choices, usage }: ChatCompletion): SeenReply {
     reasoning,
     text: message.content ?? '',
     calls: (message.tool_calls ?? []).flatMap((call) =>
-      call.type === 'function' ? [readArguments(call.function.name, call.function.arguments)] : [],
+      call.type === 'function' ? [{ name: call.function.name as ToolName, input: readArguments(call.function.arguments) }] : [],
     ),
     ending: ENDINGS[finish_reason as keyof typeof ENDINGS],
     usage: {

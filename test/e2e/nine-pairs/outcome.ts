@@ -1,5 +1,5 @@
 import type { BillableUsage } from '#money/price.js';
-import type { Ask, Call, Ending, ToolName } from './scenario.js';
+import type { Ask, Call, Ending } from './scenario.js';
 
 /** What a client has got, in no format's words. */
 export interface SeenReply {
@@ -69,11 +69,12 @@ export function comparable(reply: { id: string }, ...absentWhenNull: string[]): 
   return JSON.parse(text.replaceAll(own, '~'));
 }
 
-/** Arguments as an object; as text when they were cut. */
-export function readArguments(name: string, text: string): Call {
+/** Arguments as an object; as text when they were cut, or are more than JavaScript's numbers can say. */
+export function readArguments(text: string): unknown {
   try {
-    return { name: name as ToolName, input: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    return JSON.stringify(value) === text ? value : text;
   } catch {
-    return { name: name as ToolName, input: text };
+    return text;
   }
 }

@@ -73,10 +73,10 @@ function renderTurn(turn: Turn): ResponseInputItem[] {
       return [
         ...(turn.text === '' ? [] : [{ role: 'assistant' as const, content: turn.text }]),
         ...(turn.calls ?? []).map(
-          ({ id, name, input }): ResponseInputItem =>
+          ({ id, name, namespace, input }): ResponseInputItem =>
             isCustom(name)
               ? { type: 'custom_tool_call', call_id: id, name, input: String(input) }
-              : { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input) },
+              : { type: 'function_call', call_id: id, name, arguments: JSON.stringify(input), ...(namespace && { namespace }) },
         ),
       ];
     case 'tool': {
@@ -91,7 +91,11 @@ function isCustom(name: ToolName): boolean {
 }
 
 function renderTool(name: ToolName): Tool {
-  const { description, parameters = {}, lark } = TOOLS[name];
+  const { description, parameters = {}, lark, namespace } = TOOLS[name];
+  if (namespace !== undefined) {
+    const inner = { type: 'function' as const, name, description, parameters };
+    return { type: 'namespace', name: namespace, description: 'Some tools', tools: [inner] };
+  }
   if (lark === undefined) return { type: 'function', name, description, parameters, strict: false };
   return { type: 'custom', name, description, format: { type: 'grammar', syntax: 'lark', definition: lark } };
 }
@@ -101,7 +105,14 @@ function read({ output, status, incomplete_details: details, usage }: Response):
   for (const item of output) {
     if (item.type === 'reasoning') seen.reasoning += item.summary.map(({ text }) => text).join('');
     if (item.type === 'message') seen.text += item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
-    if (item.type === 'function_call') seen.calls.push(readArguments(item.name, item.arguments));
+    if (item.type === 'function_call') {
+      const { namespace } = item as { namespace?: string };
+      seen.calls.push({
+        name: item.name as ToolName,
+        input: readArguments(item.arguments),
+        ...(namespace === undefined ? {} : { namespace }),
+      });
+    }
     if (item.type === 'custom_tool_call') seen.calls.push({ name: item.name as ToolName, input: item.input });
   }
   const whole: Ending = seen.calls.length > 0 ? 'calls' : 'end';

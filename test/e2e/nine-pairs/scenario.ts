@@ -44,8 +44,10 @@ export type Turn =
 
 export interface Call {
   name: ToolName;
-  /** The object of arguments; text, where arguments were cut, and for tools that take text. */
+  /** The object of arguments; text, where arguments were cut or JavaScript has no such numbers, and for tools that take text. */
   input: unknown;
+  /** Of tools that have one. */
+  namespace?: string;
 }
 
 export type Ending = 'end' | 'calls' | 'length' | 'filtered';
@@ -81,16 +83,17 @@ export interface Exception {
   estimated?: true;
 }
 
-export type ToolName = 'weather' | 'traffic' | 'clock' | 'shell';
+export type ToolName = 'weather' | 'traffic' | 'clock' | 'shell' | 'spawn';
 
 const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 
 /** Tools with a schema take JSON, the one with a grammar takes text. */
-export const TOOLS: Record<ToolName, { description: string; parameters?: Record<string, unknown>; lark?: string }> = {
+export const TOOLS: Record<ToolName, { description: string; parameters?: Record<string, unknown>; lark?: string; namespace?: string }> = {
   weather: { description: 'The weather of a city', parameters: CITY },
   traffic: { description: 'The traffic of a city', parameters: CITY },
   clock: { description: 'The time', parameters: { type: 'object', properties: { zone: { type: 'string' } } } },
   shell: { description: 'Runs a command', lark: 'start: /.+/' },
+  spawn: { description: 'Starts an agent', parameters: { type: 'object' }, namespace: 'agents' },
 };
 
 /** The parts of a conversation of one text. */

@@ -20,6 +20,34 @@ export const TOOL_CALLS: Scenario[] = [
     reply: { text: 'Let me look.', calls: [{ name: 'clock', input: {} }], ending: 'calls' },
   },
   {
+    name: 'a call whose arguments are cut in packets inside their characters',
+    ask: { ...saying('call weather {"city":"São Paulo 🌍"} [[sim split]]'), tools: ['weather'] },
+    reply: { calls: [{ name: 'weather', input: { city: 'São Paulo 🌍' } }], ending: 'calls' },
+  },
+  {
+    name: 'a call with a number that is no double',
+    ask: { ...saying('call weather {"city":"Rome","id":12345678901234567890}'), tools: ['weather'] },
+    reply: { calls: [{ name: 'weather', input: '{"city":"Rome","id":12345678901234567890}' }], ending: 'calls' },
+    exceptions: [
+      {
+        client: 'messages',
+        reply: { calls: [{ name: 'weather', input: { city: 'Rome', id: 12345678901234567000 } }] },
+        reason: 'all digits are sent, but its library makes numbers of them',
+      },
+    ],
+  },
+  {
+    name: 'two calls of one tool',
+    ask: { ...saying('call weather {"city":"Rome"}, call weather {"city":"Oslo"}'), tools: ['weather'] },
+    reply: {
+      calls: [
+        { name: 'weather', input: { city: 'Rome' } },
+        { name: 'weather', input: { city: 'Oslo' } },
+      ],
+      ending: 'calls',
+    },
+  },
+  {
     name: 'reasoning, text and a call',
     ask: {
       model: 'sim-reason',
@@ -108,5 +136,28 @@ export const TOOL_CALLS: Scenario[] = [
     },
     reply: { text: 'The result is: Monday.' },
     exceptions: [...CUSTOM_TOOLS],
+  },
+  {
+    name: 'a call of a tool in a namespace, and its result',
+    ask: {
+      tools: ['weather', 'spawn'],
+      turns: [
+        { role: 'user', text: 'call spawn' },
+        { role: 'assistant', text: '', calls: [{ id: 'call_a', name: 'spawn', namespace: 'agents', input: { task: 'read' } }] },
+        { role: 'tool', id: 'call_a', name: 'spawn', result: 'started' },
+        { role: 'user', text: 'call spawn {"task":"write"}, call weather {"city":"Rome"}' },
+      ],
+    },
+    reply: {
+      calls: [
+        { name: 'spawn', namespace: 'agents', input: { task: 'write' } },
+        { name: 'weather', input: { city: 'Rome' } },
+      ],
+      ending: 'calls',
+    },
+    exceptions: [
+      { client: 'chat', impossible: true, reason: 'spec 4.3 has functions only' },
+      { client: 'messages', impossible: true, reason: 'spec 4.5 has tools with a schema only' },
+    ],
   },
 ];

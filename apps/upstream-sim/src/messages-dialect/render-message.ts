@@ -105,10 +105,13 @@ function usageOf({ usage }: ReplyPlan): Json {
   };
 }
 
-/** Arguments that were cut are no JSON: then an empty object, as in a real reply that ends there. */
+/** Arguments as the object that is sent, with all digits of its numbers. What was cut is no JSON: then an empty object. */
 function parsed(text: string): unknown {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  const keepDigits = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+    typeof value === 'number' ? rawJSON(source) : value;
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
   } catch {
     return {};
   }
