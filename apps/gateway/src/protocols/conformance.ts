@@ -7,6 +7,7 @@ import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js'
 import type { StreamEvent } from '#inference/stream-event.js';
 import { testCases } from '#testing/long-run.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
+import { describeDamagedBodies, parsedOrRefused } from './conformance-bodies.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from './protocol-adapter.js';
 
 /** One server-sent event; comments are not among them. */
@@ -52,6 +53,8 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
     const minimal = bodyOf(requests, 'minimal');
     const streamed = adapter.parseRequest(bodyOf(requests, 'streamed'));
     describeRequests(subject, requests, minimal);
+    const bodies = requests.map(({ body }) => body);
+    describeDamagedBodies(adapter, bodies, (parsed) => expectRendered(adapter, parsed));
     describeErrors(adapter);
     describeGoldenReplies(subject, streamed);
     describeAnyStream(subject, streamed);
@@ -99,7 +102,7 @@ function describeRequests<Parsed extends ParsedRequest>(
   });
 
   testCases('any JSON is parsed or refused with a GatewayError', { usual: 100, long: 5_000 }, fc.jsonValue(), (body) => {
-    expectParsedOrRefused(adapter, body);
+    parsedOrRefused(adapter, () => throughText(body));
   });
 
   const bodies = fc.constantFrom(...requests.map(({ body }) => body));
@@ -108,8 +111,14 @@ function describeRequests<Parsed extends ParsedRequest>(
     'any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field',
     { usual: 500, long: 20_000 },
     fc.tuple(bodies, fc.nat(), value),
-    ([body, position, replacement]) => expectParsedOrRefused(adapter, replaceNth(body, position, replacement), 'names a field'),
+    ([body, position, replacement]) =>
+      void parsedOrRefused(adapter, () => throughText(replaceNth(body, position, replacement)), 'names a field'),
   );
+}
+
+/** As bodies come: a negative zero would not survive it. */
+function throughText(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body));
 }
 
 interface Refusal {
@@ -119,16 +128,20 @@ interface Refusal {
   param?: string;
 }
 
-function expectParsedOrRefused(adapter: ProtocolAdapter, body: unknown, naming?: 'names a field'): void {
-  try {
-    // Through text, as bodies come: a negative zero would not survive it.
-    const { request } = adapter.parseRequest(JSON.parse(JSON.stringify(body)));
-    expect(JSON.parse(JSON.stringify(request))).toEqual(request);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    expect([400, 413]).toContain(error.status);
-    if (naming !== undefined) expect(error.param).toEqual(expect.stringMatching(/./));
-  }
+/** A reply to an accepted request is whole JSON, plain and in every frame, with a call of its own tool in it. */
+function expectRendered<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, parsed: Parsed): void {
+  const [tool] = parsed.request.tools;
+  const events: StreamEvent[] = [
+    { type: 'reasoning-delta', text: 'Hm.' },
+    { type: 'text-delta', text: 'Hello.' },
+    { type: 'tool-call-start', index: 0, callId: 'call_1', tool: tool?.key ?? { name: 'add' }, kind: tool?.kind ?? 'function' },
+    { type: 'tool-call-delta', index: 0, text: '{"a":1}' },
+    { type: 'tool-call-end', index: 0 },
+    { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+    { type: 'completion-finish', reason: 'tool-calls' },
+  ];
+  JSON.parse(adapter.renderCompletion(REPLY, parsed, collect(events)));
+  for (const { data } of readFrames(streamText(adapter, parsed, [events]))) if (data !== '[DONE]') JSON.parse(data);
 }
 
 function describeErrors(adapter: ProtocolAdapter): void {

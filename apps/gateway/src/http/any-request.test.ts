@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Registry } from 'prom-client';
+import { Pool } from 'undici';
+import { balanceGet } from '#contracts/billing/money.js';
+import { ERROR_CODES } from '#inference/errors.js';
+import { createLogger } from '#observability/logger.js';
+import { damagedJsonBytes } from '#testing/damaged-json.js';
+import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
+import { testCases } from '#testing/long-run.js';
+import { GatewayConfig } from '../gateway.config.js';
+import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { ROUTES } from './routes.js';
+
+/** Whatever arrives over HTTP, the answer is not "we failed": it is a reply, or a refusal in the words of the path's format. */
+
+const KEY = { authorization: `Bearer ${TEST_KEY}` };
+/** A request takes about a millisecond; one that takes this long hangs. */
+const ANSWER_MS_MAX = 10_000;
+
+const NOTHING = {
+  object: 'balance',
+  currency: 'USD',
+  balance_pico_usd: '0',
+  balance_usd: '0',
+  reserved_pico_usd: '0',
+  available_pico_usd: '0',
+  topup_balance_pico_usd: '0',
+  plan_balance_pico_usd: '0',
+  plan_expires_at: null,
+  expiredHeld: '0',
+} as const;
+
+let fakes: FakeServices;
+let gateway: RunningGateway;
+let pool: Pool;
+
+beforeAll(async () => {
+  fakes = new FakeServices();
+  fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
+  fakes.messaging.answer(balanceGet, () => NOTHING);
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
+  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
+  pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
+});
+
+afterEach(() => {
+  for (const record of [fakes.opened, fakes.reserves, fakes.settles]) record.length = 0;
+});
+
+afterAll(async () => {
+  await pool.close();
+  await gateway.close();
+});
+
+interface Answer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+async function ask(method: string, path: string, headers: Record<string, string>, body?: Buffer): Promise<Answer> {
+  const response = await pool.request({ method: method as 'POST', path, headers, body });
+  return { status: response.statusCode, type: String(response.headers['content-type']), text: await response.body.text() };
+}
+
+const endings: Record<string, RegExp> = {
+  [ROUTES.chatCompletions.path]: /\n\ndata: \[DONE\]\n\n$/,
+  [ROUTES.responses.path]: /\n\nevent: response\.completed\ndata: [^\n]+\n\n$/,
+  [ROUTES.messages.path]: /\n\nevent: message_stop\ndata: [^\n]+\n\n$/,
+};
+
+describe.each([
+  ['chat', ROUTES.chatCompletions.path],
+  ['responses', ROUTES.responses.path],
+  ['messages', ROUTES.messages.path],
+  ['messages', ROUTES.countTokens.path],
+])('%s at %s', (format, path) => {
+  const folder = join(import.meta.dirname, '..', 'protocols', format, '__fixtures__', 'requests');
+  const bodies = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')).body);
+
+  testCases('any body is answered or refused', { usual: 200, long: 15_000 }, damagedJsonBytes(bodies), async (body) => {
+    const answer = await ask('POST', path, { ...KEY, 'content-type': 'application/json' }, body);
+    if (answer.status !== 200) expectRefusal(format, answer, [400, 404, 413]);
+    else if (answer.type === 'application/json') JSON.parse(answer.text);
+    else expect([answer.type, answer.text]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(endings[path] ?? /^$/)]);
+  });
+});
+
+const paths = fc.oneof(
+  fc.constantFrom(...Object.values(ROUTES).map(({ path }) => path)),
+  fc.webPath().map((path) => `/${path.replace(/^\/+/, '')}`),
+  fc.constantFrom(
+    '//',
+    '/%',
+    '/%00',
+    '/%ff',
+    '/v1/models/%2e%2e',
+    '/v1/models/..',
+    '/v1/models/a%2Fb',
+    '/v1/responses/%zz',
+    '/v1/messages/x',
+  ),
+);
+const requests = fc.record({
+  method: fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PURGE'),
+  path: paths,
+  query: fc.oneof(
+    fc.constant(''),
+    fc.webQueryParameters().map((query) => `?${query}`),
+  ),
+  key: fc.constantFrom<Record<string, string>>(
+    KEY,
+    { 'x-api-key': TEST_KEY },
+    {},
+    { authorization: 'Basic Og==' },
+    { authorization: 'Bearer' },
+  ),
+  type: fc.constantFrom<Record<string, string>>(
+    {},
+    { 'content-type': 'application/json; charset=utf-8' },
+    { 'content-type': 'text/plain' },
+    { 'content-type': ';' },
+    { 'content-encoding': 'gzip' },
+  ),
+  body: fc.oneof(
+    fc.constant(undefined),
+    fc.uint8Array({ maxLength: 30 }).map((bytes) => Buffer.from(bytes)),
+  ),
+});
+
+testCases('any method on any path with any headers is answered or refused', { usual: 300, long: 10_000 }, requests, async (request) => {
+  const { method, path, query, key, type, body } = request;
+  const answer = await ask(method, path + query, { ...key, ...type }, method === 'GET' || method === 'HEAD' ? undefined : body);
+  if (answer.status === 200) return;
+  if (method === 'HEAD') expect([answer.status, answer.text]).toEqual([expect.any(Number), '']);
+  else expectRefusal(path.startsWith('/v1/messages') ? 'messages' : 'general', answer, [400, 401, 404, 405, 415]);
+});
+
+const CODES = Object.keys(ERROR_CODES);
+
+function expectRefusal(format: string, { status, type, text }: Answer, statuses: number[]): void {
+  expect(statuses).toContain(status);
+  expect(type).toBe('application/json');
+  const body = JSON.parse(text);
+  if (format === 'messages') {
+    expect(body).toMatchObject({ type: 'error', error: { type: expect.any(String), message: expect.any(String) } });
+    expect(body.request_id).toMatch(/^req_/);
+  } else {
+    const { message, type: kind, param, code } = body.error;
+    expect(body).toEqual({ error: { message, type: kind, param, code } });
+    expect([typeof message, typeof kind, CODES.includes(code), param === null || typeof param === 'string']).toEqual([
+      'string',
+      'string',
+      true,
+      true,
+    ]);
+  }
+}
