@@ -121,7 +121,10 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     const schema = z.object({ answer: z.number(), sources: z.array(z.string()) });
     const request = ask('some JSON');
     const output = Output.object({ schema });
-    expect((await generateObject({ ...request, schema })).object).toEqual({ answer: 0, sources: [] });
+    expect((await generateObject({ model: request.model, providerOptions, prompt: 'some JSON', schema })).object).toEqual({
+      answer: 0,
+      sources: [],
+    });
     expect((await generateText({ ...request, output })).output).toEqual({ answer: 0, sources: [] });
     expect(await streamText({ ...request, output }).output).toEqual({ answer: 0, sources: [] });
   });
