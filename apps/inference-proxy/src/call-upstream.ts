@@ -48,9 +48,7 @@ export async function* callUpstream(
   );
   const takesStops = capabilities.stop && !adapter.withoutStop;
   const stop = (request.stop ?? []).filter((sequence) => !takesStops || adapter.takesStop?.(sequence) === false);
-  const { outputTokensMax } = ticket;
-  const cutAtMax = outputTokensMax < (adapter.outputTokensMin ?? 0);
-  const shaper = new ReplyShaper(meter, { outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request), cutAtMax });
+  const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
     const first = await firstBytes(reply);

@@ -1,8 +1,6 @@
-import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
-import { ByteBudget } from './upstreams/byte-budget.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
 
@@ -12,11 +10,7 @@ export interface ReplyLimits {
   stop: readonly string[];
   /** Whether a reply of nothing at all can be what was asked for (`mayBeEmpty`). */
   mayBeEmpty: boolean;
-  /** The upstream was given a higher cap, because it takes none so low: what is beyond `outputTokensMax` is cut, by estimate. */
-  cutAtMax: boolean;
 }
-
-type TextEvent = Extract<StreamEvent, { text: string }>;
 
 /**
  * What we add to an upstream's own events: the meter, stop sequences it does not know, an end to replies that will not
@@ -28,7 +22,6 @@ export class ReplyShaper {
   /** It was us who ended it: the upstream is still talking. */
   wasCut = false;
   private readonly stops: StopSequences | undefined;
-  private readonly budget: ByteBudget | undefined;
   private readonly runawayTokens: number;
   private readonly openCalls = new Map<number, { bare: boolean }>();
 
@@ -37,7 +30,6 @@ export class ReplyShaper {
     private readonly limits: ReplyLimits,
   ) {
     this.stops = limits.stop.length > 0 ? new StopSequences(limits.stop) : undefined;
-    this.budget = limits.cutAtMax ? new ByteBudget(bytesOfTokens(limits.outputTokensMax)) : undefined;
     // The hold bounds the money; this bounds an upstream that ignores its cap. Estimates may be wrong by a factor of two.
     this.runawayTokens = 2 * limits.outputTokensMax + 64;
   }
@@ -47,17 +39,10 @@ export class ReplyShaper {
     const shaped: StreamEvent[] = [];
     for (const event of events) {
       if (this.finished) break;
-      if (this.budget !== undefined && 'text' in event) this.addWithin(this.budget, event, shaped);
-      else this.add(event, shaped);
+      this.add(event, shaped);
     }
     if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
     return shaped;
-  }
-
-  private addWithin(budget: ByteBudget, event: TextEvent, shaped: StreamEvent[]): void {
-    const text = budget.take(event.text);
-    if (text !== '') this.add({ ...event, text }, shaped);
-    if (text !== event.text && !this.finished) this.cut('length', shaped);
   }
 
   private add(event: StreamEvent, shaped: StreamEvent[]): void {

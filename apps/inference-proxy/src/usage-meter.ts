@@ -50,7 +50,7 @@ export class UsageMeter {
       reasoningTokens: countsOutput ? reported.reasoningTokens : estimate.reasoningTokens,
       source: 'estimated',
     };
-    return withinCap(completed, this.caps);
+    return withinCap(completed, this.caps.outputTokensMax);
   }
 
   /** While it runs, and when it ends early. */

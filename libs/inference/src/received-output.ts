@@ -48,7 +48,7 @@ export class ReceivedOutput {
 
   /** The usage of a reply of which nobody else has counted anything. */
   estimateUsage(caps: EstimateCaps): Usage {
-    return withinCap(estimateUsage(caps.promptTokensEstimate, this.bytes - this.reasoningBytes, this.reasoningBytes), caps);
+    return withinCap(estimateUsage(caps.promptTokensEstimate, this.bytes - this.reasoningBytes, this.reasoningBytes), caps.outputTokensMax);
   }
 
   private add(text: string): number {
@@ -59,7 +59,7 @@ export class ReceivedOutput {
   }
 }
 
-export function withinCap(usage: Usage, { outputTokensMax }: Pick<EstimateCaps, 'outputTokensMax'>): Usage {
+export function withinCap(usage: Usage, outputTokensMax: number): Usage {
   const outputTokens = Math.min(usage.outputTokens, outputTokensMax);
   return { ...usage, outputTokens, reasoningTokens: Math.min(usage.reasoningTokens, outputTokens) };
 }

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../upstream-failure.js';
 
 /** One call of one upstream: what is asked, of which model there, and what that upstream can do. */
@@ -39,8 +38,6 @@ export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
   /** The dialect has no stop sequences: they are matched here, whatever the catalog says the upstream can. */
   readonly withoutStop?: true;
-  /** The dialect takes no lower output cap: a client's lower one is kept here. */
-  readonly outputTokensMin?: number;
   /** Whether the dialect can look for this sequence; absent: for any. The others are matched here. */
   takesStop?(sequence: string): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;
@@ -59,6 +56,4 @@ export interface StreamParser {
   end(events: StreamEvent[]): void;
   /** The terminal event has been appended. */
   readonly done: boolean;
-  /** What the upstream has reported so far. */
-  readonly usage: Usage | undefined;
 }

@@ -14,7 +14,8 @@ type Json = Record<string, unknown>;
  */
 export class MessagesStreamParser implements StreamParser {
   done = false;
-  usage: Usage | undefined;
+  /** As reported so far. */
+  private usage: Usage | undefined;
   private counts: Json = {};
   private finishReason: FinishReason | undefined;
   private hasContent = false;

@@ -15,7 +15,8 @@ type Json = Record<string, unknown>;
  */
 export class ChatStreamParser implements StreamParser {
   done = false;
-  usage: Usage | undefined;
+  /** As reported so far. */
+  private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private hasDeltas = false;

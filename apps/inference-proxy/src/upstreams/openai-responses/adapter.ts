@@ -1,6 +1,7 @@
+import { LowCapParser } from '../low-output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
-import { OUTPUT_TOKENS_MIN, renderRequest } from './request.js';
+import { lowCapOf, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';
 
@@ -8,9 +9,11 @@ import { ResponsesStreamParser } from './stream.js';
 export const openaiResponses: UpstreamAdapter = {
   kind: 'openai-responses',
   withoutStop: true,
-  outputTokensMin: OUTPUT_TOKENS_MIN,
   renderRequest,
   parseReply,
-  openStream: (call) => new ResponsesStreamParser(call),
+  openStream: (call) => {
+    const [parser, cap] = [new ResponsesStreamParser(call), lowCapOf(call)];
+    return cap === undefined ? parser : new LowCapParser(parser, cap);
+  },
   parseError,
 };

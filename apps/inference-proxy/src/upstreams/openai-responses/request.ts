@@ -3,11 +3,12 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../arrange-turns.js';
+import { LowOutputCap } from '../low-output-cap.js';
 import { shortCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /** A lower cap is refused. */
-export const OUTPUT_TOKENS_MIN = 16;
+const OUTPUT_TOKENS_MIN = 16;
 /** Longer ids of calls are refused. */
 const CALL_ID_LENGTH_MAX = 64;
 
@@ -39,6 +40,11 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     },
     body: JSON.stringify(body),
   };
+}
+
+/** What keeps a cap that had to be raised. */
+export function lowCapOf({ outputTokensMax }: UpstreamCall): LowOutputCap | undefined {
+  return outputTokensMax < OUTPUT_TOKENS_MIN ? new LowOutputCap(outputTokensMax) : undefined;
 }
 
 type Item = Record<string, unknown>;

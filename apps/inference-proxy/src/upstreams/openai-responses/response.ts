@@ -3,6 +3,7 @@ import { UpstreamFailure } from '../../upstream-failure.js';
 import { parseReplyObject } from '../json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { lowCapOf } from './request.js';
 import { ResponsesStreamParser } from './stream.js';
 
 /** Appends the events of a whole reply: it is the response that a stream ends with. Blank lines may precede the JSON (U-13). */
@@ -12,5 +13,8 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
     const failure = findError(reply, call.request);
     throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply without output' });
   }
-  new ResponsesStreamParser(call).finish(reply, events);
+  const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);
+  const cap = lowCapOf(call);
+  if (cap === undefined) read(events);
+  else cap.keep(read, events);
 }

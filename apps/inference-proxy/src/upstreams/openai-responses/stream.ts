@@ -1,4 +1,3 @@
-import { withinCap } from '#inference/received-output.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
@@ -8,7 +7,6 @@ import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { OUTPUT_TOKENS_MIN } from './request.js';
 
 type Json = Record<string, unknown>;
 
@@ -39,7 +37,8 @@ const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new M
  */
 export class ResponsesStreamParser implements StreamParser {
   done = false;
-  usage: Usage | undefined;
+  /** As reported so far. */
+  private usage: Usage | undefined;
   private readonly items = new OutputItems();
   private readonly calls: ToolCallAssembler;
   private readonly thinkTags: ThinkTags | undefined;
@@ -62,9 +61,7 @@ export class ResponsesStreamParser implements StreamParser {
   /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
     const usage = parseUsage(response.usage);
-    // What it wrote beyond a cap too low for it (`OUTPUT_TOKENS_MIN`) was not asked for, and is not the client's to pay.
-    const isCapOurs = this.call.outputTokensMax < OUTPUT_TOKENS_MIN;
-    this.usage = usage !== undefined && isCapOurs ? withinCap(usage, this.call) : (usage ?? this.usage);
+    this.usage = usage ?? this.usage;
     const reason = this.endOf(response, status, events);
     for (const [index, wire] of listOf(response.output).entries()) {
       const item = isObject(wire) ? this.items.findAgain(wire, index) : undefined;
