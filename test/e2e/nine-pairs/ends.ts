@@ -6,6 +6,15 @@ const STOP: Exception[] = [
   { dialect: 'openai-responses', estimated: true, reason: 'the dialect has no stop sequences: we cut, before its usage has come' },
 ];
 
+const CUT_CALL: Exception[] = [
+  {
+    dialect: 'anthropic-messages',
+    mode: 'plain',
+    reply: { calls: [{ name: 'weather', input: {} }] },
+    reason: 'its plain replies hold objects only, so what was cut never reaches us',
+  },
+];
+
 /** Replies that are cut, stopped, or nothing. */
 export const ENDS: Scenario[] = [
   {
@@ -28,30 +37,39 @@ export const ENDS: Scenario[] = [
   },
   {
     name: 'a length cut',
-    ask: { ...saying('[[sim say="One two three four"]]'), maxTokens: 2 },
-    reply: { text: 'One two ', ending: 'length' },
+    ask: { ...saying('[[sim say="One two three four five six seven eight nine ten eleven twelve thirteen fourteen"]]'), maxTokens: 16 },
+    reply: { text: 'One two three four five six seven eight nine ten eleven twelve t', ending: 'length' },
   },
   {
     name: 'a length cut within reasoning',
-    ask: { model: 'sim-reason', showReasoning: true, ...saying('[[sim think="One two three four" say="Never said."]]'), maxTokens: 2 },
-    reply: { reasoning: 'One two ', ending: 'length' },
+    ask: {
+      model: 'sim-reason',
+      showReasoning: true,
+      ...saying('[[sim think="First the one, then the other, and in the end neither of them, or so it seems." say="Never said."]]'),
+      maxTokens: 16,
+    },
+    reply: { reasoning: 'First the one, then the other, and in the end neither of them, o', ending: 'length' },
   },
   {
     name: 'a length cut inside a tool call',
     ask: {
-      ...saying('call weather {"days":3,"city":"Llanfairpwllgwyngyll"}, call traffic'),
+      ...saying('call weather {"days":3,"city":"Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}, call traffic'),
       tools: ['weather', 'traffic'],
-      maxTokens: 5,
+      maxTokens: 16,
     },
+    reply: { calls: [{ name: 'weather', input: '{"days":3,"city":"Llanfairpwllgwyngyllgogerychwyrndrobwllllantys' }], ending: 'length' },
+    exceptions: CUT_CALL,
+  },
+  {
+    name: 'a limit lower than some dialects take',
+    ask: { ...saying('[[sim say="One two three four"]]'), maxTokens: 2 },
+    reply: { text: 'One two ', ending: 'length' },
+  },
+  {
+    name: 'a limit lower than some dialects take, inside a tool call',
+    ask: { ...saying('call weather {"days":3,"city":"Llandudno"}, call traffic'), tools: ['weather', 'traffic'], maxTokens: 5 },
     reply: { calls: [{ name: 'weather', input: '{"days":3,"city":"Ll' }], ending: 'length' },
-    exceptions: [
-      {
-        dialect: 'anthropic-messages',
-        mode: 'plain',
-        reply: { calls: [{ name: 'weather', input: {} }] },
-        reason: 'its plain replies hold objects only, so what was cut never reaches us',
-      },
-    ],
+    exceptions: CUT_CALL,
   },
   {
     name: 'nothing at all',

@@ -22,6 +22,8 @@ const UNKNOWN = [
   'frequency_penalty',
   'response_format',
 ];
+/** A lower cap is refused there, and here. */
+const OUTPUT_TOKENS_MIN = 16;
 const STATE = ['previous_response_id', 'conversation', 'prompt', 'background'];
 
 /** Reads a request as strictly as the real server does: every refusal is a 400 naming the field. */
@@ -32,7 +34,9 @@ export function parseResponsesRequest(body: string): { chat: ChatRequest; shape:
   for (const field of UNKNOWN) if (value[field] != null) throw SimError.invalid(`Unknown parameter: '${field}'.`, field);
   for (const field of STATE) if (value[field]) throw SimError.invalid(`Unsupported parameter: '${field}'.`, field);
   const limit = value.max_output_tokens;
-  if (limit != null && (!Number.isInteger(limit) || (limit as number) < 1)) throw wrong('max_output_tokens', 'an integer above 0');
+  if (limit != null && (!Number.isInteger(limit) || (limit as number) < OUTPUT_TOKENS_MIN)) {
+    throw wrong('max_output_tokens', `an integer of at least ${OUTPUT_TOKENS_MIN}`);
+  }
   const tools = parseTools(value.tools);
   const chat = {
     model: value.model,

@@ -44,7 +44,7 @@ test.each<[string, string, Partial<ResponseCreateParamsStreaming>]>([
   ['calls of both kinds', 'call weather {"city":"Rome"}, call shell {"input":"date"} [[sim tokens=2]]', { tools }],
   ['interleaved calls', 'call weather {"city":"Rome"}, call shell {"input":"date"} [[sim interleave tokens=2]]', { tools }],
   ['a refusal', '[[sim refusal="I cannot help with that."]]', {}],
-  ['a cut', 'hello [[sim tokens=40]]', { max_output_tokens: 5 }],
+  ['a cut', 'hello [[sim tokens=40]]', { max_output_tokens: 16 }],
   ['a schema', 'hello', { text: { format: { type: 'json_schema', name: 'a', schema: parameters } } }],
 ])('%s: the stream, the official helper and the plain reply agree', async (_name, input, over) => {
   const request = { model: 'sim-fast', input, ...over } as never;
@@ -111,7 +111,7 @@ test('calls are answered, in every kind of item', async () => {
 
 test.each([
   ['stop', { stop: ['x'] }, 'Unknown parameter'],
-  ['max_output_tokens', { max_output_tokens: 0 }, 'an integer above 0'],
+  ['max_output_tokens', { max_output_tokens: 15 }, 'an integer of at least 16'],
   ['previous_response_id', { previous_response_id: 'resp_1' }, 'Unsupported parameter'],
   ['tools[0]', { tools: [{ type: 'function', function: { name: 'a' } }] }, 'a function or custom tool'],
   ['tool_choice', { tools, tool_choice: { type: 'function', name: 'shell' } }, 'not found'],
