@@ -25,6 +25,7 @@ const CHECKS = {
     'test',
   ],
   'import graph (dependency-cruiser)': ['scripts/check-imports.mjs'],
+  'HTTP API (redocly)': ['scripts/lint-openapi.mjs'],
 };
 
 export async function runChecks({ score }) {

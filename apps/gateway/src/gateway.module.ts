@@ -20,6 +20,7 @@ import { GenerationHandler } from './http/generation-handler.js';
 import { HealthController } from './http/health.controller.js';
 import { BodyReader } from './http/read-body.js';
 import { Readiness } from './http/readiness.js';
+import { OpenApiController } from './openapi/openapi.controller.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 import { chatAdapter } from './protocols/chat/adapter.js';
 import { messagesAdapter } from './protocols/messages/adapter.js';
@@ -40,7 +41,7 @@ class GatewayModule {}
 export function gatewayModule({ config, logger, registry, messaging }: GatewayFoundation): DynamicModule {
   return {
     module: GatewayModule,
-    controllers: [GenerationController, CountTokensController, AccountController, HealthController],
+    controllers: [GenerationController, CountTokensController, AccountController, HealthController, OpenApiController],
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),

@@ -16,14 +16,17 @@ export const ROUTES = {
   models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },
+  openapi: { method: 'GET', path: '/openapi.json', key: 'none' },
   root: { method: 'GET', path: '/', key: 'none' },
   livez: { method: 'GET', path: '/livez', key: 'none' },
   readyz: { method: 'GET', path: '/readyz', key: 'none' },
 } as const satisfies Record<string, Route>;
 
+export type RouteName = keyof typeof ROUTES;
+
 const MATCHERS = Object.values(ROUTES).map((route: Route) => ({
   route,
-  pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]+').replace(/\/$/, '')}/?$`, 'i'),
+  pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace(/\/$/, '')}/?$`, 'i'),
 }));
 
 /** The route at a URL's path, whatever its method; undefined when there is nothing there. */

@@ -3,8 +3,8 @@ import type { GatewayError } from '#inference/errors.js';
 import { discardBody } from './discard-body.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
-const RETRY_AFTER_MAX_SECONDS = 60;
-const NOT_RETRIED = new Set([401, 402, 403, 404, 413]);
+export const RETRY_AFTER_MAX_SECONDS = 60;
+export const NOT_RETRIED = new Set([401, 402, 403, 404, 413]);
 
 /** A whole JSON reply in one write. */
 export function writeJson(exchange: Exchange, response: ServerResponse, body: string): void {

@@ -1,0 +1,31 @@
+import type { Balance } from '#contracts/billing/money.js';
+import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema.js';
+
+const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
+
+/** Every field of what billing answers, and no other: the compiler compares. */
+const balance: Record<keyof Balance, JsonSchema> = {
+  object: word('balance'),
+  currency: word('USD'),
+  balance_pico_usd: { ...PICO_USD, description: 'Spendable total, an integer of 10⁻¹² USD as all these: top-ups and the active plan.' },
+  balance_usd: { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$', description: 'The same in dollars, for display.' },
+  reserved_pico_usd: { ...PICO_USD, description: 'Held for requests still running.' },
+  available_pico_usd: { ...PICO_USD, description: 'Total minus reserved: what a new request can use.' },
+  topup_balance_pico_usd: { ...PICO_USD, description: 'The part that came from top-ups, which does not expire.' },
+  plan_balance_pico_usd: { ...PICO_USD, description: 'The part that came from a plan; `0` when none is active.' },
+  plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
+};
+
+/** What the endpoints beside the formats answer (spec 2.1, 2.2). */
+export const ACCOUNT_SCHEMAS: Record<string, JsonSchema> = {
+  ModelList: replyObject({ object: word('list'), data: list(ref('Model')) }),
+  Model: replyObject({
+    object: word('model'),
+    id: { ...text, description: '`model` of a generation request.' },
+    created: { type: 'integer', description: 'Unix seconds of when the model was added.' },
+    owned_by: { ...text, description: 'The organization that serves it.' },
+  }),
+  Balance: replyObject(balance),
+  Health: replyObject({ status: word('ok') }),
+  OpenApi: { ...replyObject({ openapi: { type: 'string', pattern: '^3\\.1\\.' } }), additionalProperties: true },
+};

@@ -1,0 +1,100 @@
+import { ROUTES, type Route, type RouteName } from '../http/routes.js';
+import { REPLY_SCHEMAS as CHAT_REPLIES } from '../protocols/chat/reply-schema.js';
+import { REQUEST_SCHEMAS as CHAT_REQUESTS } from '../protocols/chat/request-schema.js';
+import { REPLY_SCHEMAS as MESSAGES_REPLIES } from '../protocols/messages/reply-schema.js';
+import { REQUEST_SCHEMAS as MESSAGES_REQUESTS } from '../protocols/messages/request-schema.js';
+import { REPLY_SCHEMAS as RESPONSES_REPLIES } from '../protocols/responses/reply-schema.js';
+import { REQUEST_SCHEMAS as RESPONSES_REQUESTS } from '../protocols/responses/request-schema.js';
+import { ACCOUNT_SCHEMAS } from './account-schemas.js';
+import { ERROR_RESPONSES, ERROR_SCHEMAS, errorResponses } from './error-responses.js';
+import { HEADERS, REPLY_HEADERS } from './headers.js';
+import { OPERATIONS, type OperationDescription, type TagName } from './operations.js';
+
+const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
+
+Requests are JSON in UTF-8 of at most 8 MiB and 64 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
+Paths answer \`HEAD\` where they answer \`GET\`; query strings are ignored.
+
+Errors come in the body of the format that lives at the path; what is not below \`/v1/messages\` has the general one. That also goes for what
+is no operation here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431
+for what is not HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after a pause, \`retry-after\` where it is sent; do not repeat other
+requests unchanged. Once a stream has begun its status is 200, and a failure is an event of it.`;
+
+const TAGS: Record<TagName, string> = {
+  Generation: 'Model replies in three formats, plain and streamed.',
+  Account: 'What a key can call, and what is left to spend. Free.',
+  Service: 'For probes and tools. No key is asked for.',
+};
+
+/** The HTTP surface as OpenAPI 3.1, made of the routes, the formats' schemas, the table of errors and the adapters' own words. */
+export function openApiDocument(): object {
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Tollgate', version: '1.0.0', description: DESCRIPTION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/', description: 'The gateway this document comes from' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      (Object.keys(ROUTES) as RouteName[]).map((routeName) => {
+        const route: Route = ROUTES[routeName];
+        return [pathOf(route), { [route.method.toLowerCase()]: operation(route, OPERATIONS[routeName]) }];
+      }),
+    ),
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'The API key in `Authorization: Bearer`.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key; it wins over `Authorization`.' },
+      },
+      headers: HEADERS,
+      responses: ERROR_RESPONSES,
+      schemas: {
+        ...CHAT_REQUESTS,
+        ...CHAT_REPLIES,
+        ...RESPONSES_REQUESTS,
+        ...RESPONSES_REPLIES,
+        ...MESSAGES_REQUESTS,
+        ...MESSAGES_REPLIES,
+        ...ACCOUNT_SCHEMAS,
+        ...ERROR_SCHEMAS,
+      },
+    },
+  };
+}
+
+/** Our paths name their parameters with a colon. */
+function pathOf({ path }: Route): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+function operation(
+  route: Route,
+  { tag, operationId, summary, description, parameters, request, ...replies }: OperationDescription,
+): object {
+  return {
+    tags: [tag],
+    operationId,
+    summary,
+    ...(description !== undefined && { description }),
+    security: SECURITY[route.key],
+    ...(parameters !== undefined && { parameters }),
+    ...(request !== undefined && { requestBody: { required: true, content: { 'application/json': request } } }),
+    responses: {
+      '200': success(replies),
+      ...replies.otherReplies,
+      ...errorResponses(route, replies.errors),
+    },
+  };
+}
+
+const SECURITY = {
+  none: [],
+  bearer: [{ bearer: [] }],
+  'bearer-or-x-api-key': [{ bearer: [] }, { apiKey: [] }],
+} satisfies Record<Route['key'], object[]>;
+
+function success({ reply, stream }: Pick<OperationDescription, 'reply' | 'stream'>): object {
+  return {
+    description: stream === undefined ? 'The reply.' : 'The reply; with `stream` as server-sent events, each with data of this schema.',
+    headers: REPLY_HEADERS,
+    content: { 'application/json': reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
+  };
+}

@@ -1,0 +1,126 @@
+import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
+import { ErrorBodies } from '../http/error-body.js';
+import { protocolAt, ROUTES, type Route } from '../http/routes.js';
+import { NOT_RETRIED } from '../http/write-reply.js';
+import { chatAdapter } from '../protocols/chat/adapter.js';
+import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema.js';
+import { messagesAdapter } from '../protocols/messages/adapter.js';
+import { responsesAdapter } from '../protocols/responses/adapter.js';
+import { REPLY_HEADERS } from './headers.js';
+
+const REQUEST_ID = 'req_019a98a1c0de7f00a1b2c3d4e5f60718';
+
+const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
+const TYPES = [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))];
+
+/** A dashboard's own (spec 5, rule 5): nothing in this surface answers with them. */
+const PANEL_CODES: ErrorCode[] = ['authentication_required', 'origin_not_allowed'];
+
+/** Messages are for people: these are like those that are sent, not a promise of their words. */
+const MESSAGES: Record<ErrorCode, string> = {
+  invalid_json: 'The request body is not valid JSON: line 1, column 14: expected a value.',
+  invalid_request: '`temperature` must be a number from 0 to 2.',
+  unsupported_parameter: '`previous_response_id` is not supported, because nothing is stored: send the whole conversation in `input`.',
+  unsupported_content: 'The model `sim-fast` does not accept images.',
+  image_url_not_supported: '`messages[0].content[1].image_url.url` is a link. Links are not fetched: send a base64 data URL.',
+  context_length_exceeded: 'The prompt and the requested output do not fit the context window of 131072 tokens.',
+  invalid_api_key: 'The API key is missing, malformed or revoked.',
+  authentication_required: 'The session is missing or has expired.',
+  insufficient_balance: 'The balance cannot cover the most this request can cost.',
+  origin_not_allowed: 'This origin is not allowed.',
+  model_not_found: 'There is no model `gpt-5`.',
+  request_too_large: 'The request body is larger than 8388608 bytes.',
+  rate_limit_exceeded: 'Too many requests per minute for this project.',
+  concurrency_limit: 'Too many requests in flight for this project.',
+  model_capacity: 'The model is at capacity.',
+  internal_error: 'The gateway failed. The request id leads to what happened.',
+  upstream_error: 'The model failed to answer.',
+  model_unavailable: 'The model is temporarily unavailable.',
+  upstream_timeout: 'The model did not answer in time.',
+};
+
+/** What any generation request may meet (spec 7.1). */
+export const GENERATION_ERRORS = CODES.filter((code) => !PANEL_CODES.includes(code));
+
+const bodies = new ErrorBodies([chatAdapter, responsesAdapter, messagesAdapter]);
+
+/** The error bodies of spec 7 with all they may say: as they stand within streams. */
+export const ERROR_SCHEMAS: Record<Family, JsonSchema> = {
+  Error: { ...generalError(TYPES, CODES), description: 'The error of every endpoint but messages.' },
+  MessagesError: {
+    ...messagesError([...new Set(CODES.map((code) => messagesTypeOf(new GatewayError(code, ''))))]),
+    description: 'The error of the messages endpoints.',
+  },
+};
+
+type Family = 'Error' | 'MessagesError';
+
+/** Components of the document: what each family answers with each status, and every code it can be. */
+export const ERROR_RESPONSES: Record<string, object> = Object.fromEntries([
+  ...responsesOf('Error', ROUTES.chatCompletions),
+  ...responsesOf('MessagesError', ROUTES.messages),
+]);
+
+/** The responses of what an operation may refuse, by status. */
+export function errorResponses(route: Route, codes: readonly ErrorCode[]): Record<string, object> {
+  const family: Family = protocolAt(route.path) === 'messages' ? 'MessagesError' : 'Error';
+  const statuses = new Set([...codes.map((code) => ERROR_CODES[code].status), ...httpErrors(route).map(({ status }) => status)]);
+  return Object.fromEntries([...statuses].map((status) => [status, { $ref: `#/components/responses/${family}${status}` }]));
+}
+
+/** The conditions of HTTP that the code table has no code for (architecture.md, "Order of refusals"). */
+function httpErrors({ method, path }: Route): GatewayError[] {
+  const wrongMethod = new GatewayError('invalid_request', `${path} takes ${method}, not DELETE.`, { status: 405 });
+  const wrongType = new GatewayError('invalid_request', 'The request body must be JSON: send "Content-Type: application/json".', {
+    status: 415,
+  });
+  return method === 'POST' ? [wrongMethod, wrongType] : [wrongMethod];
+}
+
+function responsesOf(family: Family, route: Route): [name: string, response: object][] {
+  const errors = [...GENERATION_ERRORS.map((code) => new GatewayError(code, MESSAGES[code])), ...httpErrors(route)];
+  const byStatus = [...Map.groupBy(errors, ({ status }) => status)].sort(([a], [b]) => a - b);
+  return byStatus.map(([status, found]) => [`${family}${status}`, errorResponse(family, route, status, found)]);
+}
+
+function errorResponse(family: Family, route: Route, status: number, errors: readonly GatewayError[]): object {
+  const codes = [...new Set(errors.map(({ code }) => code))];
+  const types = [...new Set(errors.map((error) => (family === 'Error' ? error.type : messagesTypeOf(error))))];
+  return {
+    description: status === 405 ? 'Another method than the operation takes.' : `\`${codes.join('`, `')}\`.`,
+    headers: {
+      ...REPLY_HEADERS,
+      ...((status === 429 || status === 503) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
+      ...(NOT_RETRIED.has(status) && { 'x-should-retry': { $ref: '#/components/headers/ShouldRetry' } }),
+      ...(status === 405 && { allow: { $ref: '#/components/headers/Allow' } }),
+    },
+    content: {
+      'application/json': {
+        schema: family === 'Error' ? generalError(types, codes) : messagesError(types),
+        examples: Object.fromEntries(
+          errors.map((error) => [error.code, { value: JSON.parse(bodies.render(route.path, error, REQUEST_ID)) }]),
+        ),
+      },
+    },
+  };
+}
+
+function generalError(types: readonly string[], codes: readonly ErrorCode[]): JsonSchema {
+  return replyObject({
+    error: replyObject({
+      message: { ...text, description: 'For people; it can change.' },
+      type: word(...types),
+      param: { ...orNull(text), description: 'The field of the request at fault.' },
+      code: { ...word(...codes), description: 'Stable: branch on it.' },
+    }),
+  });
+}
+
+function messagesError(types: readonly string[]): JsonSchema {
+  const details = replyObject({ error_code: text, unsupported: { type: 'array', items: text } });
+  return replyObject({ type: word('error'), error: replyObject({ type: word(...types), message: text }, { details }), request_id: text });
+}
+
+function messagesTypeOf(error: GatewayError): string {
+  return JSON.parse(messagesAdapter.renderError(error, REQUEST_ID)).error.type;
+}

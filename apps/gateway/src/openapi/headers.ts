@@ -1,0 +1,25 @@
+import { RETRY_AFTER_MAX_SECONDS } from '../http/write-reply.js';
+
+const requestId = {
+  description: 'Names the request; quote it when you ask about one.',
+  required: true,
+  schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
+};
+
+/** Components of the document. */
+export const HEADERS = {
+  RequestId: requestId,
+  RetryAfter: {
+    description: 'Seconds after which to try again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1, maximum: RETRY_AFTER_MAX_SECONDS },
+  },
+  ShouldRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
+  Allow: { description: 'What the path takes.', required: true, schema: { type: 'string' } },
+};
+
+/** On every reply. The SDKs of the formats look for the one or the other. */
+export const REPLY_HEADERS = {
+  'x-request-id': { $ref: '#/components/headers/RequestId' },
+  'request-id': { $ref: '#/components/headers/RequestId' },
+};

@@ -1,0 +1,57 @@
+import { Registry } from 'prom-client';
+import { createLogger } from '#observability/logger.js';
+import { FakeServices } from '#testing/fake-services.js';
+import { GatewayConfig } from '../gateway.config.js';
+import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { openApiDocument } from './document.js';
+
+let gateway: RunningGateway;
+
+beforeAll(async () => {
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
+  const { messaging } = new FakeServices();
+  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging });
+});
+afterAll(() => gateway.close());
+
+function get(path: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(`http://127.0.0.1:${gateway.port}${path}`, init);
+}
+
+test('GET /openapi.json gives the document, without a key', async () => {
+  const response = await get('/openapi.json');
+  expect(await response.json()).toEqual(openApiDocument());
+  expect(Object.fromEntries(response.headers)).toMatchObject({
+    'content-type': 'application/json',
+    'cache-control': 'no-cache',
+    etag: expect.stringMatching(/^"[\w-]{43}"$/),
+    'x-request-id': expect.stringMatching(/^req_/),
+  });
+});
+
+test('a copy that is up to date is not sent again', async () => {
+  const etag = (await get('/openapi.json')).headers.get('etag') ?? '';
+  const answers = await Promise.all(
+    [etag, `W/${etag}`, `"other", ${etag}`, '*', '"other"'].map((tag) => get('/openapi.json', { headers: { 'if-none-match': tag } })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([304, 304, 304, 304, 200]);
+  const [current] = answers;
+  expect([current?.headers.get('etag'), await current?.text()]).toEqual([etag, '']);
+});
+
+test('HEAD says how long it is and no more', async () => {
+  const [head, whole] = await Promise.all([get('/openapi.json', { method: 'HEAD' }), get('/openapi.json')]);
+  const { byteLength } = await whole.arrayBuffer();
+  expect([head.status, Number(head.headers.get('content-length')), await head.text()]).toEqual([200, byteLength, '']);
+});
+
+test('it is a route like any other: 405 with Allow for another method, 404 for a path that only looks like it', async () => {
+  const wrong = await get('/openapi.json', { method: 'POST', body: '{}' });
+  expect([wrong.status, wrong.headers.get('allow'), await wrong.json()]).toEqual([
+    405,
+    'GET, HEAD',
+    { error: { message: expect.any(String), type: 'invalid_request_error', param: null, code: 'invalid_request' } },
+  ]);
+  const paths = ['/openapi-json', '/openapiXjson', '/openapi.json/more', '/v1/openapi.json'];
+  expect(await Promise.all(paths.map(async (path) => (await get(path)).status))).toEqual([404, 404, 404, 404]);
+});

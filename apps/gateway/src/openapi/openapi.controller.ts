@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { GatewayRequest } from '../http/exchange.js';
+import { ROUTES } from '../http/routes.js';
+import { openApiDocument } from './document.js';
+
+/** The description of the HTTP surface, for tools and for people with tools. One text, made when the gateway starts. */
+@Controller()
+export class OpenApiController {
+  private readonly text = Buffer.from(JSON.stringify(openApiDocument()));
+  private readonly entityTag = `"${createHash('sha256').update(this.text).digest('base64url')}"`;
+
+  @Get(ROUTES.openapi.path)
+  document(@Req() { headers, exchange }: GatewayRequest, @Res() response: ServerResponse): void {
+    response.setHeaders(
+      new Headers({
+        etag: this.entityTag,
+        // To be asked for anew each time, which costs nothing when nothing has changed.
+        'cache-control': 'no-cache',
+        'x-request-id': exchange.requestId,
+        'request-id': exchange.requestId,
+      }),
+    );
+    if (this.isCurrent(headers['if-none-match'])) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': this.text.length }).end(this.text);
+  }
+
+  /** Weak comparison, as RFC 9110 wants it here: a proxy that compresses makes the tag weak. */
+  private isCurrent(tags: string | undefined): boolean {
+    return tags?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === this.entityTag) ?? false;
+  }
+}

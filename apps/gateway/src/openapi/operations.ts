@@ -1,0 +1,161 @@
+import type { ErrorCode } from '#inference/errors.js';
+import type { RouteName } from '../http/routes.js';
+import { chatAdapter } from '../protocols/chat/adapter.js';
+import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
+import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema.js';
+import { messagesAdapter } from '../protocols/messages/adapter.js';
+import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
+import { responsesAdapter } from '../protocols/responses/adapter.js';
+import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
+import { GENERATION_ERRORS } from './error-responses.js';
+import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
+
+export type TagName = 'Generation' | 'Account' | 'Service';
+
+interface Content {
+  schema: JsonSchema;
+  examples?: Record<string, { summary?: string; value: unknown }>;
+}
+
+/** What the document says of a route, apart from what follows from the route itself. */
+export interface OperationDescription {
+  tag: TagName;
+  operationId: string;
+  summary: string;
+  description?: string;
+  parameters?: readonly object[];
+  request?: { schema: JsonSchema; examples: Record<string, RequestExample> };
+  reply: Content;
+  /** The data of one event of the stream, where a reply may be one. */
+  stream?: Content;
+  /** Replies beside these that are no errors. */
+  otherReplies?: Record<string, object>;
+  errors: readonly ErrorCode[];
+}
+
+const KEY_ERRORS: ErrorCode[] = ['invalid_api_key', 'internal_error', 'model_unavailable'];
+const BODY_ERRORS: ErrorCode[] = [
+  'invalid_json',
+  'invalid_request',
+  'unsupported_parameter',
+  'unsupported_content',
+  'image_url_not_supported',
+  'model_not_found',
+  'request_too_large',
+];
+const BILLED = 'The most the request can cost is held before it starts; what it used is charged when it ends.';
+
+const VERSION_HEADER = {
+  name: 'anthropic-version',
+  in: 'header',
+  description: "A date, as the format's clients send it. Any is accepted, and none.",
+  schema: { type: 'string' },
+};
+
+const model = { object: 'model', id: 'sim-fast', created: 1_760_000_000, owned_by: 'tollgate' };
+const health: Content = { schema: ref('Health'), examples: { ok: { value: { status: 'ok' } } } };
+
+/** One a route: the compiler asks for it, a test asks the router. */
+export const OPERATIONS: Record<RouteName, OperationDescription> = {
+  chatCompletions: {
+    tag: 'Generation',
+    operationId: 'createChatCompletion',
+    summary: 'A model reply in the Chat Completions format',
+    description: BILLED,
+    request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
+    reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(chatAdapter, CHAT_EXAMPLES) },
+    stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(chatAdapter, CHAT_EXAMPLES) },
+    errors: GENERATION_ERRORS,
+  },
+  responses: {
+    tag: 'Generation',
+    operationId: 'createResponse',
+    summary: 'A model reply in the Responses format',
+    description: `${BILLED} Nothing is stored: every request brings the whole conversation.`,
+    request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
+    reply: { schema: ref('Response'), examples: plainReplyExamples(responsesAdapter, RESPONSES_EXAMPLES) },
+    stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(responsesAdapter, RESPONSES_EXAMPLES) },
+    errors: GENERATION_ERRORS,
+  },
+  messages: {
+    tag: 'Generation',
+    operationId: 'createMessage',
+    summary: 'A model reply in the Messages format',
+    description: BILLED,
+    parameters: [VERSION_HEADER],
+    request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
+    reply: { schema: ref('Message'), examples: plainReplyExamples(messagesAdapter, MESSAGES_EXAMPLES) },
+    stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(messagesAdapter, MESSAGES_EXAMPLES) },
+    errors: GENERATION_ERRORS,
+  },
+  countTokens: {
+    tag: 'Generation',
+    operationId: 'countMessageTokens',
+    summary: 'The size of a prompt in tokens, estimated',
+    description: 'Free. No model runs.',
+    parameters: [VERSION_HEADER],
+    request: { schema: ref('CountTokensRequest'), examples: COUNT_EXAMPLES },
+    reply: { schema: ref('TokenCount'), examples: { count: { value: { input_tokens: 12 } } } },
+    errors: [...BODY_ERRORS, ...KEY_ERRORS],
+  },
+  models: {
+    tag: 'Account',
+    operationId: 'listModels',
+    summary: 'The models a key can call',
+    reply: { schema: ref('ModelList'), examples: { models: { value: { object: 'list', data: [model] } } } },
+    errors: KEY_ERRORS,
+  },
+  model: {
+    tag: 'Account',
+    operationId: 'getModel',
+    summary: 'One model',
+    parameters: [
+      { name: 'id', in: 'path', required: true, description: 'Its id; case counts.', schema: { type: 'string' }, example: model.id },
+    ],
+    reply: { schema: ref('Model'), examples: { model: { value: model } } },
+    errors: [...KEY_ERRORS, 'model_not_found'],
+  },
+  balance: {
+    tag: 'Account',
+    operationId: 'getBalance',
+    summary: 'What the account has, holds and can spend',
+    description: 'Exact: it counts every reply that has ended.',
+    reply: {
+      schema: ref('Balance'),
+      examples: {
+        balance: {
+          value: {
+            object: 'balance',
+            currency: 'USD',
+            balance_pico_usd: '24999987650000',
+            balance_usd: '24.99998765',
+            reserved_pico_usd: '4800000000',
+            available_pico_usd: '24995187650000',
+            topup_balance_pico_usd: '24999987650000',
+            plan_balance_pico_usd: '0',
+            plan_expires_at: null,
+          },
+        },
+      },
+    },
+    errors: KEY_ERRORS,
+  },
+  openapi: {
+    tag: 'Service',
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    parameters: [{ name: 'if-none-match', in: 'header', description: 'The `etag` of a copy.', schema: { type: 'string' } }],
+    reply: { schema: ref('OpenApi') },
+    otherReplies: { '304': { description: 'The copy is up to date.' } },
+    errors: [],
+  },
+  root: { tag: 'Service', operationId: 'probe', summary: 'Whether something answers here', reply: health, errors: [] },
+  livez: { tag: 'Service', operationId: 'getLiveness', summary: 'Whether the gateway is alive', reply: health, errors: [] },
+  readyz: {
+    tag: 'Service',
+    operationId: 'getReadiness',
+    summary: 'Whether requests should be sent here',
+    reply: health,
+    errors: ['model_unavailable'],
+  },
+};

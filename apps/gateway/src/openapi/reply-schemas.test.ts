@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { CompletionCollector } from '#inference/collect-completion.js';
+import { GatewayError } from '#inference/errors.js';
+import { closed, DocumentSchemas } from '#testing/document-schemas.js';
+import { streamEvents } from '#testing/stream-events.js';
+import { chatAdapter } from '../protocols/chat/adapter.js';
+import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
+import { messagesAdapter } from '../protocols/messages/adapter.js';
+import { REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
+import type { ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
+import { responsesAdapter } from '../protocols/responses/adapter.js';
+import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
+import { openApiDocument } from './document.js';
+
+/** Whatever an adapter can write is what the document says, field for field. */
+
+const schemas = new DocumentSchemas(closed(openApiDocument()));
+const PROTOCOLS = join(import.meta.dirname, '../protocols');
+
+describe.each([
+  { adapter: chatAdapter as ProtocolAdapter, requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
+  { adapter: responsesAdapter as ProtocolAdapter, requests: RESPONSES_EXAMPLES, reply: 'Response', event: 'ResponseStreamEvent' },
+  { adapter: messagesAdapter as ProtocolAdapter, requests: MESSAGES_EXAMPLES, reply: 'Message', event: 'MessageStreamEvent' },
+])('$adapter.name', ({ adapter, requests, reply, event }) => {
+  const golden = join(PROTOCOLS, adapter.name, '__fixtures__/replies');
+  const parsed = adapter.parseRequest(requests.streamed?.value);
+  const tools = { customTools: adapter.name === 'responses', namespaces: adapter.name === 'responses' };
+
+  test.each(readdirSync(golden))('golden reply %s', (file) => {
+    const text = readFileSync(join(golden, file), 'utf8');
+    if (file.endsWith('.json')) expect(schemas.component(reply, JSON.parse(text))).toEqual([]);
+    else expectEvents(text);
+  });
+
+  test('any legal stream, with signs of life, and the plain reply of the same events', () => {
+    fc.assert(
+      fc.property(streamEvents(tools), (events) => {
+        const collector = new CompletionCollector();
+        for (const each of events) collector.add(each);
+        const completion = collector.finish();
+        expect(schemas.component(reply, JSON.parse(adapter.renderCompletion(REPLY, parsed, completion)))).toEqual([]);
+        const renderer = adapter.renderStream(REPLY, parsed);
+        const silence = () => renderer.keepAlive(90_000);
+        const frames = silence() + renderer.render(events) + silence();
+        expectEvents(frames + renderer.finish(completion.finishReason, completion.usage));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('any stream that fails', () => {
+    fc.assert(
+      fc.property(streamEvents({ ...tools, ending: 'failure' }), (events) => {
+        const renderer = adapter.renderStream(REPLY, parsed);
+        expectEvents(renderer.render(events) + renderer.fail(new GatewayError('upstream_error', 'The model failed.')));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  function expectEvents(stream: string): void {
+    const data = stream
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => line.slice('data: '.length))
+      .map((json) => (json === '[DONE]' ? json : JSON.parse(json)));
+    expect(data.length).toBeGreaterThan(0);
+    for (const each of data) expect(schemas.component(event, each)).toEqual([]);
+  }
+});
+
+test('it can fail: a field that is not described, one that is missing, one of another type', () => {
+  const list = { object: 'list', data: [{ object: 'model', id: 'a', created: 1, owned_by: 'b' }] };
+  expect(schemas.component('ModelList', list)).toEqual([]);
+  expect(schemas.component('ModelList', { ...list, more: 1 })).toEqual(['the value must NOT have additional properties']);
+  expect(schemas.component('ModelList', { object: 'list' })).toEqual(["the value must have required property 'data'"]);
+  expect(schemas.component('ModelList', { ...list, data: [{ ...list.data[0], id: 1 }] })).toEqual(['/data/0/id must be string']);
+});
+
+const REPLY: ReplyContext = { id: 'a1', requestId: 'req_a1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_001, model: 'm' };

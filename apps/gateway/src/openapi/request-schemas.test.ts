@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { GatewayError } from '#inference/errors.js';
+import { DocumentSchemas } from '#testing/document-schemas.js';
+import { chatAdapter } from '../protocols/chat/adapter.js';
+import { messagesAdapter } from '../protocols/messages/adapter.js';
+import { parseCountRequest } from '../protocols/messages/request.js';
+import { responsesAdapter } from '../protocols/responses/adapter.js';
+import { openApiDocument } from './document.js';
+
+/**
+ * The schemas of requests and the parsers say the same of a body's shape: what a parser takes its schema takes, and what a
+ * schema takes its parser refuses for none but these reasons, which are not of shape.
+ */
+const BEYOND_SHAPE = [
+  /^(image_url_not_supported|unsupported_content|request_too_large): /, // what is in an image
+  /is not valid base64|must be a base64 data URL/,
+  /is declared twice|must be the name of one of `tools`/, // one field against another
+  /is only valid when `stream` is true|differs from `max_tokens`/,
+  /must have at least one message/, // when nothing is left of the input
+  /`(functions|function_call|audio|logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
+  /nested too deeply/,
+];
+
+/** Wishes that are as good as not sent when they are of another type, wherever they stand. */
+const TOLERATED: Record<string, string[]> = {
+  chat: ['seed', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'parallel_tool_calls', 'reasoning_content'],
+};
+
+const schemas = new DocumentSchemas(openApiDocument());
+const PROTOCOLS = join(import.meta.dirname, '../protocols');
+
+interface Parsed {
+  tools: readonly unknown[];
+}
+
+describe.each([
+  { format: 'chat', component: 'ChatRequest', parse: (body: unknown): Parsed => chatAdapter.parseRequest(body).request },
+  { format: 'responses', component: 'ResponsesRequest', parse: (body: unknown): Parsed => responsesAdapter.parseRequest(body).request },
+  { format: 'messages', component: 'MessagesRequest', parse: (body: unknown): Parsed => messagesAdapter.parseRequest(body).request },
+  { format: 'messages', component: 'CountTokensRequest', parse: (body: unknown): Parsed => parseCountRequest(body) },
+])('$component', ({ format, component, parse }) => {
+  const fixtures = join(PROTOCOLS, format, '__fixtures__');
+  const bodies = readdirSync(join(fixtures, 'requests')).map((file) => read(join(fixtures, 'requests', file)).body);
+  const [minimal] = bodies.filter((_body, index) => readdirSync(join(fixtures, 'requests'))[index] === 'minimal.json');
+  const refused = read(join(fixtures, 'refusals.json')).map(({ change }: { change: object }) => ({ ...minimal, ...change }));
+
+  test('takes every body of the fixtures', () => {
+    expect(bodies.length).toBeGreaterThan(15);
+    for (const body of bodies) expect(schemas.component(component, withoutTolerated(body, parse(body)))).toEqual([]);
+  });
+
+  test('agrees with the parser about what it refuses in the fixtures', () => {
+    for (const body of refused) agree(body);
+  });
+
+  test('agrees with the parser about any body with a value replaced, taken away, or put where another was', () => {
+    const parts = [...bodies, ...refused].flatMap(values);
+    const strange = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, true, [], {}, [null], [{}]));
+    const replacement = fc.oneof(strange, fc.constantFrom(...parts), fc.constant(undefined));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...bodies),
+        fc.array(fc.tuple(fc.nat(), replacement), { minLength: 1, maxLength: 2 }),
+        (body, changes) => {
+          // Through text, as bodies come.
+          agree(JSON.parse(JSON.stringify(changes.reduce((changed, [position, value]) => replaceNth(changed, position, value), body))));
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+  });
+
+  function agree(body: unknown): void {
+    const { parsed, refusal } = outcomeOf(() => parse(body));
+    const faults = schemas.component(component, parsed === undefined ? body : withoutTolerated(body, parsed));
+    const isBeyondShape = refusal !== undefined && BEYOND_SHAPE.some((reason) => reason.test(refusal));
+    if (refusal === undefined) expect({ body, faults }).toEqual({ body, faults: [] });
+    else if (!isBeyondShape && faults.length === 0) expect({ body, refusal }).toEqual({ body, refusal: undefined });
+  }
+
+  /** A choice among tools that are not there is not looked at. */
+  function withoutTolerated(body: unknown, { tools }: Parsed): unknown {
+    const fields = [...(TOLERATED[format] ?? []), ...(tools.length === 0 ? ['tool_choice'] : [])];
+    return JSON.parse(JSON.stringify(body), (key, value) => (fields.includes(key) ? undefined : value));
+  }
+});
+
+function outcomeOf(parse: () => Parsed): { parsed?: Parsed; refusal?: string } {
+  try {
+    return { parsed: parse() };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    return { refusal: `${error.code}: ${error.message}` };
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: fixtures are what they are.
+function read(file: string): any {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** Every value within a value, outermost first. */
+function values(value: unknown): unknown[] {
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap((inner) => [inner, ...values(inner)]) : [];
+}
+
+/** A copy with one of all the values in it, counted through, replaced; undefined takes it away. */
+function replaceNth(body: unknown, position: number, replacement: unknown): unknown {
+  const target = position % Math.max(values(body).length, 1);
+  let seen = 0;
+  const copy = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, inner]) => [key, seen++ === target ? replacement : copy(inner)] as const);
+    const kept = entries.filter(([, inner]) => inner !== undefined);
+    return Array.isArray(value) ? kept.map(([, inner]) => inner) : Object.fromEntries(kept);
+  };
+  return copy(body);
+}

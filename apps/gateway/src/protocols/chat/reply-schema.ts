@@ -1,0 +1,64 @@
+import { count, described, either, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../json-schema.js';
+
+const FINISH_REASON = word('stop', 'length', 'tool_calls');
+
+/** What `response.ts` and `stream.ts` write (spec 2.3, 2.4, 2.8, 6.3). */
+export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
+  ChatCompletion: replyObject({
+    id: idOf('chatcmpl-'),
+    object: word('chat.completion'),
+    created: described(count, 'Unix seconds.'),
+    model: text,
+    choices: { ...list(ref('ChatChoice')), minItems: 1, maxItems: 1 },
+    usage: ref('ChatUsage'),
+  }),
+  ChatChoice: replyObject({ index: { type: 'integer', const: 0 }, message: ref('ChatReplyMessage'), finish_reason: FINISH_REASON }),
+  ChatReplyMessage: replyObject(
+    {
+      role: word('assistant'),
+      content: described(orNull(text), 'Null beside tool calls, and when the whole budget went to reasoning.'),
+    },
+    { reasoning_content: described(text, 'What a model that reasons thought first.'), tool_calls: list(ref('ChatToolCall')) },
+  ),
+  ChatToolCall: replyObject({
+    id: text,
+    type: word('function'),
+    function: replyObject({ name: text, arguments: described(text, 'JSON as the model wrote it: validate it.') }),
+  }),
+  ChatUsage: replyObject({
+    prompt_tokens: described(count, 'Cached tokens included.'),
+    completion_tokens: described(count, 'Reasoning included.'),
+    total_tokens: count,
+    prompt_tokens_details: replyObject({ cached_tokens: count }),
+    completion_tokens_details: replyObject({ reasoning_tokens: count }),
+  }),
+  ChatStreamEvent: {
+    ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
+    description:
+      'The `data:` of one event: a chunk; last of all the bare text `[DONE]`. After a failure an error takes its place, and a stream ' +
+      'without `[DONE]` is not complete. Comments (lines that begin with a colon) bridge silence.',
+  },
+  ChatCompletionChunk: replyObject(
+    {
+      id: idOf('chatcmpl-'),
+      object: word('chat.completion.chunk'),
+      created: count,
+      model: text,
+      choices: described({ ...list(ref('ChatChunkChoice')), maxItems: 1 }, 'Empty in the chunk with the usage.'),
+    },
+    { usage: ref('ChatUsage') },
+  ),
+  ChatChunkChoice: replyObject({ index: { type: 'integer', const: 0 }, delta: ref('ChatDelta'), finish_reason: orNull(FINISH_REASON) }),
+  ChatDelta: replyObject(
+    {},
+    { role: word('assistant'), content: orNull(text), reasoning_content: text, tool_calls: list(ref('ChatToolCallDelta')) },
+  ),
+  ChatToolCallDelta: {
+    ...replyObject({ index: count, function: replyObject({ arguments: text }, { name: text }) }, { id: text, type: word('function') }),
+    description: 'The first piece of a call has its id and name; later ones with the same index go on with its arguments.',
+  },
+};
+
+function idOf(prefix: string): JsonSchema {
+  return { type: 'string', pattern: `^${prefix}` };
+}

@@ -1,0 +1,121 @@
+import { fieldSchemas } from '../fields-schema.js';
+import {
+  anyObject,
+  byProperty,
+  described,
+  either,
+  flag,
+  type JsonSchema,
+  list,
+  name,
+  ref,
+  requestObject,
+  text,
+  word,
+} from '../json-schema.js';
+import { ChatFields } from './schema.js';
+
+const { required, optional } = fieldSchemas(ChatFields, {
+  model: 'Id of a model of `GET /v1/models`; case counts.',
+  stream: 'Whether the reply comes as server-sent events.',
+  max_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
+  max_completion_tokens: 'The same as `max_tokens`; both only when equal.',
+  temperature: 'Sampling temperature.',
+  top_p: 'Nucleus sampling; adjust this or `temperature`.',
+  user: 'A stable id of your end user.',
+  n: 'A reply has one choice.',
+});
+
+const textPart = requestObject({ type: word('text'), text });
+const mode = word('none', 'auto', 'required');
+
+/** The bodies of `POST /v1/chat/completions`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
+  ChatRequest: {
+    ...requestObject(
+      { ...required, messages: described({ ...list(ref('ChatMessage')), minItems: 1 }, 'The whole conversation, oldest message first.') },
+      {
+        ...optional,
+        stream_options: described(
+          requestObject({}, { include_usage: flag }),
+          'Only when `stream` is true. With `include_usage`, a chunk with the usage precedes `[DONE]`.',
+        ),
+        stop: described(either(name, { ...list(name), maxItems: 4 }), 'Up to four sequences that end the reply and are not part of it.'),
+        tools: described(list(ref('ChatTool')), 'Functions the model may call; each name once.'),
+        tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
+        response_format: ref('ChatResponseFormat'),
+        seed: described({ type: 'integer' }, 'A wish: forwarded where the upstream takes it.'),
+        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
+        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
+        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A wish, as `seed`.'),
+        parallel_tool_calls: described(flag, 'A wish, as `seed`.'),
+      },
+    ),
+    description:
+      'Other fields are ignored, but for those that would change what you get: `functions`, `function_call`, `audio`, an audio ' +
+      'modality, and `logprobs` with `top_logprobs` are refused.',
+  },
+  ChatMessage: byProperty('role', {
+    system: 'ChatInstructionMessage',
+    developer: 'ChatInstructionMessage',
+    user: 'ChatUserMessage',
+    assistant: 'ChatAssistantMessage',
+    tool: 'ChatToolMessage',
+  }),
+  ChatInstructionMessage: requestObject({ role: word('system', 'developer'), content: contentOf(textPart) }, { name: text }),
+  ChatUserMessage: requestObject({ role: word('user'), content: contentOf(ref('ChatUserPart')) }, { name: text }),
+  ChatAssistantMessage: requestObject(
+    { role: word('assistant') },
+    {
+      content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
+      reasoning_content: described(text, 'Reasoning of an earlier reply. Need not be sent back.'),
+      tool_calls: list(ref('ChatEarlierToolCall')),
+    },
+  ),
+  ChatToolMessage: requestObject({ role: word('tool'), content: contentOf(textPart), tool_call_id: name }),
+  ChatEarlierToolCall: {
+    ...requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
+    description: 'A call as it was returned.',
+  },
+  ChatUserPart: byProperty('type', { text: 'ChatTextPart', image_url: 'ChatImagePart' }),
+  ChatTextPart: textPart,
+  ChatRefusalPart: requestObject({ type: word('refusal'), refusal: text }),
+  ChatImagePart: requestObject({
+    type: word('image_url'),
+    image_url: either(imageUrl(), requestObject({ url: imageUrl() }, { detail: text })),
+  }),
+  ChatTool: requestObject({
+    type: word('function'),
+    function: requestObject(
+      { name },
+      { description: text, parameters: described(anyObject, 'JSON Schema of the arguments.'), strict: flag },
+    ),
+  }),
+  ChatToolChoice: either(
+    mode,
+    described(requestObject({ type: word('function'), function: requestObject({ name }) }), 'Forces one of `tools`.'),
+    {
+      ...requestObject({ type: word('allowed_tools') }),
+      anyOf: [requestObject({ allowed_tools: requestObject({ mode }) }), requestObject({ mode }, { allowed_tools: { type: 'null' } })],
+      description: 'Counts as its mode, which may also stand flat.',
+    },
+  ),
+  ChatResponseFormat: byProperty('type', {
+    text: 'ChatPlainFormat',
+    json_object: 'ChatPlainFormat',
+    json_schema: 'ChatJsonSchemaFormat',
+  }),
+  ChatPlainFormat: requestObject({ type: word('text', 'json_object') }),
+  ChatJsonSchemaFormat: requestObject({
+    type: word('json_schema'),
+    json_schema: requestObject({ name, schema: anyObject }, { strict: flag, description: text }),
+  }),
+};
+
+function contentOf(part: JsonSchema): JsonSchema {
+  return either(text, list(part));
+}
+
+function imageUrl(): JsonSchema {
+  return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.');
+}

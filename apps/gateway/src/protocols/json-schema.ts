@@ -1,0 +1,77 @@
+/**
+ * JSON Schema as OpenAPI 3.1 has it, and the few words its descriptions of our formats are made of. Requests and replies differ
+ * in one thing: what is optional in a request may also be null (C-1); what a reply does not say is not there.
+ */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+export type Properties = Readonly<Record<string, JsonSchema>>;
+
+/** A schema of the document's components. */
+export function ref(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+export function requestObject(required: Properties, optional: Properties = {}): JsonSchema {
+  return objectOf(required, Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, orNull(schema)])));
+}
+
+export function replyObject(required: Properties, optional: Properties = {}): JsonSchema {
+  return objectOf(required, optional);
+}
+
+function objectOf(required: Properties, optional: Properties): JsonSchema {
+  const names = Object.keys(required);
+  return { type: 'object', ...(names.length > 0 && { required: names }), properties: { ...required, ...optional } };
+}
+
+export const text: JsonSchema = { type: 'string' };
+/** A string that says something. */
+export const name: JsonSchema = { type: 'string', minLength: 1 };
+export const flag: JsonSchema = { type: 'boolean' };
+export const count: JsonSchema = { type: 'integer', minimum: 0 };
+export const anyObject: JsonSchema = { type: 'object' };
+/** Not looked at. */
+export const anything: JsonSchema = {};
+
+export function word(...words: readonly string[]): JsonSchema {
+  return words.length === 1 ? { type: 'string', const: words[0] } : { type: 'string', enum: words };
+}
+
+export function list(items: JsonSchema): JsonSchema {
+  return { type: 'array', items };
+}
+
+export function described(schema: JsonSchema, description: string): JsonSchema {
+  return { ...schema, description };
+}
+
+/** Several shapes of which every value has one. */
+export function either(...shapes: readonly JsonSchema[]): JsonSchema {
+  return { oneOf: shapes };
+}
+
+/** Components told apart by the value of one property. */
+export function byProperty(propertyName: string, components: Readonly<Record<string, string>>): JsonSchema {
+  const mapping = Object.fromEntries(Object.entries(components).map(([value, component]) => [value, ref(component).$ref]));
+  return { oneOf: [...new Set(Object.values(components))].map(ref), discriminator: { propertyName, mapping } };
+}
+
+export function orNull(schema: JsonSchema): JsonSchema {
+  const { type, const: only, enum: words, description, ...rest } = schema;
+  const said = description === undefined ? {} : { description };
+  if (type === 'null') return schema;
+  if (typeof type !== 'string') {
+    if (Object.keys(schema).every((keyword) => keyword === 'description')) return schema;
+    return { anyOf: [{ ...rest }, { type: 'null' }], ...said };
+  }
+  const values = only === undefined ? words : [only];
+  return { type: [type, 'null'], ...(values !== undefined && { enum: [...(values as unknown[]), null] }), ...rest, ...said };
+}
+
+/** A body that can be sent as it stands to the gateway that `npm start` runs. */
+export interface RequestExample {
+  summary: string;
+  value: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,76 @@
+import type { RequestExample } from '../json-schema.js';
+
+/** A square of one red pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+
+const WEATHER = {
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+
+/** Requests that work as they stand: a test sends each to a running gateway. */
+export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
+  plain: {
+    summary: 'A question',
+    value: { model: 'sim-fast', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello.' }] },
+  },
+  streamed: {
+    summary: 'Streamed, with the thinking shown',
+    value: {
+      model: 'sim-reason',
+      max_tokens: 100,
+      system: 'Be brief.',
+      messages: [{ role: 'user', content: 'Say hello.' }],
+      thinking: { type: 'adaptive' },
+      stream: true,
+    },
+  },
+  tools: {
+    summary: 'A tool the model must use',
+    value: {
+      model: 'sim-fast',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: 'What is the weather in Rome?' }],
+      tools: [WEATHER],
+      tool_choice: { type: 'tool', name: 'get_weather' },
+    },
+  },
+  'tool-result': {
+    summary: "The tool's result, for the model's last word",
+    value: {
+      model: 'sim-fast',
+      max_tokens: 100,
+      messages: [
+        { role: 'user', content: 'What is the weather in Rome?' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Rome' } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '{"celsius":21}' }] },
+      ],
+      tools: [WEATHER],
+    },
+  },
+  image: {
+    summary: 'An image, inline',
+    value: {
+      model: 'sim-vision',
+      max_tokens: 100,
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } },
+            { type: 'text', text: 'What is this?' },
+          ],
+        },
+      ],
+    },
+  },
+};
+
+/** Of a prompt that is only counted: what makes it up, and the model. */
+export const COUNT_EXAMPLES: Record<string, RequestExample> = Object.fromEntries(
+  Object.entries(REQUEST_EXAMPLES).map(([name, { summary, value }]) => {
+    const { model, system, messages, tools } = value;
+    return [name, { summary, value: { model, ...(system !== undefined && { system }), messages, ...(tools !== undefined && { tools }) } }];
+  }),
+);

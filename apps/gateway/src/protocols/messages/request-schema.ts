@@ -1,0 +1,128 @@
+import { fieldSchemas } from '../fields-schema.js';
+import {
+  anyObject,
+  anything,
+  byProperty,
+  described,
+  either,
+  flag,
+  type JsonSchema,
+  list,
+  name,
+  ref,
+  requestObject,
+  text,
+  word,
+} from '../json-schema.js';
+import { MessagesFields } from './schema.js';
+
+const { required, optional } = fieldSchemas(MessagesFields, {
+  model: "Id of a model of `GET /v1/models`; case counts. Other vendors' names are `not_found_error`.",
+  max_tokens: 'The most tokens to generate, reasoning included.',
+  temperature: 'Sampling temperature.',
+  top_p: 'Nucleus sampling.',
+  stream: 'Whether the reply comes as server-sent events.',
+});
+const { max_tokens, ...otherFields } = optional;
+
+const prompt = {
+  messages: described({ ...list(ref('MessagesTurn')), minItems: 1 }, 'The whole conversation; neighbours of one role are one turn.'),
+};
+const promptOptions = {
+  system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
+  tools: described(list(ref('MessagesTool')), 'Tools the model may use; each name once.'),
+};
+const role = (value: string) => ({ role: word(value) });
+
+/** The bodies of `POST /v1/messages` and its `count_tokens`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
+  MessagesRequest: {
+    ...requestObject(
+      { ...required, max_tokens: max_tokens ?? anything, ...prompt },
+      {
+        ...otherFields,
+        ...promptOptions,
+        tool_choice: described(ref('MessagesToolChoice'), 'Ignored without `tools`.'),
+        stop_sequences: described({ ...list(name), maxItems: 4 }, 'A matched one is reported as `end_turn`.'),
+        thinking: described(
+          requestObject({}, { type: text }),
+          'With any `type` but `disabled` reasoning is shown. Budgets are not applied; reasoning is billed either way.',
+        ),
+      },
+    ),
+    description: 'Other fields are ignored, but for `thread`, which is refused: nothing is stored.',
+  },
+  CountTokensRequest: {
+    ...requestObject({ model: required.model ?? anything, ...prompt }, promptOptions),
+    description: 'A body of `POST /v1/messages`, of which only the prompt is read.',
+  },
+  MessagesTurn: byProperty('role', { user: 'MessagesUserTurn', assistant: 'MessagesAssistantTurn', system: 'MessagesSystemTurn' }),
+  MessagesUserTurn: requestObject({ ...role('user'), content: contentOf(ref('MessagesUserBlock')) }),
+  MessagesAssistantTurn: requestObject({ ...role('assistant'), content: contentOf(ref('MessagesAssistantBlock')) }),
+  MessagesSystemTurn: requestObject({ ...role('system'), content: contentOf(ref('MessagesTextBlock')) }),
+  MessagesUserBlock: byProperty('type', {
+    text: 'MessagesTextBlock',
+    image: 'MessagesImageBlock',
+    search_result: 'MessagesSearchResultBlock',
+    tool_reference: 'MessagesToolReferenceBlock',
+    tool_result: 'MessagesToolResultBlock',
+  }),
+  MessagesResultPart: byProperty('type', {
+    text: 'MessagesTextBlock',
+    image: 'MessagesImageBlock',
+    search_result: 'MessagesSearchResultBlock',
+    tool_reference: 'MessagesToolReferenceBlock',
+  }),
+  MessagesAssistantBlock: either(
+    ref('MessagesTextBlock'),
+    ref('MessagesToolUseBlock'),
+    ref('MessagesThinkingBlock'),
+    ref('MessagesDroppedBlock'),
+  ),
+  MessagesTextBlock: requestObject({ type: word('text'), text }),
+  MessagesImageBlock: requestObject({
+    type: word('image'),
+    source: requestObject({
+      type: word('base64'),
+      media_type: described(text, '`image/png`, `image/jpeg`, `image/webp` or `image/gif`.'),
+      data: described(text, 'Base64, of at most 5 MiB decoded.'),
+    }),
+  }),
+  MessagesSearchResultBlock: requestObject(
+    { type: word('search_result') },
+    { title: text, source: text, content: list(requestObject({ text })) },
+  ),
+  MessagesToolReferenceBlock: requestObject({ type: word('tool_reference'), tool_name: name }),
+  MessagesToolResultBlock: requestObject(
+    { type: word('tool_result'), tool_use_id: name },
+    { content: contentOf(ref('MessagesResultPart')), is_error: flag },
+  ),
+  MessagesToolUseBlock: requestObject({ type: word('tool_use'), id: name, name }, { input: anyObject }),
+  MessagesThinkingBlock: {
+    ...requestObject({ type: word('thinking') }, { thinking: text }),
+    description: 'Goes back only to upstreams that want it.',
+  },
+  MessagesDroppedBlock: {
+    ...requestObject({
+      type: { type: 'string', pattern: '^(redacted_thinking|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$' },
+    }),
+    description: "Hidden thinking, and traces of tools that a vendor's servers ran: accepted and dropped.",
+  },
+  MessagesTool: either(ref('MessagesClientTool'), ref('MessagesServerTool')),
+  MessagesClientTool: requestObject(
+    { name, input_schema: described(anyObject, 'JSON Schema of the input.') },
+    { type: word('custom'), description: text },
+  ),
+  MessagesServerTool: {
+    ...requestObject({ type: { type: 'string', not: { const: 'custom' } } }),
+    description: 'Accepted and dropped, whatever it is.',
+  },
+  MessagesToolChoice: either(
+    requestObject({ type: word('auto', 'any', 'none') }),
+    described(requestObject({ type: word('tool'), name }), 'Forces one of `tools`.'),
+  ),
+};
+
+function contentOf(block: JsonSchema): JsonSchema {
+  return either(text, list(block));
+}

@@ -1,0 +1,79 @@
+import type { RequestExample } from '../json-schema.js';
+
+/** A square of one red pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+
+const WEATHER = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+};
+
+/** Requests that work as they stand: a test sends each to a running gateway. */
+export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
+  plain: {
+    summary: 'A question',
+    value: { model: 'sim-fast', input: 'Say hello.' },
+  },
+  streamed: {
+    summary: 'Streamed, with reasoning',
+    value: { model: 'sim-reason', instructions: 'Be brief.', input: 'Say hello.', stream: true, max_output_tokens: 100 },
+  },
+  tools: {
+    summary: 'A function, a custom tool and a namespace',
+    value: {
+      model: 'sim-fast',
+      input: 'What is the weather in Rome?',
+      tools: [
+        WEATHER,
+        { type: 'custom', name: 'shell', description: 'Runs a command.' },
+        { type: 'namespace', name: 'agents', tools: [{ type: 'function', name: 'close', parameters: { type: 'object', properties: {} } }] },
+      ],
+      tool_choice: { type: 'function', name: 'get_weather' },
+    },
+  },
+  'tool-result': {
+    summary: "The call answered, for the model's last word",
+    value: {
+      model: 'sim-fast',
+      input: [
+        { role: 'user', content: 'What is the weather in Rome?' },
+        { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Rome"}' },
+        { type: 'function_call_output', call_id: 'call_1', output: '{"celsius":21}' },
+      ],
+      tools: [WEATHER],
+      store: false,
+    },
+  },
+  image: {
+    summary: 'An image, inline',
+    value: {
+      model: 'sim-vision',
+      input: [
+        {
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'What is this?' },
+            { type: 'input_image', image_url: `data:image/png;base64,${PIXEL}` },
+          ],
+        },
+      ],
+    },
+  },
+  'json-schema': {
+    summary: 'A reply of a given shape, and metadata that comes back',
+    value: {
+      model: 'sim-fast',
+      input: 'Name a city.',
+      text: {
+        format: {
+          type: 'json_schema',
+          name: 'city',
+          schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+        },
+      },
+      metadata: { order: '17' },
+    },
+  },
+};

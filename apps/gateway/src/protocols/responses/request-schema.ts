@@ -1,0 +1,153 @@
+import { fieldSchemas } from '../fields-schema.js';
+import {
+  anyObject,
+  anything,
+  byProperty,
+  described,
+  either,
+  flag,
+  type JsonSchema,
+  list,
+  name,
+  ref,
+  requestObject,
+  text,
+  word,
+} from '../json-schema.js';
+import { ResponsesFields } from './schema.js';
+
+const { required, optional } = fieldSchemas(ResponsesFields, {
+  model: 'Id of a model of `GET /v1/models`; case counts.',
+  instructions: 'A system message before the input.',
+  stream: 'Whether the reply comes as server-sent events.',
+  parallel_tool_calls: 'Accepted, ignored, echoed.',
+  max_output_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
+  temperature: 'Sampling temperature.',
+  top_p: 'Nucleus sampling.',
+});
+
+const ignored = described(anything, 'Accepted and ignored.');
+const notStored: JsonSchema = { type: 'null', description: 'Not supported: nothing is stored. Send the whole conversation in `input`.' };
+const mode = word('none', 'auto', 'required');
+const CALLS = ['function_call', 'custom_tool_call', 'function_call_output', 'custom_tool_call_output'];
+const DECLARED = ['function', 'custom'];
+
+/** The bodies of `POST /v1/responses`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
+  ResponsesRequest: {
+    ...requestObject(
+      {
+        ...required,
+        input: described(either(text, { ...list(ref('ResponsesItem')), minItems: 1 }), 'A prompt, or the whole conversation as items.'),
+      },
+      {
+        ...optional,
+        tools: described(list(ref('ResponsesTool')), 'Each pair of namespace and name once.'),
+        tool_choice: described(ref('ResponsesToolChoice'), 'Ignored when no tools are left.'),
+        text: requestObject({}, { format: ref('ResponsesTextFormat'), verbosity: ignored }),
+        metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned as it came; not stored.' },
+        background: { type: 'boolean', const: false, description: 'Not supported: set `stream` for long replies.' },
+        previous_response_id: notStored,
+        conversation: notStored,
+        prompt: notStored,
+        store: described(anything, 'Accepted; a reply always says false.'),
+        reasoning: described(anything, 'Accepted and ignored: reasoning comes back as a summary.'),
+        include: ignored,
+        prompt_cache_key: described(anything, 'Accepted and echoed: repeated prefixes are cached without it.'),
+      },
+    ),
+    description: 'Other fields are ignored.',
+  },
+  ResponsesItem: {
+    anyOf: [
+      ref('ResponsesUserMessage'),
+      ref('ResponsesOtherMessage'),
+      ref('ResponsesFunctionCall'),
+      ref('ResponsesCustomCall'),
+      ref('ResponsesCallOutput'),
+      ref('ResponsesAdditionalTools'),
+      ref('ResponsesOtherItem'),
+    ],
+  },
+  ResponsesUserMessage: requestObject({ role: word('user'), content: contentOf(ref('ResponsesUserPart')) }, { type: word('message') }),
+  ResponsesOtherMessage: requestObject(
+    { role: word('system', 'developer', 'assistant'), content: contentOf(ref('ResponsesTextPart')) },
+    { type: word('message') },
+  ),
+  ResponsesUserPart: either(ref('ResponsesTextPart'), ref('ResponsesImagePart')),
+  ResponsesTextPart: either(
+    requestObject({ type: word('input_text', 'output_text', 'text'), text }),
+    requestObject({ type: word('refusal'), refusal: text }),
+  ),
+  ResponsesImagePart: requestObject(
+    {
+      type: word('input_image'),
+      image_url: described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.'),
+    },
+    { detail: text, file_id: { type: 'null', description: 'Not supported.' } },
+  ),
+  ResponsesFunctionCall: requestObject({ type: word('function_call'), call_id: name, name, arguments: text }, { namespace: text }),
+  ResponsesCustomCall: requestObject({ type: word('custom_tool_call'), call_id: name, name, input: text }, { namespace: text }),
+  ResponsesCallOutput: requestObject({
+    type: word('function_call_output', 'custom_tool_call_output'),
+    call_id: name,
+    output: contentOf(ref('ResponsesUserPart')),
+  }),
+  ResponsesAdditionalTools: {
+    ...requestObject({ type: word('additional_tools') }, { tools: list(ref('ResponsesTool')) }),
+    description: 'Declares tools as `tools` does, later ones replacing earlier ones.',
+  },
+  ResponsesOtherItem: {
+    ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, 'additional_tools', 'item_reference'] } } }),
+    description: 'Reasoning goes back only to upstreams that want it; traces of hosted tools and unknown items are dropped.',
+  },
+  ResponsesTool: either(
+    ref('ResponsesFunctionTool'),
+    ref('ResponsesCustomTool'),
+    ref('ResponsesNamespace'),
+    droppedTool('A hosted tool, or one without a name: accepted and dropped.', [...DECLARED, 'namespace']),
+  ),
+  ResponsesFunctionTool: requestObject(
+    { type: word('function'), name },
+    { description: text, parameters: described(anyObject, 'JSON Schema of the arguments.'), strict: flag },
+  ),
+  ResponsesCustomTool: requestObject(
+    { type: word('custom'), name },
+    { description: text, format: described(anything, 'A grammar is a hint, not enforced.') },
+  ),
+  ResponsesNamespace: {
+    ...requestObject(
+      { type: word('namespace'), name },
+      {
+        tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), droppedTool('Anything else is dropped.', DECLARED))),
+      },
+    ),
+    description: 'Its tools are told to the model by plain name, and their calls come back with name and namespace.',
+  },
+  ResponsesToolChoice: either(
+    mode,
+    described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
+    described(requestObject({ type: word('allowed_tools'), mode }), 'Counts as its mode.'),
+    described(requestObject({ type: { ...name, not: { enum: [...DECLARED, 'allowed_tools'] } } }), 'A hosted tool: counts as `auto`.'),
+  ),
+  ResponsesTextFormat: byProperty('type', {
+    text: 'ResponsesPlainFormat',
+    json_object: 'ResponsesPlainFormat',
+    json_schema: 'ResponsesJsonSchemaFormat',
+  }),
+  ResponsesPlainFormat: requestObject({ type: word('text', 'json_object') }),
+  ResponsesJsonSchemaFormat: requestObject({ type: word('json_schema'), name, schema: anyObject }, { strict: flag, description: text }),
+};
+
+function contentOf(part: JsonSchema): JsonSchema {
+  return either(text, list(part));
+}
+
+/** Entries of other types, and those without a name. */
+function droppedTool(description: string, types: readonly string[]): JsonSchema {
+  return {
+    type: 'object',
+    anyOf: [{ properties: { name: { type: 'null' } } }, { not: { required: ['type'], properties: { type: { enum: types } } } }],
+    description,
+  };
+}

@@ -1,0 +1,9 @@
+// Lints docs/openapi.json with the strictest rules there are, and prints what is wrong. Needs no network.
+
+import { createConfig, formatProblems, getTotals, lint } from '@redocly/openapi-core';
+
+const config = await createConfig({ extends: ['recommended-strict'] });
+const problems = await lint({ ref: 'docs/openapi.json', config });
+const totals = getTotals(problems);
+if (problems.length > 0) formatProblems(problems, { format: 'codeframe', totals, version: '' });
+process.exitCode = totals.errors + totals.warnings === 0 ? 0 : 1;
