@@ -1,8 +1,8 @@
 import type { SettleReason, SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
-import { isContent, type StreamEvent } from '#inference/stream-event.js';
+import { type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { LateSettlements } from './leases/late-settlements.js';
-import type { LeaseKeeper } from './leases/lease-keeper.js';
+import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
 import type { ModelRoute } from './routing/route-book.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
@@ -13,8 +13,8 @@ export interface RunDependencies {
 }
 
 /**
- * What one request has come to: what was returned, what it has used, and whether anybody still wants it. Two things stop
- * it: its reader has left, or its hold is no longer ours.
+ * What one request has come to: what was returned, what it has used, and whether anybody still wants it. Three things stop
+ * it: its reader has left, its hold is no longer ours, or its key was revoked.
  */
 export class InferenceRun {
   hasReturnedContent = false;
@@ -23,10 +23,10 @@ export class InferenceRun {
   private route: ModelRoute | undefined;
   private announced = false;
   private collected: StreamEvent[] = [];
-  private leaseLost = false;
+  private loss: LeaseLoss | undefined;
   private failed = false;
   private readonly stop = new AbortController();
-  private readonly endLease: () => void;
+  private readonly endLease: ReturnType<LeaseKeeper['keep']>;
 
   constructor(
     readonly job: GenerateRequest,
@@ -40,9 +40,9 @@ export class InferenceRun {
     this.endLease = dependencies.leases.keep(
       job.ticket,
       () => this.meter.soFar(),
-      () => {
-        this.leaseLost = true;
-        this.stop.abort(new Error('lease lost'));
+      (loss) => {
+        this.loss = loss;
+        this.stop.abort(new Error(`lease ${loss}`));
       },
     );
   }
@@ -82,18 +82,21 @@ export class InferenceRun {
   /** The last batch of a stream that did not come to a good end: what was used, and the failure if there is one. */
   *closing(failure: UpstreamFailure | undefined): Generator<readonly StreamEvent[]> {
     if (this.hasFinished) return;
-    if (this.stopped && !this.leaseLost) {
+    if (this.stopped && this.loss === undefined) {
       yield this.withUpstream([...this.pass(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
       return;
     }
     this.failed = true;
-    const { code, message, retryAfterSeconds } = this.leaseLost ? LEASE_LOST : (failure ?? LEASE_LOST);
+    const { code, message, retryAfterSeconds } = this.loss ? LOSSES[this.loss] : (failure ?? LOSSES.lost);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
   }
 
+  /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. */
   end(): void {
-    this.endLease();
+    const { settlements } = this.dependencies;
+    if (this.signal.aborted) this.endLease();
+    else this.endLease(settleWith(settlements, this.settlement()));
     if (!this.hasFinished) this.stop.abort(new Error('given up'));
   }
 
@@ -117,4 +120,12 @@ export class InferenceRun {
   }
 }
 
-const LEASE_LOST = new UpstreamFailure('refused', 'internal_error', { detail: 'lease lost' });
+/** Apart, so that what is remembered is the settlement and not the whole request. */
+function settleWith(settlements: RunDependencies['settlements'], settlement: SettleRequest): () => void {
+  return () => settlements.schedule(() => settlement, 0);
+}
+
+const LOSSES: Record<LeaseLoss, Omit<CompletionFailure, 'type'>> = {
+  lost: { code: 'internal_error', message: 'An unexpected error occurred.' },
+  revoked: { code: 'invalid_api_key', message: 'The API key is not valid or has been revoked.' },
+};

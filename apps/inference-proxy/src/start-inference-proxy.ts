@@ -33,7 +33,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const { natsUrl: url, natsUser: user, natsPassword: password } = config;
   const messaging = await connectMessaging({ url, user, password, service: 'inference-proxy', logger });
   connected = () => messaging.connected;
-  const leases = new LeaseKeeper(messaging, logger);
+  const leases = new LeaseKeeper(messaging, logger, undefined, config.settleAfterAbortMs);
   const settlements = new LateSettlements(messaging, logger, config.settleAfterAbortMs);
   const stopFollowing = followCatalog(messaging, routes, config.catalogRefreshMs, logger);
   const transport = new NatsTransport({
@@ -54,8 +54,9 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     ops.drain();
     await app.close();
     stopFollowing();
-    await settlements.close();
+    await leases.flush();
     leases.close();
+    await settlements.close();
     await messaging.close();
     await routes.close();
     await ops.close();

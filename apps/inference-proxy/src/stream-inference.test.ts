@@ -7,6 +7,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
+import type { LeaseLoss } from './leases/lease-keeper.js';
 import { ProxyMetrics } from './proxy-metrics.js';
 import { RouteBook } from './routing/route-book.js';
 import { type InferenceDependencies, streamInference } from './stream-inference.js';
@@ -66,14 +67,14 @@ function setUp(setting: Setting = {}) {
   }));
   book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
   stops.unshift(() => book.close());
-  const lease: { read?: () => Usage; lose?: () => void; ended?: true } = {};
+  const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true; unsettled?: () => void } = {};
   const settlements: (() => SettleRequest)[] = [];
   const dependencies: InferenceDependencies = {
     routes: book,
     leases: {
       keep: (_ticket, read, lose) => {
         Object.assign(lease, { read, lose });
-        return () => Object.assign(lease, { ended: true });
+        return (unsettled) => Object.assign(lease, { ended: true, unsettled });
       },
     },
     settlements: { schedule: (read) => settlements.push(read) },
@@ -461,9 +462,33 @@ test('a lost lease stops the upstream, and the stream says so', async () => {
   const asked = upstream.nextRequest();
   await stream.next();
   const closed = once((await asked).socket, 'close');
-  lease.lose?.();
+  lease.lose?.('lost');
   expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('internal_error')]);
   await closed;
+});
+
+test('a key that is revoked stops the upstream: the stream says so, with what it has used (billing.md 7)', async () => {
+  upstream.behave(hanging(chunk('Hello')));
+  const { stream, lease } = setUp();
+  const asked = upstream.nextRequest();
+  await stream.next();
+  const closed = once((await asked).socket, 'close');
+  lease.lose?.('revoked');
+  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('invalid_api_key')]);
+  await closed;
+});
+
+test.each([
+  ['a finished one', streaming(chunk('Hello', 'stop'), DONE), { reason: 'completed', usage: { outputTokens: 2 } }],
+  ['one that broke after content', streaming(chunk('Hello')), { reason: 'failed', usage: { outputTokens: 2 } }],
+  ['one that failed before content', answering(500, ''), { reason: 'failed', usage: undefined }],
+] as const)('what a gateway leaves unsettled is settled in its place: %s', async (_, reply, settlement) => {
+  upstream.behave(reply);
+  const { stream, lease, settlements } = setUp();
+  await collect(stream);
+  expect(settlements).toEqual([]);
+  lease.unsettled?.();
+  expect(settlements.map((read) => read())).toMatchObject([{ holdId: '01990000-0000-7000-8000-000000000001', ...settlement }]);
 });
 
 test('the meter reading of a lease is nothing before content, then what has come', async () => {

@@ -3,15 +3,18 @@ import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 
-const ATTEMPTS_MAX = 5;
+const PAUSE_MAX_MS = 30_000;
+/** A lease with its grace is over by then, unless billing was away all the time. */
+const ATTEMPTS_MAX = 100;
 
 /**
- * Settles what a gateway that has gone cannot. A gateway that lives settles within moments of the end of a stream and is
- * answered first; a hold is settled once whoever asks, so nothing is lost by asking again a little later (billing.md 4).
+ * Settles what a gateway that has gone cannot, and asks until billing has answered. A gateway that lives settles within
+ * moments of the end of a stream and is answered first; a hold is settled once whoever asks, so nothing is lost by asking
+ * again a little later (billing.md 4).
  */
 export class LateSettlements {
   private readonly waiting = new Set<Promise<void>>();
-  private closing = false;
+  private readonly closing = new AbortController();
 
   constructor(
     private readonly messaging: Pick<Messaging, 'request'>,
@@ -19,21 +22,22 @@ export class LateSettlements {
     private readonly delayMs: number,
   ) {}
 
-  /** Settles with what `read` says after the delay. */
-  schedule(read: () => SettleRequest): void {
-    const settling = this.settle(read).finally(() => this.waiting.delete(settling));
+  /** Settles with what `read` says after the delay; `delayMs` 0: the gateway has had its time. */
+  schedule(read: () => SettleRequest, delayMs = this.delayMs): void {
+    const settling = this.settle(read, delayMs).finally(() => this.waiting.delete(settling));
     this.waiting.add(settling);
   }
 
-  /** Waits for what is still to be settled: each gets one try more, after its delay. */
+  /** What is still to be settled gets one try more, at once. */
   async close(): Promise<void> {
-    this.closing = true;
+    this.closing.abort();
     await Promise.all(this.waiting);
   }
 
-  private async settle(read: () => SettleRequest): Promise<void> {
+  private async settle(read: () => SettleRequest, delayMs: number): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      await delay(this.delayMs * attempt);
+      const pauseMs = attempt === 1 ? delayMs : Math.min(this.delayMs * attempt, PAUSE_MAX_MS);
+      await delay(pauseMs, undefined, { signal: this.closing.signal }).catch(() => undefined);
       const settlement = read();
       const { holdId, reason } = settlement;
       try {
@@ -42,7 +46,7 @@ export class LateSettlements {
         return;
       } catch (error) {
         this.logger.warn({ err: error, holdId, attempt }, 'late settlement failed');
-        if (this.closing) return;
+        if (this.closing.signal.aborted) return;
       }
     }
   }

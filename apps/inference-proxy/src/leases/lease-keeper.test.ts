@@ -1,4 +1,4 @@
-import { type HoldRenewRequest, holdRenew } from '#contracts/billing/holds.js';
+import { type HoldRenewReply, type HoldRenewRequest, holdRenew } from '#contracts/billing/holds.js';
 import type { Ticket } from '#contracts/inference.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
@@ -13,13 +13,16 @@ function ticket(holdId: string): Ticket {
 }
 
 /** A keeper on a clock of the test's own: `at` moves it and lets the answers arrive. */
-function setUp(renew: (request: HoldRenewRequest) => string[]) {
+function setUp(renew: (request: HoldRenewRequest) => string[], verdicts: Pick<HoldRenewReply, 'stop' | 'unsettled'> = {}) {
   const messaging = new FakeMessaging();
-  const sent: { at: number; ids: string[]; sequences: number[] }[] = [];
+  const sent: { at: number; ids: string[]; sequences: number[]; ended?: string[] }[] = [];
   let now = 0;
   messaging.answer(holdRenew, (request) => {
-    sent.push({ at: now, ids: request.renewals.map(({ holdId }) => holdId), sequences: request.renewals.map(({ sequence }) => sequence) });
-    return { renewed: renew(request), leaseMs: LEASE_MS };
+    const ids = request.renewals.map(({ holdId }) => holdId);
+    const sequences = request.renewals.map(({ sequence }) => sequence);
+    sent.push({ at: now, ids, sequences, ...(request.ended && { ended: request.ended }) });
+    const unsettled = request.ended?.filter((id) => verdicts.unsettled?.includes(id));
+    return { renewed: renew(request), leaseMs: LEASE_MS, stop: verdicts.stop?.filter((id) => ids.includes(id)), unsettled };
   });
   const keeper = new LeaseKeeper(messaging, createLogger('test', 'silent'), () => now);
   const at = async (ms: number) => {
@@ -111,6 +114,65 @@ test('a lease counts from when its renewal was sent, not from when the answer ca
   await at(50_000);
   keeper.close();
   expect(lost).toEqual([1]);
+});
+
+test('a request whose key was revoked is told to stop at its next renewal, and is not renewed any more', async () => {
+  const { keeper, sent, at } = setUp((request) => all(request), { stop: ['a'] });
+  const losses: string[] = [];
+  for (const id of ['a', 'b']) {
+    keeper.keep(
+      ticket(id),
+      () => READING,
+      (loss) => losses.push(`${id} ${loss}`),
+    );
+  }
+  await at(5_000);
+  await at(15_000);
+  keeper.close();
+  expect(losses).toEqual(['a revoked']);
+  expect(sent.map(({ ids }) => ids)).toEqual([['a', 'b'], ['b']]);
+});
+
+test('asks once, a while after its end, whether a request was settled, and tells the one that nobody settled', async () => {
+  const { keeper, sent, at } = setUp(all, { unsettled: ['a'] });
+  const unsettled: string[] = [];
+  const ends = ['a', 'b'].map((id) => ({ id, end: keeper.keep(ticket(id), () => READING, fail) }));
+  await at(1_000);
+  for (const { id, end } of ends) end(() => unsettled.push(id));
+  await at(2_500);
+  await at(5_000);
+  await at(7_500);
+  keeper.close();
+  expect(sent).toEqual([{ at: 5_000, ids: [], sequences: [], ended: ['a', 'b'] }]);
+  expect(unsettled).toEqual(['a']);
+});
+
+test('asks again about what has ended until billing answers; a shutdown asks at once', async () => {
+  let away = true;
+  const { keeper, sent, at } = setUp(
+    (request) => {
+      if (away) throw new Error('billing is away');
+      return all(request);
+    },
+    { unsettled: ['a', 'b'] },
+  );
+  const unsettled: string[] = [];
+  const end = keeper.keep(ticket('a'), () => READING, fail);
+  end(() => unsettled.push('a'));
+  await at(5_000);
+  await at(7_500);
+  away = false;
+  await at(10_000);
+  keeper.keep(ticket('b'), () => READING, fail)(() => unsettled.push('b'));
+  await keeper.flush();
+  keeper.close();
+  expect(sent.map(({ at: when, ended }) => [when, ended])).toEqual([
+    [5_000, ['a']],
+    [7_500, ['a']],
+    [10_000, ['a']],
+    [10_000, ['b']],
+  ]);
+  expect(unsettled).toEqual(['a', 'b']);
 });
 
 test('a request that has ended is not told of a loss', async () => {
