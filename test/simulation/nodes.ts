@@ -1,0 +1,238 @@
+import type { HoldRenewal, ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
+import { holdApply, holdRenew, holdSettle } from '#contracts/billing/holds.js';
+import { keyResolve } from '#contracts/billing/keys.js';
+import { generate } from '#contracts/inference.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import type { Logger } from '#observability/logger.js';
+import { TEST_CALLER, TEST_MODEL } from '#testing/fake-services.js';
+import type { Settle } from '../../apps/billing/src/holds/batch.js';
+import { Lane } from '../../apps/billing/src/holds/lane.js';
+import { ApiKeys } from '../../apps/gateway/src/clients/api-keys.js';
+import { BillingClient } from '../../apps/gateway/src/clients/billing.js';
+import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalog.js';
+import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
+import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-inference.js';
+import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
+import { LateSettlements } from '../../apps/inference-proxy/src/leases/late-settlements.js';
+import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
+import type { ModelRoute } from '../../apps/inference-proxy/src/routing/route-book.js';
+import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
+import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
+import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
+import { type Network, Process } from './network.js';
+import type { SimulatedDatabase } from './simulated-database.js';
+import { type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
+
+const SILENT = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Logger;
+const LANES = 2;
+const REAPER_MS = 1_000;
+const LATE_SETTLEMENT_MS = 1_000;
+
+export const MODEL: Model = {
+  ...TEST_MODEL,
+  pinnedPrice: TEST_MODEL.price,
+  price: {
+    inputPicoUsd: BigInt(TEST_MODEL.price.inputPicoUsd),
+    cachedInputPicoUsd: BigInt(TEST_MODEL.price.cachedInputPicoUsd),
+    outputPicoUsd: BigInt(TEST_MODEL.price.outputPicoUsd),
+  },
+} as Model;
+
+/** Called at the moments of a request that only billing knows. */
+export interface BillingObserver {
+  beforeReserve(requestId: string): void;
+  held(request: ReserveRequest): void;
+  reserveCommitted(requestId: string): void;
+  settleCommitted(holdId: string): void;
+  settleAnswered(holdId: string): void;
+}
+
+/** A billing service: its own lanes and reaper over the shared database. */
+export class BillingNode {
+  readonly process: Process;
+  private readonly lanes: Lane<Settle | ReserveRequest, SettleOutcome | ReserveOutcome>[];
+  private readonly renewals: Lane<HoldRenewal, boolean>;
+  private readonly reaper: NodeJS.Timeout;
+  private interrupted = true;
+
+  constructor(
+    name: string,
+    network: Network,
+    private readonly database: SimulatedDatabase,
+    private readonly readings: Map<string, number>,
+    private readonly observer: BillingObserver,
+    private readonly isLeader: () => boolean,
+  ) {
+    this.process = new Process(name, network);
+    const connect = async (): Promise<PgConnection> => {
+      await database.connect();
+      return { on: () => undefined, end: async () => undefined } as unknown as PgConnection;
+    };
+    const options = { connect, batchMax: 256, queueMax: 4_096, deadlineMs: 5_000, logger: SILENT };
+    this.lanes = Array.from({ length: LANES }, () => new Lane({ ...options, work: (_connection, items) => this.apply(items) }));
+    this.renewals = new Lane({ ...options, work: (_connection, items) => this.renew(items) });
+    this.serve();
+    this.reaper = setInterval(() => void this.reap(), REAPER_MS);
+  }
+
+  kill(): void {
+    clearInterval(this.reaper);
+    this.process.kill();
+  }
+
+  private serve(): void {
+    this.process.serve(holdApply, async ({ settles, reserves }) => {
+      const reply = {
+        settles: await Promise.all(settles.map((settle) => this.push(settle) as Promise<SettleOutcome>)),
+        reserves: await Promise.all(reserves.map((reserve) => this.push(reserve) as Promise<ReserveOutcome>)),
+      };
+      for (const { holdId } of settles) this.observer.settleAnswered(holdId);
+      return reply;
+    });
+    this.process.serve(holdSettle, (settle) => this.push(settle) as Promise<SettleOutcome>);
+    this.process.serve(holdRenew, async ({ renewals }) => {
+      const open = await Promise.all(renewals.map((renewal) => this.renewals.push(renewal)));
+      return {
+        renewed: renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId),
+        leaseMs: this.database.terms.leaseMs,
+      };
+    });
+    this.process.serve(keyResolve, () =>
+      this.commit(() => TEST_CALLER).catch(() => {
+        throw new ServiceError('unavailable', 'The billing database cannot be reached.');
+      }),
+    );
+  }
+
+  private push(item: Settle | ReserveRequest): Promise<SettleOutcome | ReserveOutcome> {
+    const lane = this.lanes[item.accountId.charCodeAt(item.accountId.length - 1) % LANES];
+    return (lane as (typeof this.lanes)[number]).push(item);
+  }
+
+  private apply(items: readonly (Settle | ReserveRequest)[]): Promise<(SettleOutcome | ReserveOutcome)[]> {
+    const settles = items.filter((item): item is Settle => !('amountPicoUsd' in item));
+    const reserves = items.filter((item): item is ReserveRequest => 'amountPicoUsd' in item);
+    const work = (): (SettleOutcome | ReserveOutcome)[] => {
+      const outcomes = this.database.model.apply({ settles, reserves }, Date.now());
+      outcomes.reserves.forEach((outcome, position) => {
+        if (outcome.status === 'held') this.observer.held(reserves[position] as ReserveRequest);
+      });
+      const next = { settles: outcomes.settles.values(), reserves: outcomes.reserves.values() };
+      return items.map((item) => ('amountPicoUsd' in item ? next.reserves.next().value : next.settles.next().value) as SettleOutcome);
+    };
+    const before = (): void => {
+      for (const { requestId } of reserves) this.observer.beforeReserve(requestId);
+    };
+    const after = (): void => {
+      for (const { requestId } of reserves) this.observer.reserveCommitted(requestId);
+      for (const { holdId } of settles) this.observer.settleCommitted(holdId);
+    };
+    return this.database.commit(this.process, work, before, after);
+  }
+
+  private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {
+    return this.commit(() => this.database.renew(renewals, this.readings));
+  }
+
+  private commit<Result>(work: () => Result): Promise<Result> {
+    return this.database.commit(
+      this.process,
+      work,
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  /** As `Reaper` does: leases are extended once after any time in which they could not be renewed. */
+  private async reap(): Promise<void> {
+    if (!this.database.isUp || !this.process.connected) {
+      this.interrupted = true;
+      return;
+    }
+    if (!this.isLeader()) return;
+    const { model, terms } = this.database;
+    const now = Date.now();
+    if (this.interrupted) {
+      this.interrupted = false;
+      for (const hold of model.holds.values()) hold.leaseUntil = Math.max(hold.leaseUntil, now + terms.leaseMs);
+      return;
+    }
+    const lost = [...model.holds].filter(([, hold]) => hold.leaseUntil + terms.reaperGraceMs < now);
+    await Promise.allSettled(lost.map(([holdId, { accountId }]) => this.push({ holdId, accountId, reason: 'lease-expired' })));
+  }
+}
+
+/** An inference-proxy in front of one upstream. */
+export class ProxyNode {
+  readonly process: Process;
+  private readonly leases: LeaseKeeper;
+
+  constructor(
+    name: string,
+    network: Network,
+    scripts: readonly Script[],
+    observer: Omit<UpstreamObserver, 'isHeard'>,
+    onOpen: (requestId: string, node: ProxyNode) => void,
+  ) {
+    this.process = new Process(name, network);
+    this.leases = new LeaseKeeper(this.process, SILENT);
+    const pool = simulatedPool(scripts, {
+      dispatched: (index) => observer.dispatched(index),
+      answered: (index) => observer.answered(index),
+      produced: (index, tokens) => observer.produced(index, tokens),
+      finished: (index) => observer.finished(index),
+      isHeard: () => this.process.isAlive,
+    });
+    const dependencies: InferenceDependencies = {
+      routes: { acquire: () => route(pool) },
+      leases: this.leases,
+      settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
+      logger: SILENT,
+      attemptsMax: 2,
+    };
+    this.process.serveStream(generate, (job, signal) => {
+      onOpen(job.ticket.requestId, this);
+      return streamInference(job, signal, dependencies);
+    });
+  }
+
+  kill(): void {
+    this.leases.close();
+    this.process.kill();
+  }
+}
+
+function route(pool: unknown): ModelRoute {
+  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000 };
+  const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities: CAPABILITIES, timeouts };
+  return {
+    link: { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined },
+    model: 'model',
+    metrics: { ended: () => undefined },
+    release: () => undefined,
+  } as unknown as ModelRoute;
+}
+
+/** A gateway from the key on: HTTP is not part of the simulation. */
+export class GatewayNode {
+  readonly process: Process;
+  readonly keys: ApiKeys;
+  readonly services: InferenceServices;
+
+  constructor(name: string, network: Network) {
+    this.process = new Process(name, network);
+    this.keys = new ApiKeys(this.process, 200, 1_000);
+    const billing = new BillingClient(this.process, 1_000);
+    this.services = {
+      billing,
+      catalog: { model: () => MODEL } as unknown as CatalogClient,
+      inference: new InferenceClient(this.process),
+      settlements: new SettleOnEnd(billing, SILENT, 1_500, 10_000),
+    };
+  }
+
+  kill(): void {
+    this.process.kill();
+  }
+}

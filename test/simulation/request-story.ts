@@ -1,0 +1,66 @@
+import type { Usage } from '#inference/usage.js';
+import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
+import type { PlannedFault } from './crash-matrix.js';
+import { type GatewayNode, MODEL, type ProxyNode } from './nodes.js';
+import { PROMPT_TOKENS, type Script } from './simulated-upstream.js';
+
+/** One client's request, as the client and an all-knowing observer see it. */
+export class RequestStory {
+  readonly record: InferenceRecord = {};
+  readonly clientGone = new AbortController();
+  fault: PlannedFault | undefined;
+  gateway: GatewayNode | undefined;
+  proxy: ProxyNode | undefined;
+  holdId: string | undefined;
+  amount = 0n;
+  /** Tokens that left the upstream: nothing beyond them may ever be billed. */
+  producedTokens = 0;
+  upstreamReported = false;
+  sawContent = false;
+  outcome: 'completed' | 'error' | 'left' | 'refused' | undefined;
+  usage: Usage | undefined;
+  error: unknown;
+
+  constructor(
+    readonly index: number,
+    readonly script: Script,
+  ) {}
+
+  get requestId(): string {
+    return `request-${this.index}`;
+  }
+}
+
+/** What of a request's end goes against the rules. `cost` is what was charged for it; undefined: it was never settled. */
+export function judge(story: RequestStory, cost: bigint | undefined, fundsAreScarce: boolean): string[] {
+  const { holdId, record, outcome, clientGone, sawContent } = story;
+  const gatewayLived = story.gateway?.process.isAlive === true;
+  const faults: string[] = [];
+  if (gatewayLived && outcome === undefined) faults.push('its gateway lives and never answered');
+  if (holdId === undefined) {
+    if (outcome === 'completed') faults.push('completed without a hold');
+  } else if (cost === undefined) {
+    faults.push('its hold was never settled');
+  } else {
+    if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
+    if (cost > mostOwed(story)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
+    const owed = costOf(record.usage, story.amount);
+    if (outcome === 'completed' && gatewayLived && !fundsAreScarce && cost !== owed) faults.push(`cost ${cost}, owed ${owed}`);
+    const gotNothing = (outcome === 'error' || outcome === 'refused') && gatewayLived && !sawContent && !clientGone.signal.aborted;
+    if (gotNothing && cost !== 0n) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
+  }
+  return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${story.script.ending}): ${fault}`);
+}
+
+/** What the upstream gave, at the dearer of its report and our estimate. */
+function mostOwed({ script, producedTokens, upstreamReported, amount }: RequestStory): bigint {
+  if (producedTokens === 0) return 0n;
+  const outputTokens = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
+  return costOf({ promptTokens: PROMPT_TOKENS + 100, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'reported' }, amount);
+}
+
+function costOf(usage: Usage | undefined, amount: bigint): bigint {
+  if (usage === undefined) return 0n;
+  const cost = BigInt(usage.promptTokens) * MODEL.price.inputPicoUsd + BigInt(usage.outputTokens) * MODEL.price.outputPicoUsd;
+  return cost < amount ? cost : amount;
+}

@@ -1,0 +1,76 @@
+import type { HoldRenewal } from '#contracts/billing/holds.js';
+import type { Terms } from '../../apps/billing/src/holds/batch.js';
+import { SerialModel } from '../../apps/billing/test/serial-model.js';
+import type { Process } from './network.js';
+import type { Random } from './random.js';
+
+const NEVER = new Promise<never>(() => undefined);
+
+/** Postgres with the serial model for its tables: transactions take time, happen at one moment, and may be lost on either side of it. */
+export class SimulatedDatabase {
+  isUp = true;
+  readonly model: SerialModel;
+  private epoch = 0;
+
+  constructor(
+    readonly terms: Terms,
+    private readonly random: Random,
+  ) {
+    this.model = new SerialModel(terms);
+  }
+
+  goDown(): void {
+    this.isUp = false;
+    this.epoch++;
+  }
+
+  comeBack(): void {
+    this.isUp = true;
+  }
+
+  /**
+   * Runs `work` as one commit for `process`. Throws like the driver when the server is away; whether it happened is then unknown to
+   * the caller. `before` and `after` stand on both sides of the commit.
+   */
+  async commit<Result>(process: Process, work: () => Result, before: () => void, after: () => void): Promise<Result> {
+    const { epoch } = this;
+    await this.connect();
+    before();
+    if (!process.isAlive) return NEVER; // its session ends, and with it what was not committed
+    if (epoch !== this.epoch) throw connectionLost();
+    const result = work();
+    after();
+    await this.hop();
+    if (epoch !== this.epoch) throw connectionLost();
+    return process.isAlive ? result : NEVER;
+  }
+
+  async connect(): Promise<void> {
+    await this.hop();
+    if (!this.isUp) throw connectionLost();
+  }
+
+  /** What `renewHolds` does. */
+  renew(renewals: readonly HoldRenewal[], readings: Map<string, number>): boolean[] {
+    return renewals.map(({ holdId, sequence, usage }) => {
+      const hold = this.model.holds.get(holdId);
+      if (hold === undefined) return false;
+      hold.leaseUntil = Date.now() + this.terms.leaseMs;
+      if (sequence > (readings.get(holdId) ?? 0)) {
+        readings.set(holdId, sequence);
+        hold.meter = usage;
+      }
+      return true;
+    });
+  }
+
+  private hop(): Promise<void> {
+    return new Promise((resolve) =>
+      setTimeout(resolve, this.random.chance(0.02) ? this.random.between(5, 100) : this.random.between(0.2, 2)),
+    );
+  }
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('terminating connection'), { code: '57P01' });
+}

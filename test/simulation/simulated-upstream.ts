@@ -1,0 +1,165 @@
+import type { Dispatcher } from 'undici';
+import type { Random } from './random.js';
+
+/** What the upstream does with one request. */
+export interface Script {
+  connectMs: number;
+  firstByteMs: number;
+  /** Between two chunks. */
+  paceMs: number;
+  /** Of four letters each: one token by the estimate. */
+  chunks: number;
+  ending: 'good' | 'no usage' | 'more than asked for' | 'broken' | 'silent' | 'status 500' | 'refused connection';
+  stream: boolean;
+}
+
+export const PROMPT_TOKENS = 9;
+
+export function chooseScript(random: Random): Script {
+  const endings = ['no usage', 'more than asked for', 'broken', 'silent', 'status 500', 'refused connection'] as const;
+  return {
+    connectMs: random.between(0.1, 5),
+    firstByteMs: random.between(1, 400),
+    paceMs: random.between(1, 600),
+    chunks: 1 + Math.floor(random.between(0, 12)),
+    ending: random.chance(0.7) ? 'good' : (random.pick(endings) ?? 'good'),
+    stream: random.chance(0.7),
+  };
+}
+
+export interface UpstreamObserver {
+  /** The call has begun. */
+  dispatched(index: number): void;
+  /** The head of the reply is out. */
+  answered(index: number): void;
+  /** So many tokens have left the upstream by now. */
+  produced(index: number, tokens: number): void;
+  finished(index: number): void;
+  /** Whether the process that called is still there to listen. */
+  isHeard(): boolean;
+}
+
+/** An openai-chat upstream in place of a socket pool: it plays the script of the request whose number it finds in the prompt. */
+export function simulatedPool(scripts: readonly Script[], observer: UpstreamObserver): Dispatcher {
+  return {
+    dispatch({ body }: { body: string }, handler: Required<Dispatcher.DispatchHandler>): boolean {
+      const index = Number(/request (\d+)\./.exec(body)?.[1]);
+      new Call(index, scripts[index] as Script, handler, observer).begin();
+      return true;
+    },
+  } as unknown as Dispatcher;
+}
+
+class Call {
+  private isOver = false;
+  private sent = 0;
+  private readonly controller = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    rawHeaders: null,
+    rawTrailers: null,
+    abort: (reason: Error): void => this.fail(reason),
+    pause: (): void => undefined,
+    resume: (): void => undefined,
+  };
+
+  constructor(
+    private readonly index: number,
+    private readonly script: Script,
+    private readonly handler: Required<Dispatcher.DispatchHandler>,
+    private readonly observer: UpstreamObserver,
+  ) {}
+
+  begin(): void {
+    const { connectMs, firstByteMs, ending } = this.script;
+    this.observer.dispatched(this.index);
+    this.later(connectMs, () => {
+      if (ending === 'refused connection') return this.fail(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+      this.handler.onRequestStart(this.controller as never, {});
+      this.later(firstByteMs, () => this.answer());
+    });
+  }
+
+  private answer(): void {
+    const { ending, stream, chunks, paceMs } = this.script;
+    const contentType = stream ? 'text/event-stream' : 'application/json';
+    const status = ending === 'status 500' ? 500 : 200;
+    this.handler.onResponseStart(this.controller as never, status, { 'content-type': contentType });
+    this.observer.answered(this.index);
+    if (ending === 'status 500') this.later(1, () => this.finish('{"error":{"message":"overloaded"}}'));
+    else if (stream) this.later(paceMs, () => this.nextChunk());
+    else this.later(paceMs * chunks, () => this.wholeReply());
+  }
+
+  private nextChunk(): void {
+    const { chunks, ending, paceMs } = this.script;
+    if (this.sent === chunks) {
+      this.endStream();
+      return;
+    }
+    this.sent++;
+    this.observer.produced(this.index, this.sent);
+    this.data(`data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n`);
+    if (this.sent === chunks && ending === 'silent') return;
+    this.later(paceMs, () => this.nextChunk());
+  }
+
+  private endStream(): void {
+    const { ending } = this.script;
+    if (ending === 'broken') {
+      this.fail(connectionReset());
+      return;
+    }
+    const usage = ending === 'no usage' ? '' : `data: {"choices":[],"usage":${this.usage()}}\n\n`;
+    this.finish(`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${usage}data: [DONE]\n\n`);
+  }
+
+  private wholeReply(): void {
+    const { chunks, ending } = this.script;
+    if (ending === 'silent') return;
+    if (ending === 'broken') {
+      this.fail(connectionReset());
+      return;
+    }
+    this.sent = chunks;
+    this.observer.produced(this.index, chunks);
+    const message = `{"role":"assistant","content":"${'word'.repeat(chunks)}"}`;
+    const usage = ending === 'no usage' ? '' : `,"usage":${this.usage()}`;
+    this.finish(`{"choices":[{"index":0,"message":${message},"finish_reason":"stop"}]${usage}}`);
+  }
+
+  private usage(): string {
+    const output = this.script.ending === 'more than asked for' ? 1_000_000 : this.sent;
+    return JSON.stringify({ prompt_tokens: PROMPT_TOKENS, completion_tokens: output, total_tokens: PROMPT_TOKENS + output });
+  }
+
+  private data(text: string): void {
+    this.handler.onResponseData(this.controller as never, Buffer.from(text));
+  }
+
+  private finish(text: string): void {
+    this.isOver = true;
+    if (this.script.ending !== 'status 500') this.observer.finished(this.index);
+    if (!this.observer.isHeard()) return;
+    this.data(text);
+    this.handler.onResponseEnd(this.controller as never, {});
+  }
+
+  private fail(reason: Error): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    setTimeout(() => this.observer.isHeard() && this.handler.onResponseError(this.controller as never, reason), 0);
+  }
+
+  /** A process that dies closes its sockets: the upstream stops there. */
+  private later(delayMs: number, act: () => void): void {
+    setTimeout(() => {
+      if (!this.isOver && this.observer.isHeard()) act();
+    }, delayMs);
+  }
+}
+
+function connectionReset(): Error {
+  return Object.assign(new Error('reset'), { code: 'ECONNRESET' });
+}

@@ -1,0 +1,147 @@
+/**
+ * Time that passes only when nothing is left to do at the present moment. While it is installed, timers and clocks of everything in
+ * this process are its own, so that a run depends on its seed alone and minutes pass in milliseconds.
+ */
+export class VirtualTime {
+  private now = 0;
+  private order = 0;
+  private readonly due: Entry[] = [];
+  private readonly real = {
+    setTimeout,
+    clearTimeout,
+    setInterval,
+    clearInterval,
+    setImmediate,
+    dateNow: Date.now,
+    performanceNow: performance.now,
+  };
+
+  /** Milliseconds since the beginning of the run. */
+  get elapsedMs(): number {
+    return this.now;
+  }
+
+  install(): void {
+    const global = globalThis as unknown as Record<string, unknown>;
+    global.setTimeout = (action: Action, delayMs = 0, ...values: unknown[]) => this.add(action, Math.max(0, delayMs), false, values);
+    global.setInterval = (action: Action, delayMs = 1, ...values: unknown[]) => this.add(action, delayMs, true, values);
+    global.setImmediate = (action: Action, ...values: unknown[]) => this.add(action, 0, false, values);
+    global.clearTimeout = global.clearInterval = (timer: Timer | undefined) => timer?.cancel();
+    Date.now = () => EPOCH_MS + Math.floor(this.now);
+    performance.now = () => this.now;
+  }
+
+  restore(): void {
+    const { dateNow, performanceNow, ...timers } = this.real;
+    Object.assign(globalThis, timers);
+    Date.now = dateNow;
+    performance.now = performanceNow;
+  }
+
+  /** Lets everything happen that is due within `forMs`. */
+  async run(forMs: number): Promise<void> {
+    const end = this.now + forMs;
+    await this.settle();
+    for (let entry = this.due[0]; entry !== undefined && entry.at <= end; entry = this.due[0]) {
+      this.removeFirst();
+      if (entry.generation !== entry.timer.generation) continue;
+      this.now = Math.max(this.now, entry.at);
+      entry.timer.fire();
+      await this.settle();
+    }
+    this.now = end;
+  }
+
+  put(timer: Timer): void {
+    const entry = { at: this.now + timer.delayMs, order: this.order++, timer, generation: timer.generation };
+    let index = this.due.push(entry) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!isBefore(entry, this.due[parent] as Entry)) break;
+      this.due[index] = this.due[parent] as Entry;
+      index = parent;
+    }
+    this.due[index] = entry;
+  }
+
+  /** Every promise that can go on has gone on: the event loop comes around only after that. */
+  private settle(): Promise<void> {
+    return new Promise((resolve) => this.real.setImmediate(resolve));
+  }
+
+  private add(action: Action, delayMs: number, repeats: boolean, values: unknown[]): Timer {
+    const timer = new Timer(this, () => action(...values), delayMs, repeats);
+    this.put(timer);
+    return timer;
+  }
+
+  private removeFirst(): void {
+    const last = this.due.pop() as Entry;
+    if (this.due.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= this.due.length) break;
+      if (child + 1 < this.due.length && isBefore(this.due[child + 1] as Entry, this.due[child] as Entry)) child++;
+      if (!isBefore(this.due[child] as Entry, last)) break;
+      this.due[index] = this.due[child] as Entry;
+      index = child;
+    }
+    this.due[index] = last;
+  }
+}
+
+type Action = (...values: unknown[]) => void;
+
+const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+/** A timer's place in the queue; void once the timer has been cancelled or put anew. */
+interface Entry {
+  at: number;
+  order: number;
+  timer: Timer;
+  generation: number;
+}
+
+/** What `setTimeout` and `setInterval` return. */
+class Timer {
+  generation = 0;
+  private isOver = false;
+
+  constructor(
+    private readonly time: VirtualTime,
+    private readonly action: () => void,
+    readonly delayMs: number,
+    private readonly repeats: boolean,
+  ) {}
+
+  fire(): void {
+    if (this.repeats) this.time.put(this);
+    else this.isOver = true;
+    this.action();
+  }
+
+  cancel(): void {
+    this.isOver = true;
+    this.generation++;
+  }
+
+  refresh(): this {
+    if (this.isOver) return this;
+    this.generation++;
+    this.time.put(this);
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order);
+}

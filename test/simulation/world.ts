@@ -1,0 +1,292 @@
+import { GatewayError } from '#inference/errors.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
+import { isContent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
+import type { Reply } from '../../apps/gateway/src/pipeline/reply.js';
+import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
+import { type CrashMatrix, EVENTS, type Event, STEPS, type Step } from './crash-matrix.js';
+import { Network } from './network.js';
+import { BillingNode, GatewayNode, MODEL, ProxyNode } from './nodes.js';
+import { Random } from './random.js';
+import { judge, RequestStory } from './request-story.js';
+import { SimulatedDatabase } from './simulated-database.js';
+import { chooseScript } from './simulated-upstream.js';
+import { VirtualTime } from './virtual-time.js';
+
+const TERMS = { leaseMs: 6_000, reaperGraceMs: 2_000 };
+const ARRIVALS_MS = 60_000;
+/** After the last fault is mended: all leases, retries and late settlements are over by then. */
+const CALM_MS = 120_000;
+const REPLICAS = 2;
+/** Requests that something is planned for; it takes others with it. */
+const FAULTY_SHARE = 0.15;
+const OUTAGE_MS = [200, 4_000] as const;
+
+export interface WorldReport {
+  /** What went against the rules; empty when all is well. */
+  violations: string[];
+  /** How many requests came to each outcome. */
+  outcomes: Record<string, number>;
+}
+
+/** Runs `requests` requests through gateways, proxies and billing services while things die. The same seed gives the same run. */
+export async function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
+  const time = new VirtualTime();
+  const random = new Random(seed);
+  const { random: realRandom } = Math;
+  Math.random = random.next;
+  time.install();
+  try {
+    const world = new World(random, requests, matrix);
+    world.start();
+    await time.run(ARRIVALS_MS);
+    await time.run(20_000);
+    world.mendAll();
+    await time.run(CALM_MS);
+    return { violations: world.violations(), outcomes: world.outcomes() };
+  } finally {
+    time.restore();
+    Math.random = realRandom;
+  }
+}
+
+class World {
+  private readonly network: Network;
+  private readonly database: SimulatedDatabase;
+  private readonly readings = new Map<string, number>();
+  private readonly stories: RequestStory[];
+  private readonly byHold = new Map<string, RequestStory>();
+  private readonly gateways: GatewayNode[] = [];
+  private readonly proxies: ProxyNode[] = [];
+  private readonly billings: BillingNode[] = [];
+  private readonly initialPicoUsd: bigint;
+  private readonly isScarce: boolean;
+  private readonly faults: string[] = [];
+  private calm = false;
+
+  constructor(
+    private readonly random: Random,
+    requests: number,
+    private readonly matrix: CrashMatrix,
+  ) {
+    this.network = new Network(random, { loss: 0.002, duplicates: 0.01 });
+    this.database = new SimulatedDatabase(TERMS, random);
+    this.isScarce = random.chance(0.2);
+    this.initialPicoUsd = this.isScarce ? 5_000_000_000n : 10n ** 15n;
+    const { accountId, projectId, keyId } = TEST_CALLER;
+    this.database.model.accounts.set(accountId, { topup: this.initialPicoUsd, plan: 0n, grant: null });
+    this.database.model.projects.set(projectId, {
+      accountId,
+      requestsPerMinuteMax: 100_000,
+      concurrencyMax: 1_000,
+      enabled: true,
+      admitted: [],
+    });
+    this.database.model.keys.set(keyId, projectId);
+    this.stories = Array.from({ length: requests }, (_, index) => new RequestStory(index, chooseScript(random)));
+  }
+
+  start(): void {
+    for (let replica = 0; replica < REPLICAS; replica++) {
+      this.addBilling();
+      this.addProxy();
+      this.addGateway();
+    }
+    for (const story of this.stories) {
+      if (this.random.chance(FAULTY_SHARE)) {
+        story.fault = { step: this.random.pick(STEPS) as Step, event: this.random.pick(EVENTS) as Event };
+      }
+      setTimeout(() => void this.runRequest(story), this.random.between(100, ARRIVALS_MS));
+    }
+  }
+
+  /** From now on nothing fails any more. */
+  mendAll(): void {
+    this.calm = true;
+    if (!this.network.isUp) this.network.comeBack();
+    this.database.comeBack();
+  }
+
+  outcomes(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { outcome = 'cut off' } of this.stories) counts[outcome] = (counts[outcome] ?? 0) + 1;
+    return counts;
+  }
+
+  violations(): string[] {
+    const { model } = this.database;
+    for (const holdId of model.holds.keys()) this.faults.push(`${this.byHold.get(holdId)?.requestId}: the hold is still open`);
+    const charged = [...model.costs.values()].reduce((sum, cost) => sum + cost, 0n);
+    const left = model.accounts.get(TEST_CALLER.accountId)?.topup ?? 0n;
+    if (this.initialPicoUsd - left !== charged) this.faults.push(`${this.initialPicoUsd - left} left the account, ${charged} was charged`);
+    for (const story of this.stories) this.faults.push(...judge(story, model.costs.get(story.holdId ?? ''), this.isScarce));
+    return this.faults;
+  }
+
+  // ---- the client ----
+
+  private async runRequest(story: RequestStory): Promise<void> {
+    const gateway = this.random.pick(this.gateways.filter(({ process }) => process.isAlive));
+    if (gateway === undefined) return;
+    story.gateway = gateway;
+    this.at(story, 'auth');
+    try {
+      const caller = await gateway.keys.resolve(TEST_KEY);
+      const request = {
+        model: MODEL.id,
+        turns: [{ role: 'user', parts: [{ type: 'text', text: `This is request ${story.index}.` }] }],
+        tools: [],
+        output: { kind: 'text' },
+        stream: story.script.stream,
+        maxOutputTokens: 20,
+        hints: {},
+      } satisfies InferenceRequest;
+      await runInference(gateway.services, { request, caller, requestId: story.requestId }, this.replyOf(story), story.record);
+      story.outcome ??= 'left';
+    } catch (error) {
+      story.error = error;
+      if (!(error instanceof GatewayError)) this.faults.push(`${story.requestId}: not a GatewayError: ${String(error)}`);
+      story.outcome = story.record.holdId === undefined ? 'refused' : 'error';
+    }
+  }
+
+  private replyOf(story: RequestStory): Reply {
+    return {
+      clientGone: story.clientGone.signal,
+      send: (batch: readonly StreamEvent[]) => {
+        if (story.script.stream && batch.some(isContent)) story.sawContent = true;
+        return this.random.chance(0.1) ? new Promise<void>((resolve) => setTimeout(resolve, this.random.between(1, 300))) : undefined;
+      },
+      finish: (_reason: FinishReason, usage: Usage) => {
+        story.outcome = 'completed';
+        story.usage = usage;
+        // Settle, then finish: a balance read after the reply is exact.
+        const { holdId, costPicoUsd } = story.record;
+        if (costPicoUsd !== undefined && !this.database.model.costs.has(holdId ?? '')) {
+          this.faults.push(`${story.requestId}: finished before its settlement was recorded`);
+        }
+      },
+    };
+  }
+
+  // ---- faults ----
+
+  /** The request has come to a step: what was planned for it there happens now. */
+  private at(story: RequestStory | undefined, step: Step): void {
+    if (story?.fault?.step !== step || this.calm) return;
+    const { fault } = story;
+    story.fault = undefined;
+    this.matrix.count(fault);
+    this.happen(story, fault.event);
+  }
+
+  private happen(story: RequestStory, event: Event): void {
+    const laterMs = this.random.between(...OUTAGE_MS);
+    switch (event) {
+      case 'client leaves':
+        story.clientGone.abort();
+        return;
+      case 'gateway dies':
+        this.replace(story.gateway, laterMs, () => this.addGateway());
+        return;
+      case 'proxy dies':
+        this.replace(story.proxy ?? this.random.pick(this.alive(this.proxies)), laterMs, () => this.addProxy());
+        return;
+      case 'billing dies': {
+        const victims = this.random.chance(0.5) ? this.alive(this.billings) : this.alive(this.billings).slice(0, 1);
+        for (const victim of victims) this.replace(victim, laterMs, () => this.addBilling());
+        return;
+      }
+      case 'NATS down':
+        if (!this.network.isUp) return;
+        this.network.goDown();
+        setTimeout(() => !this.network.isUp && this.network.comeBack(), laterMs);
+        return;
+      case 'Postgres down':
+        if (!this.database.isUp) return;
+        this.database.goDown();
+        setTimeout(() => this.database.comeBack(), laterMs);
+        return;
+    }
+  }
+
+  private replace(node: GatewayNode | ProxyNode | BillingNode | undefined, laterMs: number, add: () => void): void {
+    if (node?.process.isAlive !== true) return;
+    node.kill();
+    setTimeout(add, laterMs);
+  }
+
+  private alive<Node extends { process: { isAlive: boolean } }>(nodes: readonly Node[]): Node[] {
+    return nodes.filter(({ process }) => process.isAlive);
+  }
+
+  // ---- the parts, each with what it lets us see ----
+
+  private addGateway(): void {
+    const node = new GatewayNode('gateway', this.network);
+    node.process.onRequest = (_subject, payload) => {
+      const { settles } = payload as { settles?: { holdId: string }[] };
+      for (const { holdId } of settles ?? []) this.at(this.byHold.get(holdId), 'settle sent');
+    };
+    this.gateways.push(node);
+  }
+
+  private addProxy(): void {
+    const story = (index: number): RequestStory => this.stories[index] as RequestStory;
+    const observer = {
+      dispatched: (index: number) => {
+        if (story(index).holdId === undefined) this.faults.push(`request-${index}: work was begun without a hold`);
+        this.at(story(index), 'dispatch');
+      },
+      answered: (index: number) => this.at(story(index), 'before first content'),
+      produced: (index: number, tokens: number) => {
+        story(index).producedTokens = Math.max(story(index).producedTokens, tokens);
+        if (tokens > 1 || !story(index).script.stream) this.at(story(index), 'mid-stream');
+      },
+      finished: (index: number) => {
+        story(index).upstreamReported = true;
+        this.at(story(index), 'finished, settle not sent');
+      },
+    };
+    const onOpen = (requestId: string, node: ProxyNode): void => {
+      story(Number(requestId.slice('request-'.length))).proxy = node;
+    };
+    this.proxies.push(
+      new ProxyNode(
+        'proxy',
+        this.network,
+        this.stories.map(({ script }) => script),
+        observer,
+        onOpen,
+      ),
+    );
+  }
+
+  private addBilling(): void {
+    const byRequest = (requestId: string): RequestStory => this.stories[Number(requestId.slice('request-'.length))] as RequestStory;
+    const observer = {
+      beforeReserve: (requestId: string) => this.at(byRequest(requestId), 'reserve before commit'),
+      held: ({ requestId, holdId, amountPicoUsd }: { requestId: string; holdId: string; amountPicoUsd: string }) => {
+        const story = byRequest(requestId);
+        if (story.holdId !== undefined && story.holdId !== holdId) this.faults.push(`${requestId}: two holds`);
+        story.holdId = holdId;
+        story.amount = BigInt(amountPicoUsd);
+        this.byHold.set(holdId, story);
+      },
+      reserveCommitted: (requestId: string) => this.at(byRequest(requestId), 'reserve committed, reply lost'),
+      settleCommitted: (holdId: string) => this.at(this.byHold.get(holdId), 'settle commit unknown'),
+      settleAnswered: (holdId: string) => this.at(this.byHold.get(holdId), 'settle acknowledgement lost'),
+    };
+    const node: BillingNode = new BillingNode(
+      'billing',
+      this.network,
+      this.database,
+      this.readings,
+      observer,
+      () => this.alive(this.billings)[0] === node,
+    );
+    this.billings.push(node);
+  }
+}
