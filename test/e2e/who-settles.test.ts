@@ -1,0 +1,177 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { holdList } from '#contracts/billing/holds.js';
+import { keyRevoke } from '#contracts/billing/keys.js';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilNoHolds } from '#testing/tenant.js';
+
+/**
+ * Whoever survives settles (docs/money.md, "When something dies"). The reaper is so late that only one of these tests can be its
+ * doing, and the reason of a settlement says whose it was.
+ */
+const settings = {
+  LEASE_MS: '12000',
+  REAPER_INTERVAL_MS: '500',
+  REAPER_GRACE_MS: '500',
+  SETTLE_AFTER_ABORT_MS: '1000',
+  SETTLE_ANSWER_MS: '1000',
+};
+
+let running: RunningStack;
+let administrator: Messaging;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  running = await startPrivateStack({ env: settings });
+  administrator = await connectAdministrator(running);
+}, 120_000);
+beforeEach(async () => {
+  tenant = await createTenant(administrator, { usd: '100.00' });
+});
+afterAll(async () => {
+  await administrator.close();
+  await running.stop();
+}, 60_000);
+
+function chat(directives: string, stream: boolean): Promise<Response> {
+  return fetch(`${running.gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: `Hello [[sim ${directives}]]` }], stream }),
+    signal: AbortSignal.timeout(40_000),
+  });
+}
+
+/** Ids of the requests that hold money, once there are so many. */
+async function held(count: number): Promise<string[]> {
+  for (;;) {
+    const { holds } = await administrator.request(holdList, { accountId: tenant.accountId });
+    if (holds.length >= count) return holds.map(({ requestId }) => requestId);
+    await delay(5);
+  }
+}
+
+async function settlements(requestIds: string[]): Promise<BilledRequest['settlement'][]> {
+  const requests = await Promise.all(requestIds.map((requestId) => administrator.request(requestShow, { requestId })));
+  return requests.map(({ settlement }) => settlement);
+}
+
+/** Streams, each with content at its client. */
+async function flowing(count: number, directives: string): Promise<{ requestIds: string[]; ended: Promise<string>[] }> {
+  const responses = await Promise.all(Array.from({ length: count }, () => chat(directives, true)));
+  const readers = responses.map(({ body }) => (body as ReadableStream<Uint8Array>).getReader());
+  await Promise.all(readers.map((reader) => reader.read()));
+  const rest = async (reader: (typeof readers)[number]): Promise<string> => {
+    let text = '';
+    for (let part = await reader.read(); !part.done; part = await reader.read()) text += Buffer.from(part.value).toString();
+    return text;
+  };
+  const ended = readers.map((reader) => rest(reader).catch(() => 'broken'));
+  return { requestIds: responses.map((response) => response.headers.get('x-request-id') ?? ''), ended };
+}
+
+test('gateway killed: the proxy settles, plain requests for nothing, streams for the content received', async () => {
+  const plain = Array.from({ length: 4 }, () => chat('tokens=40 ttft=8000', false).catch(() => undefined));
+  await held(4);
+  const streams = await flowing(4, 'tokens=600 rate=60');
+  const requestIds = await held(8);
+  await running.kill('gateway');
+  await untilNoHolds(administrator, tenant.accountId, 9_000);
+  await Promise.all([...plain, ...streams.ended]);
+  const all = await settlements(requestIds);
+  expect(all.map((settlement) => settlement?.reason)).toEqual(all.map(() => 'client-left'));
+  const costs = all.map((settlement) => BigInt(settlement?.costPicoUsd ?? -1));
+  expect(costs.filter((cost) => cost === 0n)).toHaveLength(4);
+  expect(costs.filter((cost) => cost > 0n)).toHaveLength(4);
+  await running.ready('gateway');
+}, 40_000);
+
+test('gateway stopped with the whole reply in its hands: the proxy settles it, and the gateway finds it settled', async () => {
+  const pending = chat('tokens=40 ttft=1000', false);
+  const [requestId = ''] = await held(1);
+  const gateway = running.pid('gateway') as number;
+  process.kill(gateway, 'SIGSTOP');
+  try {
+    await untilNoHolds(administrator, tenant.accountId, 9_000);
+  } finally {
+    process.kill(gateway, 'SIGCONT');
+  }
+  const { settlement } = await administrator.request(requestShow, { requestId });
+  expect(settlement).toMatchObject({
+    reason: expect.stringMatching(/^(completed|client-left)$/),
+    usage: { outputTokens: 40, source: 'reported' },
+  });
+  const response = await pending;
+  expect(response.status).toBe(200);
+  expect(await settlements([requestId])).toEqual([settlement]);
+}, 40_000);
+
+test('proxy killed: the gateway ends the streams with an error and settles its own count', async () => {
+  const { requestIds, ended } = await flowing(4, 'tokens=600 rate=60');
+  await running.kill('inference-proxy');
+  for (const text of await Promise.all(ended)) expect(text).toContain('upstream_error');
+  await untilNoHolds(administrator, tenant.accountId, 9_000);
+  for (const settlement of await settlements(requestIds)) {
+    expect(settlement).toMatchObject({ reason: 'failed', usage: { source: 'estimated' } });
+    expect(BigInt(settlement?.costPicoUsd ?? 0)).toBeGreaterThan(0n);
+  }
+  await running.ready('inference-proxy');
+}, 40_000);
+
+test('gateway and proxy killed: the reaper bills the last meter reading', async () => {
+  const { requestIds, ended } = await flowing(3, 'tokens=600 rate=60');
+  await delay(3_000); // two heartbeats of a lease of 12 s
+  await Promise.all([running.kill('gateway'), running.kill('inference-proxy')]);
+  await Promise.all(ended);
+  await untilNoHolds(administrator, tenant.accountId, 20_000);
+  for (const settlement of await settlements(requestIds)) {
+    expect(settlement).toMatchObject({ reason: 'lease-expired', usage: { source: 'estimated' } });
+    expect(settlement?.usage.outputTokens).toBeGreaterThan(20);
+  }
+  await Promise.all([running.ready('gateway'), running.ready('inference-proxy')]);
+}, 60_000);
+
+test.each([false, true])(
+  'billing away at the end: the client has its answer in bounded time, and it is settled later (streamed: %s)',
+  async (stream) => {
+    const pending = chat('tokens=20 ttft=1000', stream);
+    const [requestId = ''] = await held(1);
+    await running.hold('billing');
+    const startedAt = Date.now();
+    const response = await pending;
+    const text = await response.text();
+    expect({ status: response.status, isWhole: stream ? text.includes('[DONE]') : text.includes('"finish_reason":"stop"') }).toEqual({
+      status: 200,
+      isWhole: true,
+    });
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    await running.resume('billing');
+    await untilNoHolds(administrator, tenant.accountId, 9_000);
+    expect(await settlements([requestId])).toMatchObject([{ reason: 'completed', usage: { outputTokens: 20, source: 'reported' } }]);
+  },
+  40_000,
+);
+
+test('gateway shut down while billing is away: the proxy settles when billing is back', async () => {
+  const { requestIds, ended } = await flowing(2, 'tokens=30 rate=60');
+  await running.hold('billing');
+  await Promise.all(ended);
+  await running.kill('gateway'); // with what it could not settle
+  await running.resume('billing');
+  await untilNoHolds(administrator, tenant.accountId, 11_000);
+  expect(await settlements(requestIds)).toMatchObject(requestIds.map(() => ({ reason: 'completed', usage: { outputTokens: 30 } })));
+  await running.ready('gateway');
+}, 40_000);
+
+test('a revoked key cuts its running streams at the next heartbeat, and they are billed for what was received', async () => {
+  const { requestIds, ended } = await flowing(2, 'tokens=2000 rate=60');
+  await administrator.request(keyRevoke, { keyId: tenant.keyId });
+  for (const text of await Promise.all(ended)) expect(text).toContain('invalid_api_key');
+  await untilNoHolds(administrator, tenant.accountId, 5_000);
+  for (const settlement of await settlements(requestIds)) {
+    expect(settlement).toMatchObject({ reason: 'failed', usage: { source: 'estimated' } });
+    expect(settlement?.usage.outputTokens).toBeLessThan(600);
+    expect(BigInt(settlement?.costPicoUsd ?? 0)).toBeGreaterThan(0n);
+  }
+}, 40_000);
