@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool } from '#inference/tool.js';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { WrappedInput } from './wrapped-input.js';
 
 export const TOOL_CALLS_MAX = 128;
 const ID_LENGTH_MAX = 256;
@@ -28,6 +29,8 @@ interface OpenCall {
   tool: Tool | undefined;
   raw: boolean;
   ended: boolean;
+  /** Of a custom tool that the dialect takes for a function. */
+  wrapped: WrappedInput | undefined;
 }
 
 /**
@@ -58,7 +61,7 @@ export class ToolCallAssembler {
     const text = piece.argumentsText ?? '';
     call.argumentsText += text;
     if (call.index !== undefined) {
-      if (text !== '' && !call.ended && !isWrapped(call)) events.push({ type: 'tool-call-delta', index: call.index, text });
+      if (!call.ended) this.pass(call, text, events);
     } else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
       this.start(call, events);
     }
@@ -106,6 +109,7 @@ export class ToolCallAssembler {
       tool: undefined,
       raw,
       ended: false,
+      wrapped: undefined,
     };
     this.calls.push(call);
     if (index !== undefined) this.byWireIndex.set(index, call);
@@ -124,9 +128,13 @@ export class ToolCallAssembler {
       tool: tool?.key ?? { name: call.name },
       kind: kindOf(call),
     });
-    if (call.argumentsText !== '' && !isWrapped(call)) {
-      events.push({ type: 'tool-call-delta', index, text: call.argumentsText });
-    }
+    if (isWrapped(call)) call.wrapped = new WrappedInput();
+    this.pass(call, call.argumentsText, events);
+  }
+
+  private pass({ index = 0, wrapped }: OpenCall, piece: string, events: StreamEvent[]): void {
+    const text = wrapped === undefined ? piece : wrapped.push(piece);
+    if (text !== '') events.push({ type: 'tool-call-delta', index, text });
   }
 
   private finish(call: OpenCall, events: StreamEvent[]): void {
@@ -135,7 +143,7 @@ export class ToolCallAssembler {
     if (call.index === undefined) this.start(call, events);
     const index = call.index ?? 0;
     const noArguments = call.argumentsText === '' && kindOf(call) === 'function';
-    const text = isWrapped(call) ? customInput(call.argumentsText) : noArguments ? '{}' : '';
+    const text = call.wrapped?.end() ?? (noArguments ? '{}' : '');
     if (text !== '') events.push({ type: 'tool-call-delta', index, text });
     events.push({ type: 'tool-call-end', index });
   }
@@ -154,7 +162,7 @@ function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
   return tool?.kind ?? (raw ? 'custom' : 'function');
 }
 
-/** The input of a custom tool, inside JSON: it can be read when it is whole. */
+/** The input of a custom tool, inside JSON. */
 function isWrapped(call: OpenCall): boolean {
   return kindOf(call) === 'custom' && !call.raw;
 }
@@ -172,16 +180,5 @@ function isWholeJson(text: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-/** A custom tool is declared upstream as a function of one text, `input` (R-1i). Broken JSON is passed on as it is. */
-function customInput(argumentsText: string): string {
-  try {
-    const value: unknown = JSON.parse(argumentsText);
-    const input = typeof value === 'object' && value !== null ? (value as { input?: unknown }).input : undefined;
-    return typeof input === 'string' ? input : argumentsText;
-  } catch {
-    return argumentsText;
   }
 }

@@ -1,0 +1,102 @@
+/** What comes before the input; white space may stand before the places in `SPACED`. */
+const OPENING = '{"input":"';
+const SPACED = new Set([0, 1, 8, 9]);
+
+/**
+ * The input of a custom tool that is declared upstream as a function of one text: `{"input": "…"}` (R-1i). It is unwrapped
+ * while it comes, wherever its pieces are cut. Anything else is known only when it is whole: then it is taken as JSON that has
+ * an `input`, or, being broken, as it is.
+ */
+export class WrappedInput {
+  private state: 'opening' | 'input' | 'over' | 'other' = 'opening';
+  private all = '';
+  private matched = 0;
+  /** An escape that is not whole yet. */
+  private held = '';
+  /** The first half of a character whose second half has not come. */
+  private half = '';
+
+  /** What the piece adds to the input; nothing while that is not known. */
+  push(piece: string): string {
+    if (this.state === 'input') return this.read(piece);
+    if (this.state === 'over') return '';
+    this.all += piece;
+    if (this.state === 'other') return '';
+    const at = this.readOpening(piece);
+    return at === undefined ? '' : this.read(piece.slice(at));
+  }
+
+  /** Nothing more comes: what has not been told yet. An escape that was cut off says nothing. */
+  end(): string {
+    return this.state === 'opening' || this.state === 'other' ? inputOf(this.all) : this.half;
+  }
+
+  /** Where in the piece the input begins, if it does. */
+  private readOpening(piece: string): number | undefined {
+    for (let at = 0; at < piece.length; at++) {
+      if (piece[at] === OPENING[this.matched]) this.matched++;
+      else if (!SPACED.has(this.matched) || !/[ \t\r\n]/.test(piece.charAt(at))) {
+        this.state = 'other';
+        return undefined;
+      }
+      if (this.matched === OPENING.length) {
+        this.state = 'input';
+        return at + 1;
+      }
+    }
+    return undefined;
+  }
+
+  private read(piece: string): string {
+    const text = this.held + piece;
+    let read = this.half;
+    this.held = this.half = '';
+    for (let at = 0; at < text.length; ) {
+      const next = indexOfMark(text, at);
+      read += text.slice(at, next);
+      if (next === text.length) break;
+      if (text[next] === '"') {
+        this.state = 'over';
+        return read;
+      }
+      const escaped = readEscape(text, next);
+      if (escaped === undefined) {
+        this.held = text.slice(next);
+        break;
+      }
+      read += escaped.character;
+      at = next + escaped.length;
+    }
+    if (!/[\uD800-\uDBFF]$/.test(read)) return read;
+    this.half = read.slice(-1);
+    return read.slice(0, -1);
+  }
+}
+
+/** Of the next quote or backslash; the length of the text if there is none. */
+function indexOfMark(text: string, from: number): number {
+  const [quote, backslash] = [text.indexOf('"', from), text.indexOf('\\', from)];
+  return Math.min(quote === -1 ? text.length : quote, backslash === -1 ? text.length : backslash);
+}
+
+const SIMPLE: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** Undefined when it is not whole. What is no escape of JSON stands for itself. */
+function readEscape(text: string, at: number): { character: string; length: number } | undefined {
+  const letter = text[at + 1];
+  if (letter === undefined) return undefined;
+  if (letter !== 'u') return { character: SIMPLE[letter] ?? ('"\\/'.includes(letter) ? letter : `\\${letter}`), length: 2 };
+  const hex = text.slice(at + 2, at + 6);
+  if (!/^[0-9a-f]*$/i.test(hex)) return { character: '\\u', length: 2 };
+  return hex.length < 4 ? undefined : { character: String.fromCharCode(Number.parseInt(hex, 16)), length: 6 };
+}
+
+function inputOf(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    const input = typeof value === 'object' && value !== null ? (value as { input?: unknown }).input : undefined;
+    return typeof input === 'string' ? input : text;
+  } catch {
+    return text;
+  }
+}
