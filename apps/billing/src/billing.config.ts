@@ -21,6 +21,10 @@ export class BillingConfig extends ServiceConfig {
   /** How long after its lease a hold is left alone: whoever was settling it late may still come. */
   @IsInt() @Min(0) @Max(3_600_000) reaperGraceMs = 30_000;
   @IsInt() @Min(100) @Max(3_600_000) planSweepIntervalMs = 60_000;
+  /** How often the ledger is checked, by one replica at a time. 0: never. */
+  @IsInt() @Min(0) @Max(86_400_000) ledgerCheckIntervalMs = 300_000;
+  /** The longest one statement of a check may run. */
+  @IsInt() @Min(1_000) @Max(3_600_000) ledgerCheckTimeoutMs = 300_000;
   /** Limits of new projects that name none. */
   @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteDefault = 600;
   @IsInt() @Min(1) @Max(100_000) concurrencyDefault = 100;

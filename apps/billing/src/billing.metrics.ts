@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import type { Applied } from './holds/batch.js';
 
 export type BillingMetrics = ReturnType<typeof createBillingMetrics>;
@@ -47,10 +48,36 @@ export function createBillingMetrics(registry: Registry) {
       help: 'What late settlements came to and did not find',
       registers,
     }),
+    ledgerCheckedAt: new Gauge({
+      name: 'tollgate_billing_ledger_check_timestamp_seconds',
+      help: 'When this replica last checked the ledger; 0: it does not',
+      registers,
+    }),
+    ledgerCheckSeconds: new Gauge({ name: 'tollgate_billing_ledger_check_seconds', help: 'How long the last check took', registers }),
+    ledgerViolations: new Gauge({
+      name: 'tollgate_billing_ledger_violations',
+      help: 'Where the ledger is wrong, by invariant, at the last check',
+      labelNames: ['invariant'] as const,
+      registers,
+    }),
+    accountsFrozen: new Gauge({ name: 'tollgate_billing_accounts_frozen', help: 'Accounts that get no holds', registers }),
     costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'What was charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
     overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which nobody pays', registers }),
   };
+}
+
+export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckReply, accountsFrozen: number): void {
+  metrics.ledgerCheckedAt.set(Date.parse(report.checkedAt) / 1_000);
+  metrics.ledgerCheckSeconds.set(report.milliseconds / 1_000);
+  for (const { id, violations } of report.invariants) metrics.ledgerViolations.set({ invariant: id }, violations);
+  metrics.accountsFrozen.set(accountsFrozen);
+}
+
+/** Another replica checks: what this one once found says nothing any more. */
+export function forgetLedgerCheck(metrics: BillingMetrics): void {
+  for (const gauge of [metrics.ledgerCheckedAt, metrics.ledgerCheckSeconds, metrics.ledgerViolations, metrics.accountsFrozen])
+    gauge.reset();
 }
 
 /** Counts a committed batch. Money metrics are for graphs: counters are floats, the ledger is exact. */

@@ -6,10 +6,12 @@ import { AccountsController } from './controllers/accounts.controller.js';
 import { HoldsController } from './controllers/holds.controller.js';
 import { MESSAGING, PRISMA } from './controllers/injected.js';
 import { KeysController } from './controllers/keys.controller.js';
+import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Renewals } from './holds/renewals.js';
+import { Auditor } from './ledger/auditor.js';
 import { Treasury } from './ledger/treasury.js';
 
 export interface BillingParts {
@@ -19,6 +21,7 @@ export interface BillingParts {
   lanes: HoldLanes;
   renewals: Renewals;
   treasury: Treasury;
+  auditor: Auditor;
 }
 
 @Module({})
@@ -28,7 +31,7 @@ class BillingModule {}
 export function billingModule(parts: BillingParts): DynamicModule {
   return {
     module: BillingModule,
-    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController],
+    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController],
     providers: [
       { provide: BillingConfig, useValue: parts.config },
       { provide: PRISMA, useValue: parts.prisma },
@@ -36,6 +39,7 @@ export function billingModule(parts: BillingParts): DynamicModule {
       { provide: HoldLanes, useValue: parts.lanes },
       { provide: Renewals, useValue: parts.renewals },
       { provide: Treasury, useValue: parts.treasury },
+      { provide: Auditor, useValue: parts.auditor },
     ],
   };
 }

@@ -8,18 +8,22 @@ import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import type { BillingConfig } from './billing.config.js';
-import { createBillingMetrics, recordBatch } from './billing.metrics.js';
+import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { billingModule } from './billing.module.js';
 import { LANE_SETTINGS } from './holds/apply-batch.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
 import { Reaper } from './holds/reaper.js';
 import { Renewals } from './holds/renewals.js';
+import { Auditor } from './ledger/auditor.js';
 import { type OnConnection, Treasury } from './ledger/treasury.js';
 
 /** Renewals are many and small: a whole proxy's fit in one batch, and several wait without harm. */
 const RENEWAL_BATCH_MAX = 4_096;
 const RENEWAL_QUEUE_MAX = 65_536;
+
+/** Longer than the reaper takes to come by, even when it has to extend all leases first. */
+const HOLD_OVERDUE_MS = 60_000;
 
 /** Starts the service: every object of it on one screen. Returns how to stop it. */
 export async function startBilling(config: BillingConfig, logger: Logger): Promise<() => Promise<void>> {
@@ -57,6 +61,15 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     work: (connection, items) => Promise.all(items.map((work) => work(connection))),
   });
   const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection);
+  const auditor = new Auditor({
+    connect: () =>
+      connectPg({ url: config.databaseUrl, applicationName: 'tollgate-billing-auditor', statementTimeoutMs: config.ledgerCheckTimeoutMs }),
+    overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
+    intervalMs: config.ledgerCheckIntervalMs,
+    onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),
+    onFollowing: () => forgetLedgerCheck(metrics),
+    logger,
+  });
 
   let connected = (): boolean => false;
   const ops = await startOpsServer({
@@ -69,7 +82,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });
   connected = () => messaging.connected;
   const description = 'Accounts, keys, holds, limits and the ledger';
-  const app = await NestFactory.createMicroservice(billingModule({ config, prisma, messaging, lanes, renewals, treasury }), {
+  const app = await NestFactory.createMicroservice(billingModule({ config, prisma, messaging, lanes, renewals, treasury, auditor }), {
     strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
     logger: new FrameworkLogger(logger),
   });
@@ -85,11 +98,13 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     logger,
   });
   reaper.start();
+  if (config.ledgerCheckIntervalMs > 0) auditor.start();
 
   return async () => {
     ops.drain();
     await reaper.stop();
     await app.close();
+    await auditor.stop();
     await Promise.all([lanes.close(), renewals.close(), moneyLane.close()]);
     await messaging.close();
     await prisma.$disconnect();

@@ -20,6 +20,8 @@ const ACCOUNT: Account = {
   accountId: '0190a6f0-7c1e-7000-8000-000000000001',
   name: 'acme',
   status: 'active',
+  statusReason: null,
+  lowBalancePicoUsd: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
 const logger = createLogger('test', 'silent');

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Account, AccountCreateRequest } from '#contracts/billing/accounts.js';
+import type { Account, AccountCreateRequest, AccountStatus, AccountUpdateRequest } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { isDuplicate } from './database-refusal.js';
+import { parseUsd } from '#money/pico-usd.js';
+import { isDuplicate, isMissing } from './database-refusal.js';
 
 /** Opens an account. Repeating it with the same id and name answers with the same account; another name is a `conflict`. */
 export async function createAccount(prisma: PrismaClient, request: AccountCreateRequest): Promise<Account> {
@@ -14,6 +15,25 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
     const existing = await prisma.account.findUniqueOrThrow({ where: { id } });
     if (existing.name === request.name) return renderAccount(existing);
     throw new ServiceError('conflict', 'There is an account with this id and another name.', 'accountId', { cause: error });
+  }
+}
+
+/** Changes what the request names; a frozen account is refused at its next reserve. `not_found` if there is no such account. */
+export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest): Promise<Account> {
+  const { accountId: id, name, status, statusReason, lowBalanceUsd } = request;
+  if (statusReason && status !== 'frozen') {
+    throw new ServiceError('invalid_request', 'Only what is frozen has a reason.', 'statusReason');
+  }
+  const data = {
+    ...(name && { name }),
+    ...(status && { status, statusReason: statusReason ?? null }),
+    ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
+  };
+  try {
+    return renderAccount(await prisma.account.update({ where: { id }, data }));
+  } catch (error) {
+    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
+    throw error;
   }
 }
 
@@ -29,6 +49,19 @@ export async function demandAccount(prisma: PrismaClient, accountId: string): Pr
   if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
 }
 
+/** Zero is no threshold: no balance is below it. */
+function thresholdOf(usd: string): string | null {
+  const amount = parseUsd(usd);
+  return amount === 0n ? null : String(amount);
+}
+
 function renderAccount(row: Prisma.AccountModel): Account {
-  return { accountId: row.id, name: row.name, status: row.status as Account['status'], createdAt: row.createdAt.toISOString() };
+  return {
+    accountId: row.id,
+    name: row.name,
+    status: row.status as AccountStatus,
+    statusReason: row.statusReason,
+    lowBalancePicoUsd: row.lowBalance?.toFixed(0) ?? null,
+    createdAt: row.createdAt.toISOString(),
+  };
 }

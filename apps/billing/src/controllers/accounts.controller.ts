@@ -1,5 +1,13 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type Account, AccountCreateRequest, accountCreate, accountList, ListRequest } from '#contracts/billing/accounts.js';
+import {
+  type Account,
+  AccountCreateRequest,
+  AccountUpdateRequest,
+  accountCreate,
+  accountList,
+  accountUpdate,
+  ListRequest,
+} from '#contracts/billing/accounts.js';
 import { keyChanged } from '#contracts/billing/events.js';
 import {
   type Project,
@@ -12,7 +20,7 @@ import {
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { createAccount, listAccounts } from '../accounts/accounts.js';
+import { createAccount, listAccounts, updateAccount } from '../accounts/accounts.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { createProject, listProjects, updateProject } from '../accounts/projects.js';
 import { BillingConfig } from '../billing.config.js';
@@ -29,6 +37,11 @@ export class AccountsController {
   @Serves(accountCreate)
   async createAccount(request: AccountCreateRequest): Promise<Account> {
     return orUnavailable(createAccount(this.prisma, request));
+  }
+
+  @Serves(accountUpdate)
+  async updateAccount(request: AccountUpdateRequest): Promise<Account> {
+    return orUnavailable(updateAccount(this.prisma, request));
   }
 
   @Serves(accountList)

@@ -21,6 +21,7 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
   if (holder) return { status: 'held', holdId, leaseMs: terms.leaseMs };
 
   if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
+  if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const window = slideWindow(project.requestWindow, book.now);
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;
@@ -49,5 +50,5 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
 }
 
 function mayCall(book: BatchBook, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
-  return account.active && project.enabled && project.accountId === account.accountId && book.keys.get(reserve.keyId) === project.projectId;
+  return project.enabled && project.accountId === account.accountId && book.keys.get(reserve.keyId) === project.projectId;
 }

@@ -21,13 +21,13 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
   }
 }
 
-/** Who a key belongs to. `invalid_api_key` when it is unknown or revoked, or its project or account may not call. */
+/** Who a key belongs to. `invalid_api_key` when it is unknown or revoked, or its project is disabled. A frozen account can still be read. */
 export async function resolveKey(prisma: PrismaClient, keyDigest: string, pepper: string): Promise<ResolvedKey> {
   const digest = storedDigest(keyDigest, pepper);
   const [row] = await prisma.$queryRaw<ResolvedKey[]>`
-    SELECT k.id::text AS "keyId", p.id::text AS "projectId", a.id::text AS "accountId"
-    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id JOIN billing.account a ON a.id = p.account_id
-    WHERE k.digest = ${digest} AND k.revoked_at IS NULL AND p.enabled AND a.status = 'active'`;
+    SELECT k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId"
+    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id
+    WHERE k.digest = ${digest} AND k.revoked_at IS NULL AND p.enabled`;
   if (!row) throw new ServiceError('invalid_api_key', 'The API key is not valid.');
   return row;
 }

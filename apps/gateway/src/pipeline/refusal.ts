@@ -14,6 +14,9 @@ export function refusalError(refusal: Refusal, quote: Quote, price: Price): Gate
   switch (refusal.code) {
     case 'invalid_api_key':
       return new GatewayError('invalid_api_key', 'The API key is not valid or has been revoked.');
+    case 'account_frozen':
+      // None of the client's doing that it could change: the codes have no better one than "not now" (docs/money.md).
+      return new GatewayError('model_unavailable', 'The account is on hold. Its requests are refused until an operator has looked at it.');
     case 'rate_limit_exceeded':
       return limitError(refusal, `${refusal.limit} requests per minute`);
     case 'concurrency_limit':

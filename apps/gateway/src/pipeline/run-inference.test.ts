@@ -343,6 +343,10 @@ test.each([
     { code: 'concurrency_limit', retryAfterSeconds: 1, message: expect.stringMatching(/4 requests at once .*try again in 1s/) },
   ],
   [{ status: 'refused', code: 'invalid_api_key' }, { code: 'invalid_api_key' }],
+  [
+    { status: 'refused', code: 'account_frozen' },
+    { code: 'model_unavailable', message: expect.stringMatching(/account is on hold/) },
+  ],
   [{ status: 'closed' }, { code: 'model_unavailable' }],
 ] as const)('%j is refused as %j', async (outcome, expected) => {
   const { fakes, run } = await set();

@@ -1,16 +1,24 @@
-import { IsOptional, IsUUID } from 'class-validator';
+import { IsIn, IsOptional, IsUUID, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Text } from './fields.js';
+import { Text, USD } from './fields.js';
 
 export class AccountCreateRequest {
   @IsOptional() @IsUUID() accountId?: string;
   @Text(200) name!: string;
 }
 
+export const ACCOUNT_STATUSES = ['active', 'frozen'] as const;
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
+
 export interface Account {
   accountId: string;
   name: string;
-  status: 'active' | 'frozen';
+  /** A frozen account gets no holds; it can be read, and money can come and go. */
+  status: AccountStatus;
+  /** Why it is frozen, if anybody said so. */
+  statusReason: string | null;
+  /** `balance-low` is published when the balance falls below it. Null: nobody is told. */
+  lowBalancePicoUsd: string | null;
   createdAt: string;
 }
 
@@ -18,6 +26,22 @@ export const accountCreate = new Endpoint<AccountCreateRequest, Account>(
   'billing.v1.account.create',
   AccountCreateRequest,
   'Opens an account',
+);
+
+export class AccountUpdateRequest {
+  @IsUUID() accountId!: string;
+  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @IsIn(ACCOUNT_STATUSES) status?: AccountStatus;
+  /** Why it is frozen; only with `status` `frozen`. */
+  @IsOptional() @Text(500) statusReason?: string;
+  /** Dollars as a decimal string; `"0"`: nobody is told. */
+  @IsOptional() @Matches(USD) lowBalanceUsd?: string;
+}
+
+export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
+  'billing.v1.account.update',
+  AccountUpdateRequest,
+  'Freezes an account or makes it active again; changes its name, or when its balance is low',
 );
 
 export class ListRequest {

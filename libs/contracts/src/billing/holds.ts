@@ -44,6 +44,8 @@ export type ReserveOutcome =
   /** The hold ended before this reserve arrived (released or settled): do not start the work. */
   | { status: 'closed'; holdId: string }
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
+  /** An operator or the check of the ledger has stopped the account (docs/money.md). */
+  | { status: 'refused'; holdId: string; code: 'account_frozen' }
   | {
       status: 'refused';
       holdId: string;

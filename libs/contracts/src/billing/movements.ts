@@ -14,7 +14,7 @@ export class MovementListRequest {
   @IsOptional() @Instant() to?: string;
   @IsOptional() @IsArray() @ArrayMaxSize(6) @IsIn(MOVEMENT_KINDS, { each: true }) kinds?: MovementKind[];
   /** Movements on one page. Default 100. */
-  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
   /** `nextCursor` of the page before, with the same account. */
   @IsOptional() @Text(2_000) cursor?: string;
 }

@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto';
+import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { Auditor, type AuditorOptions } from './auditor.js';
+import { checkLedger } from './check-ledger.js';
+import { grantPlan } from './grant-plan.js';
+import { INVARIANTS } from './invariants.js';
+import { refund } from './refund.js';
+
+const OVERDUE_MS = 90_000;
+
+let ledger: LedgerFixture;
+/** The owner's: may do what no service may. */
+let owner: PgConnection;
+const auditors: Auditor[] = [];
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
+});
+afterEach(() => Promise.all(auditors.splice(0).map((auditor) => auditor.stop())));
+afterAll(async () => {
+  await owner.end();
+  await ledger.close();
+});
+
+function newAuditor(options: Partial<AuditorOptions> = {}): Auditor {
+  const connect = () => connectPg({ url: ledger.url, applicationName: 'test-auditor' });
+  const auditor = new Auditor({ connect, overdueMs: OVERDUE_MS, intervalMs: 60_000, logger: ledger.logger, ...options });
+  auditors.push(auditor);
+  return auditor;
+}
+
+/** A customer with everything a ledger can have: payments, a refund, a plan, an open hold, a settled one and one that was settled late. */
+async function busyCustomer(): Promise<Customer & { grantId: string; open: string; settled: string; late: string }> {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId } = customer;
+  const grantId = randomUUID();
+  await grantPlan(ledger.sql, { grantId, accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 3_600_000) });
+  await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
+  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const [open, settled, late] = [reserveOf(customer, 50n), reserveOf(customer, 120n), reserveOf(customer, 30n)];
+  for (const reserve of [open, settled, late]) await lanes.reserve(reserve);
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  return { ...customer, grantId, open: open.holdId, settled: settled.holdId, late: late.holdId };
+}
+
+/** What a check would say after statements that triggers and constraints would refuse, which are then undone. */
+async function checkAfter(statements: string[]): Promise<LedgerCheckReply> {
+  await owner.query('BEGIN');
+  try {
+    await tamper(statements);
+    const query = (text: string, values?: unknown[]) => (/^(BEGIN|ROLLBACK)/.test(text) ? Promise.resolve() : owner.query(text, values));
+    return await checkLedger({ query } as unknown as PgConnection, OVERDUE_MS);
+  } finally {
+    await owner.query('ROLLBACK');
+  }
+}
+
+async function tamper(statements: string[]): Promise<void> {
+  await owner.query('SET session_replication_role = replica');
+  for (const statement of statements) await owner.query(statement);
+  await owner.query('SET session_replication_role = DEFAULT');
+}
+
+test('a ledger that is right: what was checked, and no violation', async () => {
+  const before = await checkLedger(ledger.sql, OVERDUE_MS);
+  await busyCustomer();
+  const report = await checkLedger(ledger.sql, OVERDUE_MS);
+  const added = { accounts: 1, projects: 1, grants: 1, movements: 3, openHolds: 1, settlements: 2, lateSettlements: 1 };
+  const expected = Object.entries(added).map(([kind, count]) => [kind, count + before.checked[kind as keyof typeof added]]);
+  expect(report).toEqual({
+    checkedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    milliseconds: expect.any(Number),
+    checked: Object.fromEntries(expected),
+    invariants: INVARIANTS.map(({ id, rule }) => ({ id, rule, violations: 0 })),
+    violations: [],
+  });
+});
+
+describe('each invariant is missed where it is broken (billing.md 2.4)', () => {
+  type Busy = Awaited<ReturnType<typeof busyCustomer>>;
+  const cases: [id: string, what: string, sql: (customer: Busy) => string[]][] = [
+    [
+      'I1',
+      'held money without a hold',
+      ({ accountId }) => [`UPDATE billing.account SET topup_held = topup_held + 1 WHERE id = '${accountId}'`],
+    ],
+    ['I1', 'a hold nobody counts', ({ accountId }) => [`UPDATE billing.account SET open_holds = 0 WHERE id = '${accountId}'`]],
+    ['I2', 'top-up money from nowhere', ({ accountId }) => [`UPDATE billing.account SET topup = topup + 1 WHERE id = '${accountId}'`]],
+    ['I2', 'a charge that is gone', ({ settled }) => [`DELETE FROM billing.settlement WHERE hold_id = '${settled}'`]],
+    ['I3', 'plan money from nowhere', ({ accountId }) => [`UPDATE billing.account SET plan = plan + 1 WHERE id = '${accountId}'`]],
+    ['I4', 'a hold that is open and settled', ({ open, settled }) => [`UPDATE billing.hold SET id = '${settled}' WHERE id = '${open}'`]],
+    ['I5', 'a project that counts wrong', ({ projectId }) => [`UPDATE billing.project SET open_holds = 7 WHERE id = '${projectId}'`]],
+    ['I6', 'a settlement that is gone', ({ settled }) => [`DELETE FROM billing.settlement WHERE hold_id = '${settled}'`]],
+    [
+      'I6',
+      'a movement that is gone',
+      ({ accountId }) => [`DELETE FROM billing.movement WHERE kind = 'grant' AND account_id = '${accountId}'`],
+    ],
+    [
+      'I7',
+      'a hold that is open for ever',
+      ({ open }) => [`UPDATE billing.hold SET lease_until = now() - interval '2 minutes' WHERE id = '${open}'`],
+    ],
+    [
+      'I8',
+      'a window that runs backwards',
+      ({ projectId }) => [`UPDATE billing.project SET request_window = '[[2,1],[1,1]]' WHERE id = '${projectId}'`],
+    ],
+    [
+      'I8',
+      'a window that counts nothing',
+      ({ projectId }) => [`UPDATE billing.project SET request_window = '[[2,0]]' WHERE id = '${projectId}'`],
+    ],
+    [
+      'I9',
+      'a cost that is not the usage',
+      ({ settled }) => [`UPDATE billing.settlement SET output_tokens = 1 WHERE hold_id = '${settled}'`],
+    ],
+    [
+      'I9',
+      'a late cost that is not the usage',
+      ({ late }) => [`UPDATE billing.late_settlement SET prompt_tokens = 8 WHERE hold_id = '${late}'`],
+    ],
+    [
+      'I10',
+      'a late settlement of a hold that was settled',
+      ({ late }) => [`UPDATE billing.settlement SET reason = 'completed' WHERE hold_id = '${late}'`],
+    ],
+    [
+      'I11',
+      'more refunded than was topped up',
+      ({ accountId }) => [`UPDATE billing.movement SET amount = 1001 WHERE kind = 'refund' AND account_id = '${accountId}'`],
+    ],
+    [
+      'I11',
+      'more of a top-up than it was',
+      ({ accountId }) => [
+        `UPDATE billing.movement SET refund_of = (SELECT id FROM billing.movement WHERE kind = 'grant' AND account_id = '${accountId}') WHERE kind = 'refund' AND account_id = '${accountId}'`,
+      ],
+    ],
+  ];
+  test.each(cases)('%s: %s', async (id, _, sql) => {
+    const customer = await busyCustomer();
+    await ledger.customer({ topup: 1n });
+    const { violations, invariants } = await checkAfter(sql(customer));
+    expect(violations).toContainEqual({ invariant: id, subject: expect.any(String), accountId: id === 'I6' ? null : customer.accountId });
+    expect(invariants.find((invariant) => invariant.id === id)).toMatchObject({ violations: 1 });
+    expect(violations.filter(({ accountId }) => accountId !== null && accountId !== customer.accountId)).toEqual([]);
+  });
+
+  test('there is a case for each', () => {
+    expect([...new Set(cases.map(([id]) => id))]).toEqual(INVARIANTS.map(({ id }) => id));
+  });
+});
+
+test('a fault that is in many places is counted whole, and shown in part', async () => {
+  await Promise.all(Array.from({ length: 103 }, () => ledger.customer({ topup: 77n })));
+  const { violations, invariants } = await checkAfter(['UPDATE billing.account SET topup = 78 WHERE topup = 77']);
+  expect(invariants.filter((invariant) => invariant.violations > 0).map((invariant) => [invariant.id, invariant.violations])).toEqual([
+    ['I2', 103],
+    ['I6', 1],
+  ]);
+  expect(violations).toHaveLength(101);
+});
+
+test('it is right at any moment while requests run and money comes and goes', async () => {
+  const customer = await ledger.customer({ topup: 10_000n });
+  const lanes = ledger.newLanes();
+  let running = true;
+  const traffic = Promise.all(
+    Array.from({ length: 20 }, async (_, lane) => {
+      for (let count = 0; running; count++) {
+        const reserve = reserveOf(customer, BigInt(lane + count));
+        const { status } = await lanes.reserve(reserve);
+        if (status === 'held')
+          await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(lane) });
+        if (count % 10 === 0)
+          await refund(ledger.sql, { accountId: customer.accountId, refundId: randomUUID(), amount: picoUsd(1n) }).catch(() => undefined);
+      }
+    }),
+  );
+  const auditor = newAuditor();
+  const reports: LedgerCheckReply[] = [];
+  for (let count = 0; count < 10; count++) reports.push(await auditor.check());
+  running = false;
+  await traffic;
+  expect(reports.flatMap(({ violations }) => violations)).toEqual([]);
+  const [first, last] = [reports[0], reports.at(-1)] as [LedgerCheckReply, LedgerCheckReply];
+  expect(last.checked.settlements).toBeGreaterThan(first.checked.settlements);
+});
+
+describe('on its schedule', () => {
+  const repair = (accountId: string) =>
+    tamper([`UPDATE billing.account SET topup = topup - 1, status = 'active', status_reason = NULL WHERE id = '${accountId}'`]);
+
+  test('an account whose money is not right is frozen, gets no more holds, and the others go on', async () => {
+    const [customer, other] = [await busyCustomer(), await ledger.customer({ topup: 100n })];
+    await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
+    const checked: unknown[] = [];
+    const auditor = newAuditor({ onChecked: (report, accountsFrozen) => checked.push([report.violations.length, accountsFrozen]) });
+    await auditor.tick();
+    await auditor.tick();
+    expect(checked).toEqual([
+      [2, 1],
+      [2, 1],
+    ]);
+    const { rows } = await ledger.sql.query(`SELECT id, status_reason FROM billing.account WHERE status = 'frozen'`);
+    expect(rows).toEqual([{ id: customer.accountId, status_reason: 'ledger check: I2' }]);
+    const lanes = ledger.newLanes();
+    const refused = { status: 'refused', holdId: expect.any(String), code: 'account_frozen' };
+    expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual(refused);
+    expect(await lanes.reserve(reserveOf(other, 1n))).toMatchObject({ status: 'held' });
+    const settle = { holdId: customer.open, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(3) };
+    expect(await lanes.settle(settle)).toMatchObject({ status: 'settled', costPicoUsd: '3' });
+    await repair(customer.accountId);
+  });
+
+  test('a hold that is open too long, or a window out of order, freezes nobody: the money is right', async () => {
+    const { projectId, open, ...customer } = await busyCustomer();
+    await tamper([
+      `UPDATE billing.hold SET lease_until = now() - interval '2 minutes' WHERE id = '${open}'`,
+      `UPDATE billing.project SET request_window = '[[2,1],[1,1]]' WHERE id = '${projectId}'`,
+    ]);
+    const reports: LedgerCheckReply[] = [];
+    await newAuditor({ onChecked: (report) => reports.push(report) }).tick();
+    expect(reports[0]?.violations.map(({ invariant, accountId }) => [invariant, accountId])).toEqual([
+      ['I7', customer.accountId],
+      ['I8', customer.accountId],
+    ]);
+    expect(await ledger.newLanes().reserve(reserveOf({ ...customer, projectId }, 1n))).toMatchObject({ status: 'held' });
+    await tamper([`UPDATE billing.hold SET lease_until = now() WHERE id = '${open}'`]);
+  });
+
+  test('one replica checks at a time, and another when that one is gone', async () => {
+    const log: string[] = [];
+    const replicas = ['a', 'b', 'c'].map((name) =>
+      newAuditor({ onChecked: () => log.push(`${name} checks`), onFollowing: () => log.push(`${name} follows`) }),
+    );
+    for (const replica of replicas) await replica.tick();
+    await replicas[0]?.stop();
+    while (!log.includes('b checks')) await replicas[1]?.tick(); // the server takes a moment to see that the session has ended
+    await replicas[2]?.tick();
+    expect([log[0], log[1], log[2], ...log.slice(-2)]).toEqual(['a checks', 'b follows', 'c follows', 'b checks', 'c follows']);
+  });
+
+  test('a connection that the server ended is no reason to stop checking', async () => {
+    let checks = 0;
+    const auditor = newAuditor({ onChecked: () => (checks += 1) });
+    await auditor.tick();
+    await owner.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-auditor' AND datname = current_database()`,
+    );
+    while (checks < 2) await auditor.tick();
+  });
+
+  test('who only asks freezes nobody', async () => {
+    const customer = await busyCustomer();
+    await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
+    expect((await newAuditor().check()).violations).not.toEqual([]);
+    expect(await ledger.newLanes().reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
+    await repair(customer.accountId);
+  });
+});
+
+test('many who ask at once share a check that begins after they asked', async () => {
+  let connections = 0;
+  const auditor = newAuditor({
+    connect: () => {
+      connections += 1;
+      return connectPg({ url: ledger.url, applicationName: 'test-auditor' });
+    },
+  });
+  const reports = await Promise.all(Array.from({ length: 10 }, () => auditor.check()));
+  expect(connections).toBe(2);
+  expect(reports.slice(1).every((report) => report === reports[1])).toBe(true);
+});

@@ -1,0 +1,131 @@
+import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import type { Logger } from '#observability/logger.js';
+import { checkLedger } from './check-ledger.js';
+import { freezeAccounts } from './freeze-accounts.js';
+import { INVARIANTS } from './invariants.js';
+
+export interface AuditorOptions {
+  /** A connection of its own for each caller: a check keeps a snapshot open, and may take minutes. */
+  connect: () => Promise<PgConnection>;
+  /** How long a hold may be open after its lease. */
+  overdueMs: number;
+  intervalMs: number;
+  /** Told of every check of the schedule, and how many accounts are frozen after it. */
+  onChecked?: (report: LedgerCheckReply, accountsFrozen: number) => void;
+  /** This replica does not check, or no longer: another does. */
+  onFollowing?: () => void;
+  logger: Logger;
+}
+
+/** Names the lock of the one auditor among the replicas. */
+const LEADER_LOCK = 7_243_003;
+
+/**
+ * Checks the ledger: when somebody asks, and on a schedule, by one replica at a time. An account whose money is not right gets no
+ * more holds, whatever the cause: the schedule freezes it, and an operator who has found the cause makes it active again
+ * (billing.md 2.4). Who asks only asks: that never freezes anybody.
+ */
+export class Auditor {
+  private connection: PgConnection | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private ticking: Promise<void> | undefined;
+  private asked: Promise<LedgerCheckReply> | undefined;
+  private waiting: Promise<LedgerCheckReply> | undefined;
+
+  constructor(private readonly options: AuditorOptions) {}
+
+  start(): void {
+    const tick = (): void => {
+      this.ticking ??= this.tick().finally(() => {
+        this.ticking = undefined;
+      });
+    };
+    tick();
+    this.timer = setInterval(tick, this.options.intervalMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    // A check may take minutes, and nothing is lost with it.
+    await this.connection?.end().catch(() => undefined);
+    await this.ticking;
+    await this.asked?.catch(() => undefined);
+  }
+
+  /** A check that begins now; if one is at work, then after it, and the same for all who ask meanwhile. */
+  check(): Promise<LedgerCheckReply> {
+    if (!this.asked) {
+      this.asked = this.checkOnce().finally(() => {
+        this.asked = undefined;
+      });
+      return this.asked;
+    }
+    const again = (): Promise<LedgerCheckReply> => {
+      this.waiting = undefined;
+      return this.check();
+    };
+    this.waiting ??= this.asked.then(again, again);
+    return this.waiting;
+  }
+
+  /** One round. Never throws: what failed is tried again at the next. */
+  async tick(): Promise<void> {
+    const { logger } = this.options;
+    try {
+      const connection = await this.lead();
+      if (!connection) return this.options.onFollowing?.();
+      const report = await checkLedger(connection, this.options.overdueMs);
+      const frozen = await freezeAccounts(connection, accountsToFreeze(report));
+      this.options.onChecked?.(report, await countFrozen(connection));
+      const { milliseconds, checked, invariants, violations } = report;
+      if (violations.length === 0) return logger.info({ milliseconds, ...checked }, 'the ledger is right');
+      const broken = invariants.filter((invariant) => invariant.violations > 0);
+      logger.error({ milliseconds, broken, violations, frozen }, 'THE LEDGER IS WRONG');
+    } catch (error) {
+      logger.warn({ err: error }, 'the ledger was not checked');
+      this.connection?.end().catch(() => undefined);
+      this.connection = undefined;
+    }
+  }
+
+  private async checkOnce(): Promise<LedgerCheckReply> {
+    const connection = await this.options.connect();
+    try {
+      return await checkLedger(connection, this.options.overdueMs);
+    } finally {
+      await connection.end().catch(() => undefined);
+    }
+  }
+
+  /** The connection of the leader; whoever has it leads as long as it lasts. */
+  private async lead(): Promise<PgConnection | undefined> {
+    if (this.connection) return this.connection;
+    const connection = await this.options.connect();
+    const { rows } = await connection.query<{ leading: boolean }>('SELECT pg_try_advisory_lock($1) AS leading', [LEADER_LOCK]);
+    if (!rows[0]?.leading) {
+      await connection.end();
+      return undefined;
+    }
+    // A leader that is stopped keeps its session, and with it the lock: the server ends a session that says nothing for so long.
+    await connection.query(`SELECT set_config('idle_session_timeout', $1, false)`, [`${3 * this.options.intervalMs}ms`]);
+    this.connection = connection;
+    return connection;
+  }
+}
+
+/** Why, by account; only where money is not right. */
+function accountsToFreeze({ violations }: LedgerCheckReply): ReadonlyMap<string, string> {
+  const ofMoney = new Set(INVARIANTS.filter(({ isMoney }) => isMoney).map(({ id }) => id));
+  const reasons = new Map<string, Set<string>>();
+  for (const { invariant, accountId } of violations) {
+    if (accountId === null || !ofMoney.has(invariant)) continue;
+    reasons.set(accountId, (reasons.get(accountId) ?? new Set()).add(invariant));
+  }
+  return new Map(Array.from(reasons, ([accountId, broken]) => [accountId, `ledger check: ${[...broken].join(', ')}`]));
+}
+
+async function countFrozen(connection: PgConnection): Promise<number> {
+  const { rows } = await connection.query<{ count: number }>(`SELECT count(*)::int AS count FROM billing.account WHERE status = 'frozen'`);
+  return rows[0]?.count ?? 0;
+}
