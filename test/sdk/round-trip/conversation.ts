@@ -1,0 +1,67 @@
+/**
+ * Five turns that every client holds: a call, words, two calls at once with words before them, a call without arguments whose
+ * result is empty, words with line ends and quotes. Results are quoted by the simulator, so a lost one shows in the answer too.
+ */
+export const SYSTEM = 'You plan trips.';
+export const OUTPUT_TOKENS_MAX = 3_000;
+
+export const TURNS: { user: string; answer: string }[] = [
+  {
+    user: 'call get_weather {"city":"Rome"} [[sim think="Rome, then."]]',
+    answer: 'The result is: 21 °C in Rome, "sunny" 🙂.',
+  },
+  { user: 'And what to wear? [[sim say="A hat."]]', answer: 'A hat.' },
+  {
+    user: 'call get_weather {"city":"Oslo","days":[1,2]}, call get_time {"city":"Oslo"} [[sim interleave tokens=2 think="Two\\nthings."]]',
+    answer: 'The result is: 21 °C in Oslo, "sunny" 🙂 | {"hour":12}. act ice',
+  },
+  { user: 'call list_trips', answer: 'The result is: .' },
+  { user: 'Thanks [[sim say="Say \\"bye\\",\\n\\tthen go."]]', answer: 'Say "bye",\n\tthen go.' },
+];
+
+interface City {
+  city: string;
+}
+
+const city = { type: 'string', description: 'Its name' };
+
+interface Tool {
+  name: string;
+  description: string;
+  parameters: { type: 'object'; properties: Record<string, object>; required?: string[]; additionalProperties: boolean };
+  run(input: unknown): string;
+}
+
+/** The tools as every client declares them, and what they answer. */
+export const TOOLS: Tool[] = [
+  {
+    name: 'get_weather',
+    description: 'Weather of a city',
+    parameters: {
+      type: 'object',
+      properties: { city, days: { type: 'array', items: { type: 'number' } } },
+      required: ['city'],
+      additionalProperties: false,
+    },
+    run: (input) => `21 °C in ${(input as City).city}, "sunny" 🙂`,
+  },
+  {
+    name: 'get_time',
+    description: 'Time in a city',
+    parameters: { type: 'object', properties: { city }, required: ['city'], additionalProperties: false },
+    run: () => '{"hour":12}',
+  },
+  {
+    name: 'list_trips',
+    description: 'The trips so far',
+    parameters: { type: 'object', properties: {}, additionalProperties: false },
+    run: () => '',
+  },
+];
+
+/** Runs a tool by its name; `argumentsText` is JSON. */
+export function runTool(name: string, argumentsText: string): string {
+  const tool = TOOLS.find((candidate) => candidate.name === name);
+  if (!tool) throw new Error(`there is no tool ${name}`);
+  return tool.run(JSON.parse(argumentsText));
+}

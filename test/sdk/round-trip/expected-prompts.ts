@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import type { RoutedModel } from './upstreams.js';
+
+/** The conversation as an upstream of the dialect has to see it: what every request says, and how much of the history each has. */
+interface Transcript {
+  request: Record<string, unknown>;
+  historyField: 'messages' | 'input';
+  asked: number[];
+  history: Record<string, unknown>[];
+}
+
+/** What the model thought, by the place of its message in the history of the chat dialect. */
+const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8: 'Two\nthings.', 11: 'Two\nthings.' };
+
+/** Every body each upstream has to be asked with, in order. `echoed`: the client has carried the model's reasoning back. */
+export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: boolean }): Record<RoutedModel, unknown[]> {
+  const chat = transcriptOf('openai-chat');
+  const thoughtful = chat.history.map((message, index) =>
+    THOUGHTS[index] && echoed ? { ...message, reasoning_content: THOUGHTS[index] } : message,
+  );
+  return {
+    'round-trip-chat': promptsOf(chat, stream),
+    'round-trip-responses': promptsOf(transcriptOf('openai-responses'), stream),
+    'round-trip-messages': promptsOf(transcriptOf('anthropic-messages'), stream),
+    'round-trip-echo': promptsOf({ ...chat, history: thoughtful }, stream),
+  };
+}
+
+function promptsOf({ request, historyField, asked, history }: Transcript, stream: boolean): unknown[] {
+  const isChat = historyField === 'messages' && !('system' in request);
+  const streamFields = { stream, ...(stream && isChat ? { stream_options: { include_usage: true } } : {}) };
+  return asked.map((length) => ({ ...request, ...streamFields, [historyField]: history.slice(0, length) }));
+}
+
+function transcriptOf(kind: (typeof UPSTREAM_KINDS)[number]): Transcript {
+  return JSON.parse(readFileSync(`test/sdk/round-trip/__fixtures__/${kind}.json`, 'utf8')) as Transcript;
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/sim-server.js';
+
+/** A model at a simulator of its own, which keeps what it is asked. */
+interface Route {
+  model: string;
+  kind: (typeof UPSTREAM_KINDS)[number];
+  capabilities?: Record<string, boolean>;
+}
+
+export const ROUTES = [
+  { model: 'round-trip-chat', kind: 'openai-chat' },
+  { model: 'round-trip-responses', kind: 'openai-responses' },
+  { model: 'round-trip-messages', kind: 'anthropic-messages' },
+  { model: 'round-trip-echo', kind: 'openai-chat', capabilities: { reasoningEcho: true } },
+] as const satisfies Route[];
+
+export type RoutedModel = (typeof ROUTES)[number]['model'];
+export type Upstreams = Record<RoutedModel, SimServer>;
+
+export async function startUpstreams(): Promise<Upstreams> {
+  const started = ROUTES.map(async ({ model }) => [model, await startSimServer({ host: '127.0.0.1', port: 0, record: true })] as const);
+  return Object.fromEntries(await Promise.all(started)) as Upstreams;
+}
+
+export const DEMO_CATALOG = readFileSync('config/catalog.yaml', 'utf8');
+
+/** The demo catalog and the models of `ROUTES`. */
+export function catalogWith(upstreams: Upstreams): string {
+  const demo = parse(DEMO_CATALOG) as { upstreams: unknown[]; models: unknown[] };
+  const ours = (ROUTES as readonly Route[]).map(({ model, kind, capabilities = {} }) => ({
+    upstream: { id: model, kind, baseUrl: `${upstreams[model as RoutedModel].url}/v1`, allowPrivateNetwork: true, capabilities },
+    model: {
+      id: model,
+      ownedBy: 'tollgate',
+      contextTokens: 131_072,
+      maxOutputTokens: 8_192,
+      input: ['text'],
+      price: { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' },
+      routes: [{ upstream: model, model: 'sim-fast' }],
+    },
+  }));
+  return stringify({
+    upstreams: [...demo.upstreams, ...ours.map(({ upstream }) => upstream)],
+    models: [...demo.models, ...ours.map(({ model }) => model)],
+  });
+}
+
+/** The bodies an upstream was asked with since the last time, in order. */
+export async function takePrompts({ url }: SimServer): Promise<unknown[]> {
+  const requests = (await (await fetch(`${url}/sim/requests`)).json()) as { body: unknown }[];
+  await fetch(`${url}/sim/requests`, { method: 'DELETE' });
+  return requests.map(({ body }) => body);
+}
