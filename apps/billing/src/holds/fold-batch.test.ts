@@ -1,3 +1,4 @@
+import { longOr } from '#testing/long-run.js';
 import { MemoryLedger } from '../../test/memory-ledger.js';
 import { makeTenants, RandomTraffic } from '../../test/random-traffic.js';
 import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
@@ -5,7 +6,7 @@ import { endGrant } from '../ledger/funds.js';
 import type { AccountState } from './batch.js';
 
 const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
-const SEEDS = 40;
+const SEEDS = longOr(40, 2_000);
 const STEPS = 150;
 
 /** Rare paths the traffic must have reached, or the comparison proves little (billing.md 5). */
