@@ -68,6 +68,14 @@ export const environmentIsReadInOnePlace: ShapeRule = (files) =>
     return !allowed && /\bprocess\.env\b/.test(text) ? [`${path}: reads process.env`] : [];
   });
 
+/** Nothing but the calls of upstreams leaves the system: no webhooks, and no links fetched (spec 1 rule 7, spec 6). */
+export const callsGoOutInOnePlace: ShapeRule = (files) =>
+  code(files).flatMap(({ path, text }) => {
+    const allowed = path.startsWith('apps/inference-proxy/src/transport/') || !/^(apps|libs)\//.test(path) || TEST.test(path);
+    const calls = /^import (?!type).*from 'undici'|\bfetch\(|import (?!type)[^;]*\b(request|get)\b[^;]*from 'node:https?'/m;
+    return !allowed && calls.test(text) ? [`${path}: calls out over HTTP`] : [];
+  });
+
 export const everyAppIsExplained: ShapeRule = (files) => {
   const apps = new Set(files.flatMap(({ path }) => /^apps\/([^/]+)\/src\//.exec(path)?.[1] ?? []));
   return [...apps].flatMap((app) => {

@@ -52,6 +52,17 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     [`docs/a.md: names /${'home'}/me/`, 'package-lock.json: names "resolved": "http'],
   ],
   [
+    rules.callsGoOutInOnePlace,
+    [
+      { path: 'apps/billing/src/notify.ts', text: "await fetch('https://example.com');" },
+      { path: 'apps/gateway/src/http/pull.ts', text: "import { request } from 'node:https';" },
+      { path: 'libs/messaging/src/pool.ts', text: "import { Pool } from 'undici';" },
+    ],
+    ['apps/billing/src/notify.ts', 'apps/gateway/src/http/pull.ts', 'libs/messaging/src/pool.ts'].map(
+      (path) => `${path}: calls out over HTTP`,
+    ),
+  ],
+  [
     rules.noSilencedTests,
     [
       {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Registry } from 'prom-client';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
@@ -11,12 +13,13 @@ import { type RunningGateway, startGateway } from '../start-gateway.js';
 let fakes: FakeServices;
 let gateway: RunningGateway;
 
-beforeEach(async () => {
+async function start(settings: Partial<GatewayConfig> = {}): Promise<void> {
   fakes = new FakeServices();
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
   gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
-});
+}
 
+beforeEach(() => start());
 afterEach(() => gateway.close());
 
 const KEY = { authorization: `Bearer ${TEST_KEY}` };
@@ -115,6 +118,19 @@ test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked 
   expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
 });
 
+test.each([
+  ['/chat/completions', 'The OpenAI SDK without /v1', '/v1/chat/completions', { code: 'invalid_request', param: null }],
+  ['/v1/v1/messages?beta=true', 'The Anthropic SDK with /v1', '/v1/messages', undefined],
+  ['/messages', 'The AI SDK without /v1', '/v1/messages', undefined],
+  ['/proxy/v1/responses', 'a path in between', '/v1/responses', { code: 'invalid_request', param: null }],
+])('L-5: %s (%s) is told the endpoint it means, in the words of its format', async (path, _, meant, general) => {
+  const answer = await post(path, {});
+  const message = `There is nothing at POST "${path.split('?')[0]}". Is the base URL right? This endpoint is ${meant}.`;
+  const error = { message, type: 'not_found_error', ...general };
+  const body = general ? { error } : { type: 'error', error, request_id: answer.headers.get('request-id') };
+  expect([answer.status, await answer.json()]).toEqual([404, body]);
+});
+
 test('D2, spec 5: models take a key in either header, the balance as Bearer only', async () => {
   const status = async (path: string, headers: Record<string, string>) =>
     (await fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers })).status;
@@ -152,4 +168,33 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
     { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 2 },
     { input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 2 },
   ]);
+});
+
+test('M-33: a plain reply that is long in coming is silent until it is there, and keeps its status', async () => {
+  await gateway.close();
+  await start({ peekMs: 1, keepAliveMs: 5 });
+  const models: (() => void)[] = [];
+  fakes.model = (stream) => {
+    models.push(() => {
+      stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
+      stream.end();
+    });
+  };
+  const plain = connect(gateway.port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  plain.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const body = JSON.stringify({ ...CHAT, max_tokens: 64_000 });
+  plain.write(`POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${TEST_KEY}\r\nconnection: close\r\n`);
+  plain.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  // A stream beside it tells the time: ten signs of life for the one, and not a byte for the other.
+  const stream = await post('/v1/messages', { ...CHAT, max_tokens: 100, stream: true });
+  let signs = 0;
+  for await (const chunk of stream.body ?? []) {
+    signs += Buffer.from(chunk).toString().split('event: ping').length - 1;
+    if (signs >= 10) break;
+  }
+  expect([models.length, chunks.length]).toEqual([2, 0]);
+  for (const fail of models) fail();
+  await once(plain, 'close');
+  expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[\s\S]*\r\n\r\n\{"type":"error"/);
 });
