@@ -145,11 +145,10 @@ function readChunks(
   events: StreamEvent[],
 ): UpstreamFailure | undefined {
   const closed = chunks === undefined || chunks.length === 0;
-  const payloads: string[] = [];
+  const take = (payload: string): void => parser.push(payload, events);
   try {
-    if (closed) lines.end(payloads);
-    else for (const chunk of chunks) lines.push(chunk, payloads);
-    for (const payload of payloads) parser.push(payload, events);
+    if (closed) lines.end(take);
+    else for (const chunk of chunks) lines.push(chunk, take);
     if (closed) parser.end(events);
     return undefined;
   } catch (error) {

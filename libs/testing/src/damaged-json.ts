@@ -50,7 +50,7 @@ const TOKENS = [
 
 const AWKWARD: unknown[] = [
   ...[null, true, false, 0, -0, -1, 1.5, 1e300, -1e300, 5e-324, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 4096],
-  ...['', ' ', '0', 'null', 'none', '[]', '{}', '\u0000', '\ud83d', '\ude42', '🙂', '\u2028', 'a'.repeat(65), 'x'.repeat(20_000), '\n\n'],
+  ...['', ' ', '0', 'null', 'none', '[]', '{}', '\u0000', '\ud83d', '\ude42', '🙂', '\u2028', 'a'.repeat(65), 'x'.repeat(10_000), '\n\n'],
   ...['constructor', '__proto__', 'toString', 'hasOwnProperty', 'data:image/png;base64,', 'data:image/png;base64,iVBORw0KGgo=', 'data:,'],
   ...['https://example.com/a.png', 'data:image/png;base64,A', 'call_1', '{"a":', '{"a":1}', '\r\ndata: [DONE]\r\n\r\n'],
   ...[[], {}, [[]], [null], [{}], [0], [''], { type: null }, { type: [] }, { type: 'text' }, { length: 1 }, { toString: 1, valueOf: 1 }],

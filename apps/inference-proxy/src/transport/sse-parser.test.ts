@@ -1,11 +1,15 @@
 import fc from 'fast-check';
+import { testCases } from '#testing/long-run.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { cutAt, encoded, sseStyles } from '../upstreams/test-sse-bytes.js';
 import { SseParser } from './sse-parser.js';
 
 function parse(chunks: (string | Buffer)[], lineBytesMax?: number): string[] {
   const parser = new SseParser(lineBytesMax);
   const payloads: string[] = [];
-  for (const chunk of chunks) parser.push(Buffer.from(chunk as string), payloads);
-  parser.end(payloads);
+  const take = (payload: string) => payloads.push(payload);
+  for (const chunk of chunks) parser.push(Buffer.from(chunk as string), take);
+  parser.end(take);
   return payloads;
 }
 
@@ -68,3 +72,68 @@ test('a line beyond the limit is refused, also in pieces, and so is an endless e
   expect(() => parse(['data: 1234567890\n'.repeat(20)], 100)).toThrow(expect.objectContaining(failure));
   expect(parse([`data: ${'x'.repeat(50)}\n\n`.repeat(20)], 100)).toHaveLength(20);
 });
+
+test('what came before a line that is too long is taken, however the bytes are cut', () => {
+  const bytes = Buffer.from(`data: {"a":1}\n\ndata: ${'x'.repeat(200)}\n\ndata: {"b":2}\n\n`);
+  for (let at = 0; at <= bytes.length; at++) {
+    expect(parseUntilFailure([bytes.subarray(0, at), bytes.subarray(at)], 100)).toEqual({ payloads: ['{"a":1}'], failure: 'limit' });
+  }
+});
+
+const garbage = ['\n', '\r', '\r\n', 'data:', 'data: {', '}', 'data', ':', 'error: x', '{"a":', '\ufeff', '🙂'].map((text) =>
+  Buffer.from(text),
+);
+const payload = fc.oneof(
+  fc.constantFrom('[DONE]', '', '{"a":1}', '{"t":"漢字 🙂"}', 'x\ny', '\ufeff', ' x', ':', 'data: x'),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.json({ maxDepth: 1 }),
+);
+
+testCases(
+  'any payloads, in any style, under any limit, are the same however the bytes are cut (U-14, T-31)',
+  { usual: 500, long: 50_000 },
+  fc.record({
+    payloads: fc.array(payload, { maxLength: 8 }),
+    style: sseStyles,
+    cuts: fc.array(fc.noBias(fc.nat()), { maxLength: 20 }),
+    lineBytesMax: fc.oneof(fc.integer({ min: 10, max: 100 }), fc.constant(100_000)),
+  }),
+  ({ payloads, style, cuts, lineBytesMax }) => {
+    const bytes = encoded(payloads, style);
+    const whole = parseUntilFailure([bytes], lineBytesMax);
+    expect(parseUntilFailure(cutAt(bytes, cuts), lineBytesMax)).toEqual(whole);
+    expect(
+      parseUntilFailure(
+        [...bytes].map((byte) => Buffer.from([byte])),
+        lineBytesMax,
+      ),
+    ).toEqual(whole);
+  },
+);
+
+testCases(
+  'any bytes are the same however they are cut',
+  { usual: 500, long: 50_000 },
+  fc.tuple(
+    fc.array(fc.oneof(fc.constantFrom(...garbage), fc.uint8Array({ maxLength: 8 })), { maxLength: 20 }),
+    fc.array(fc.noBias(fc.nat()), { maxLength: 12 }),
+  ),
+  ([pieces, cuts]) => {
+    const bytes = Buffer.concat(pieces);
+    expect(parseUntilFailure(cutAt(bytes, cuts), 60)).toEqual(parseUntilFailure([bytes], 60));
+  },
+);
+
+function parseUntilFailure(chunks: Buffer[], lineBytesMax: number): { payloads: string[]; failure?: string } {
+  const parser = new SseParser(lineBytesMax);
+  const payloads: string[] = [];
+  const take = (payload: string) => payloads.push(payload);
+  try {
+    for (const chunk of chunks) parser.push(chunk, take);
+    parser.end(take);
+    return { payloads };
+  } catch (error) {
+    if (!(error instanceof UpstreamFailure)) throw error;
+    return { payloads, failure: error.kind };
+  }
+}

@@ -7,6 +7,8 @@ const NOTHING = Buffer.alloc(0);
 /** Longest line, and longest event, an upstream may send. */
 export const LINE_BYTES_MAX = 1024 * 1024;
 
+type Take = (payload: string) => void;
+
 /**
  * Server-sent events: bytes in, `data` payloads out (U-13, U-14). Bytes are decoded in whole lines only: a line end never
  * occurs inside a UTF-8 sequence, so no character can be cut in two, however the bytes were split on the way.
@@ -23,8 +25,11 @@ export class SseParser {
 
   constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
 
-  /** Appends every payload that `bytes` complete. Throws `UpstreamFailure` when a line or an event is too long. */
-  push(bytes: Buffer, payloads: string[]): void {
+  /**
+   * Hands over every payload that `bytes` complete. Throws `UpstreamFailure` when a line or an event is too long: what came before
+   * it has been taken, and the same whatever the bytes were cut into.
+   */
+  push(bytes: Buffer, take: Take): void {
     let block = bytes;
     if (this.skipLineFeed && block.length > 0) {
       this.skipLineFeed = false;
@@ -45,16 +50,18 @@ export class SseParser {
     }
     // A CR that ends the bytes may be the first half of a CRLF.
     if (block[block.length - 1] === CARRIAGE_RETURN && rest.length === 0) this.skipLineFeed = true;
-    this.readLines(this.decode(block), payloads);
+    const long = block.length > this.lineBytesMax ? findLongLine(block, this.lineBytesMax) : -1;
+    this.readLines(this.decode(long === -1 ? block : block.subarray(0, long)), take);
+    if (long !== -1) throw tooLong('line');
     if (rest.length > 0) this.carry(rest);
   }
 
   /** The upstream has closed: a last line without its end, and a last event without its blank line, still count. */
-  end(payloads: string[]): void {
+  end(take: Take): void {
     const rest = this.carriedBytes > 0 ? Buffer.concat(this.carried) : NOTHING;
     this.carried = [];
     this.carriedBytes = 0;
-    this.readLines(`${this.decode(rest)}\n\n`, payloads);
+    this.readLines(`${this.decode(rest)}\n\n`, take);
   }
 
   private carry(bytes: Buffer): void {
@@ -73,34 +80,35 @@ export class SseParser {
   }
 
   /** `text` holds whole lines, each ended by a line feed. */
-  private readLines(text: string, payloads: string[]): void {
+  private readLines(text: string, take: Take): void {
     let start = 0;
     while (start < text.length) {
       const end = text.indexOf('\n', start);
       if (this.data === undefined && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
         // The common event, one line and a blank one, without any state.
-        payloads.push(text.slice(start + 6, end));
+        take(text.slice(start + 6, end));
         start = end + 2;
       } else {
-        this.readLine(text.slice(start, end), payloads);
+        this.readLine(text.slice(start, end), take);
         start = end + 1;
       }
     }
   }
 
-  private readLine(line: string, payloads: string[]): void {
+  private readLine(line: string, take: Take): void {
     if (line === '') {
-      if (this.data !== undefined) payloads.push(this.data);
+      const { data } = this;
       this.data = undefined;
+      if (data !== undefined) take(data);
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
       const value = fieldValue(line);
       if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('event');
       this.data = this.data === undefined ? value : `${this.data}\n${value}`;
     } else if (line[0] === '{') {
-      payloads.push(line);
+      take(line);
     } else if (line.startsWith('error:')) {
       const value = fieldValue(line);
-      payloads.push(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
+      take(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
     }
   }
 }
@@ -114,6 +122,23 @@ function fieldValue(line: string): string {
 
 function lastLineEnd(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN));
+}
+
+/** Where the first line of more than `bytesMax` begins, -1 when there is none. `block` ends with a line end. */
+function findLongLine(block: Buffer, bytesMax: number): number {
+  let lineFeed = -1;
+  let carriageReturn = -1;
+  for (let start = 0; start < block.length; start = Math.min(lineFeed, carriageReturn) + 1) {
+    if (lineFeed < start) lineFeed = indexOrEnd(block, LINE_FEED, start);
+    if (carriageReturn < start) carriageReturn = indexOrEnd(block, CARRIAGE_RETURN, start);
+    if (Math.min(lineFeed, carriageReturn) - start > bytesMax) return start;
+  }
+  return -1;
+}
+
+function indexOrEnd(block: Buffer, byte: number, from: number): number {
+  const at = block.indexOf(byte, from);
+  return at === -1 ? block.length : at;
 }
 
 function tooLong(what: string): UpstreamFailure {

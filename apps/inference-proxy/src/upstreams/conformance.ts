@@ -100,13 +100,9 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL)
 function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer[]): Outcome {
   return outcomeOf((events) => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
-    const feed = (fill: (payloads: string[]) => void): void => {
-      const payloads: string[] = [];
-      fill(payloads);
-      for (const payload of payloads) parser.push(payload, events);
-    };
-    for (const chunk of chunks) feed((payloads) => lines.push(chunk, payloads));
-    feed((payloads) => lines.end(payloads));
+    const take = (payload: string): void => parser.push(payload, events);
+    for (const chunk of chunks) lines.push(chunk, take);
+    lines.end(take);
     parser.end(events);
   });
 }

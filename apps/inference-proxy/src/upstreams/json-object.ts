@@ -26,6 +26,12 @@ function keepDigits(_key: string, value: unknown, { source = '' }: { source?: st
   return isExact ? value : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
 }
 
+/** The first of an error's fields that is the status of an HTTP error, as a number or in digits; 0 for none. A field can be anything. */
+export function findStatus(fields: readonly unknown[]): number {
+  const numbers = fields.filter((field) => typeof field === 'number' || typeof field === 'string').map(Number);
+  return numbers.find((number) => Number.isInteger(number) && number >= 400 && number < 600) ?? 0;
+}
+
 /** The object an error's body may be: such a body can be anything. */
 export function findObject(text: string): Record<string, unknown> | undefined {
   try {

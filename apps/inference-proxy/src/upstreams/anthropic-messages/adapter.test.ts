@@ -1,4 +1,8 @@
 import { describeUpstreamAdapter } from '../conformance.js';
+import { describeDamagedReplies } from '../conformance-damage.js';
 import { anthropicMessages } from './adapter.js';
 
-describeUpstreamAdapter(anthropicMessages, new URL('./__fixtures__/', import.meta.url));
+const fixtures = new URL('./__fixtures__/', import.meta.url);
+
+describeUpstreamAdapter(anthropicMessages, fixtures);
+describeDamagedReplies(anthropicMessages, fixtures);

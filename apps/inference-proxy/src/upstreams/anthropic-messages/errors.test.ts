@@ -25,3 +25,11 @@ test('a prompt beyond the context', () => {
 test('what is no error is none', () => {
   expect(findError({ type: 'ping' }, callOf(true).request)).toBeUndefined();
 });
+
+test('a type that every object has a field of is an unknown type', () => {
+  expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, callOf(true).request)).toMatchObject({
+    kind: 'refused',
+    code: 'upstream_error',
+    detail: 'constructor no',
+  });
+});

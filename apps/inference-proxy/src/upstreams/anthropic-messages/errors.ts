@@ -15,23 +15,25 @@ export function findError(body: Record<string, unknown>, request: InferenceReque
   const error = describe(body);
   if (error === undefined) return undefined;
   const { code, text } = error;
-  const status = STATUSES[error.type] ?? 0;
+  const status = STATUSES.get(error.type) ?? 0;
   return classifyRefusal({ code, text, status, retryAfterSeconds: parseRetryAfter({}, text) }, request);
 }
 
 /** An error inside a stream has no status but the one its type would have had as a reply. */
-const STATUSES: Record<string, number> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-};
+const STATUSES: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    api_error: 500,
+    timeout_error: 504,
+    overloaded_error: 529,
+  }),
+);
 
 interface Described {
   type: string;

@@ -118,19 +118,22 @@ function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-const STOP_REASONS: Record<string, FinishReason> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop-sequence',
-  tool_use: 'tool-calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  pause_turn: 'length', // the turn is not over
-  refusal: 'content-filter',
-};
+/** A map: the words are an upstream's, and `constructor` is a field of every object. */
+const STOP_REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    end_turn: 'stop',
+    stop_sequence: 'stop-sequence',
+    tool_use: 'tool-calls',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    pause_turn: 'length', // the turn is not over
+    refusal: 'content-filter',
+  }),
+);
 
 /** An unknown word is a stop; none is none. */
 function parseStopReason(value: unknown): FinishReason | undefined {
-  return typeof value === 'string' && value !== '' ? (STOP_REASONS[value] ?? 'stop') : undefined;
+  return typeof value === 'string' && value !== '' ? (STOP_REASONS.get(value) ?? 'stop') : undefined;
 }
 
 /** Calls make the finish `tool-calls`, but a cut stays a cut (T-18, T-19). */

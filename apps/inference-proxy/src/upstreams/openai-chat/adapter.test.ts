@@ -1,4 +1,8 @@
 import { describeUpstreamAdapter } from '../conformance.js';
+import { describeDamagedReplies } from '../conformance-damage.js';
 import { openaiChat } from './adapter.js';
 
-describeUpstreamAdapter(openaiChat, new URL('./__fixtures__/', import.meta.url));
+const fixtures = new URL('./__fixtures__/', import.meta.url);
+
+describeUpstreamAdapter(openaiChat, fixtures);
+describeDamagedReplies(openaiChat, fixtures);

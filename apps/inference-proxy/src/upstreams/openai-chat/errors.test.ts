@@ -99,3 +99,9 @@ test.each<[string, Record<string, string>, string, number | undefined]>([
 ])('Retry-After from %s (U-23, H-4)', (_name, headers, text, seconds) => {
   expect(parseRetryAfter(headers, text, Date.UTC(2026, 0, 1))).toBe(seconds);
 });
+
+test('a code that is neither a word nor a number says nothing, and breaks nothing', () => {
+  for (const code of [{ toString: 1, valueOf: 1 }, [{ toString: null }], null, true])
+    expect(read(500, error('no', { code })).code).toBe('upstream_error');
+  expect(read(500, error('no', { code: '429' })).code).toBe('upstream_error'); // the status of the reply counts
+});

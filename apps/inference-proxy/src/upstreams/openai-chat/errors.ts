@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { isObject } from '../json-object.js';
+import { findStatus, isObject } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -41,10 +41,13 @@ function describe(body: Record<string, unknown> | undefined): Described | undefi
 
 function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status_code: statusCode } = error;
-  const number = [code, statusCode, error.status].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value < 600);
   const words = [code, type, error.status].filter((word) => typeof word === 'string');
   const text = error.message ?? error.msg ?? error.status_msg ?? error.detail ?? '';
-  return { status: number ?? 0, code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
+  return {
+    status: findStatus([code, statusCode, error.status]),
+    code: words.join(' '),
+    text: typeof text === 'string' ? text : JSON.stringify(text),
+  };
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -172,33 +172,37 @@ function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
   return reason === 'tool-calls' ? 'stop' : reason;
 }
 
-const FINISH_REASONS: Record<string, FinishReason> = {
-  stop: 'stop',
-  eos: 'stop',
-  end_turn: 'stop',
-  stop_sequence: 'stop-sequence',
-  length: 'length',
-  max_tokens: 'length',
-  model_length: 'length',
-  tool_calls: 'tool-calls',
-  tool_use: 'tool-calls',
-  function_call: 'tool-calls',
-  content_filter: 'content-filter',
-  sensitive: 'content-filter',
-  safety: 'content-filter',
-  recitation: 'content-filter',
-};
+/** A map: the words are an upstream's, and `constructor` is a field of every object. */
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map(
+  Object.entries<FinishReason>({
+    stop: 'stop',
+    eos: 'stop',
+    end_turn: 'stop',
+    stop_sequence: 'stop-sequence',
+    length: 'length',
+    max_tokens: 'length',
+    model_length: 'length',
+    tool_calls: 'tool-calls',
+    tool_use: 'tool-calls',
+    function_call: 'tool-calls',
+    content_filter: 'content-filter',
+    sensitive: 'content-filter',
+    safety: 'content-filter',
+    recitation: 'content-filter',
+  }),
+);
 
 const BROKEN_FINISHES = new Set(['abort', 'error', 'network_error', 'malformed_function_call']);
 
 /** U-10. Throws where the upstream says that it gave up; an unknown word is a stop. */
 export function parseFinishReason(value: unknown): FinishReason {
-  const word = String(isObject(value) ? value.type : value).toLowerCase();
+  const said = isObject(value) ? value.type : value;
+  const word = typeof said === 'string' ? said.toLowerCase() : '';
   if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
   if (word === 'insufficient_system_resource') {
     throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}`, retryAfterSeconds: 5 });
   }
-  return FINISH_REASONS[word] ?? 'stop';
+  return FINISH_REASONS.get(word) ?? 'stop';
 }
 
 const TOKENS_MAX = 2 ** 31 - 1;

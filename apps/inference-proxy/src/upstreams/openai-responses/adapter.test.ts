@@ -1,4 +1,8 @@
 import { describeUpstreamAdapter } from '../conformance.js';
+import { describeDamagedReplies } from '../conformance-damage.js';
 import { openaiResponses } from './adapter.js';
 
-describeUpstreamAdapter(openaiResponses, new URL('./__fixtures__/', import.meta.url));
+const fixtures = new URL('./__fixtures__/', import.meta.url);
+
+describeUpstreamAdapter(openaiResponses, fixtures);
+describeDamagedReplies(openaiResponses, fixtures);

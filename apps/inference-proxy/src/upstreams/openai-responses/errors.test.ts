@@ -62,3 +62,8 @@ test('Retry-After from the header or the words (H-4)', () => {
     read(429, error('Please try again in 20s.')).retryAfterSeconds,
   ]).toEqual([7, 20]);
 });
+
+test('a code that is neither a word nor a number says nothing, and breaks nothing', () => {
+  for (const code of [{ toString: 1, valueOf: 1 }, [{ toString: null }], null, true])
+    expect(read(500, error('no', { code })).code).toBe('upstream_error');
+});

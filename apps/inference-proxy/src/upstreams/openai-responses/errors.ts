@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findObject, isObject } from '../json-object.js';
+import { findObject, findStatus, isObject } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -49,8 +49,7 @@ function describe(body: Record<string, unknown> | undefined): Described | undefi
 
 function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status } = error;
-  const number = [code, status].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value < 600);
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: number ?? 0, code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
 }

@@ -197,7 +197,7 @@ export class ResponsesStreamParser implements StreamParser {
     }
     if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
     const failure = findError(response, this.call.request);
-    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${String(status)}` });
+    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${JSON.stringify(status)}` });
   }
 }
 
