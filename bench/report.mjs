@@ -101,7 +101,7 @@ function total(parts) {
 }
 
 /** @param {number[]} values */
-function median(values) {
+export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
   const upper = sorted[half] ?? 0;
@@ -109,7 +109,7 @@ function median(values) {
 }
 
 /** @param {string[]} heads @param {string[][]} rows */
-function markdown(heads, rows) {
+export function markdown(heads, rows) {
   const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`;
   return [line(heads), line(heads.map((_, index) => (index < 1 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }

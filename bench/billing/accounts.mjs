@@ -1,0 +1,33 @@
+import { accountCreate } from '../../dist/libs/contracts/src/billing/accounts.js';
+import { keyCreate } from '../../dist/libs/contracts/src/billing/keys.js';
+import { topupCreate } from '../../dist/libs/contracts/src/billing/money.js';
+import { projectCreate } from '../../dist/libs/contracts/src/billing/projects.js';
+import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
+import { createLogger } from '../../dist/libs/observability/src/logger.js';
+
+const AT_ONCE = 16;
+
+/**
+ * Accounts with money, a project whose limits are out of the way, and a key each, made as an administrator makes them.
+ *
+ * @param {{ natsUrl: string, password: string, count: number }} options
+ * @returns {Promise<{ accountId: string, projectId: string, keyId: string }[]>}
+ */
+export async function makeAccounts({ natsUrl, password, count }) {
+  const messaging = await connectMessaging({ url: natsUrl, user: 'cli', password, service: 'cli', logger: createLogger('bench', 'warn') });
+  const options = { timeoutMs: 30_000 };
+  const make = async (/** @type {number} */ number) => {
+    const { accountId } = await messaging.request(accountCreate, { name: `bench ${number}` }, options);
+    await messaging.request(topupCreate, { accountId, usd: '1000000.00', paymentId: `bench-${accountId}` }, options);
+    const limits = { requestsPerMinuteMax: 1_000_000, concurrencyMax: 100_000 };
+    const { projectId } = await messaging.request(projectCreate, { accountId, name: 'bench', ...limits }, options);
+    const { keyId } = await messaging.request(keyCreate, { projectId }, options);
+    return { accountId, projectId, keyId };
+  };
+  const accounts = [];
+  for (let made = 0; made < count; made += AT_ONCE) {
+    accounts.push(...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, count - made) }, (_, number) => make(made + number)))));
+  }
+  await messaging.close();
+  return accounts;
+}

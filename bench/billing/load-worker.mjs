@@ -1,0 +1,76 @@
+/** One job of the billing benchmark, in a process of its own: `clients` loops of reserve and settle over the first `count` accounts. */
+import { randomUUIDv7 } from 'node:crypto';
+import { LANE_SETTINGS } from '../../dist/apps/billing/src/holds/apply-batch.js';
+import { HoldLanes } from '../../dist/apps/billing/src/holds/hold-lanes.js';
+import { BillingClient } from '../../dist/apps/gateway/src/clients/billing.js';
+import { connectPg } from '../../dist/libs/database/src/pg-connection.js';
+import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
+import { createLogger } from '../../dist/libs/observability/src/logger.js';
+
+const WARM_UP_MS = 1_500;
+const logger = createLogger('bench', 'warn');
+
+process.on('message', async (/** @type {any} */ job) => {
+  const billing = job.path === 'lanes' ? lanesOf(job) : await clientOf(job);
+  const latencies = [];
+  let pairs = 0;
+  let errors = 0;
+  let firstError;
+  const begin = performance.now() + WARM_UP_MS;
+  const end = begin + job.seconds * 1_000;
+  const accounts = job.accounts.slice(0, job.count);
+
+  const loop = async (/** @type {number} */ number) => {
+    for (let turn = number; performance.now() < end; turn += job.clients) {
+      const account = accounts[turn % accounts.length];
+      const holdId = randomUUIDv7();
+      const started = performance.now();
+      try {
+        const outcome = await billing.reserve({ ...RESERVE, ...account, holdId, requestId: `bench-${holdId}` });
+        if (outcome.status !== 'held') throw new Error(JSON.stringify(outcome));
+        const reserved = performance.now();
+        await billing.settle({ holdId, accountId: account.accountId, reason: 'completed', usage: USAGE, upstream: 'bench' });
+        const now = performance.now();
+        if (now >= begin && now <= end) pairs++;
+        if (started >= begin) latencies.push(reserved - started);
+      } catch (error) {
+        errors++;
+        firstError ??= String(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: job.clients }, (_, number) => loop(number)));
+  latencies.sort((a, b) => a - b);
+  const at = (/** @type {number} */ share) => latencies[Math.floor(latencies.length * share)] ?? 0;
+  process.send?.({ pairsPerSecond: pairs / job.seconds, p50: at(0.5), p99: at(0.99), errors, firstError });
+});
+
+const RESERVE = {
+  model: 'bench',
+  amountPicoUsd: '1000000000',
+  price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+};
+const USAGE = { promptTokens: 100, cachedTokens: 20, outputTokens: 200, reasoningTokens: 0, source: 'reported' };
+
+function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
+  return new HoldLanes({
+    lanes: 4,
+    terms: { leaseMs: 60_000, reaperGraceMs: 30_000 },
+    connect: () => connectPg({ url: databaseUrl, applicationName: 'tollgate-bench', settings: LANE_SETTINGS }),
+    batchMax,
+    queueMax: 4_096,
+    accountQueueMax: 4_096,
+    deadlineMs: 10_000,
+    logger,
+  });
+}
+
+/** The gateway's own client: what one turn of its event loop brings together goes in one message. */
+async function clientOf(/** @type {any} */ { natsUrl, password }) {
+  const messaging = await connectMessaging({ url: natsUrl, user: 'gateway', password, service: 'gateway', logger });
+  const client = new BillingClient(messaging, 10_000);
+  return {
+    reserve: (/** @type {any} */ request) => client.reserve(request, () => undefined),
+    settle: (/** @type {any} */ request) => client.settle(request),
+  };
+}
