@@ -4,7 +4,7 @@ import { GatewayError } from '#inference/errors.js';
 import type { ErrorBodies } from './error-body.js';
 import type { GatewayRequest } from './exchange.js';
 import { ClientGoneError } from './read-body.js';
-import { routeAt } from './routes.js';
+import { routeAt, routeMeantBy } from './routes.js';
 import { writeError } from './write-reply.js';
 
 /** Every error that reaches a client before its reply has begun goes through here. */
@@ -46,7 +46,9 @@ function unrouted(request: GatewayRequest): { error: GatewayError; allow?: strin
   const url = request.url ?? '/';
   const route = routeAt(url);
   if (!route) {
-    const message = `There is nothing at ${request.method} ${JSON.stringify(url.split('?')[0]?.slice(0, 200))}.`;
+    const meant = routeMeantBy(url);
+    const hint = meant ? ` Is the base URL right? This endpoint is ${meant.path}.` : '';
+    const message = `There is nothing at ${request.method} ${JSON.stringify(url.split('?')[0]?.slice(0, 200))}.${hint}`;
     return { error: new GatewayError('invalid_request', message, { status: 404, type: 'not_found_error' }) };
   }
   const allow = route.method === 'GET' ? 'GET, HEAD' : route.method;

@@ -35,9 +35,16 @@ export function routeAt(url: string): Route | undefined {
   return MATCHERS.find(({ pattern }) => pattern.test(path))?.route;
 }
 
-/** Whose error bodies a URL answers with (spec 7): the format's own, else the general one, which is chat's. */
-export function protocolAt(url: string): ProtocolName {
+/** What a client with a wrong base URL is after: one `/v1` too few, or too much before the last one. */
+export function routeMeantBy(url: string): Route | undefined {
   const path = pathOf(url);
+  const surplus = path.lastIndexOf('/v1/');
+  return routeAt(surplus > 0 ? path.slice(surplus) : `/v1${path}`);
+}
+
+/** Whose error bodies a URL answers with (spec 7): the format's own, even if the base URL is wrong, else the general one, which is chat's. */
+export function protocolAt(url: string): ProtocolName {
+  const path = routeMeantBy(url)?.path ?? pathOf(url);
   if (path.startsWith('/v1/messages')) return 'messages';
   if (path.startsWith('/v1/responses')) return 'responses';
   return 'chat';
