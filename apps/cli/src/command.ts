@@ -29,6 +29,16 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
   request: (values: Values<Table>) => Request | Promise<Request>;
   /** For people. With `--json` the reply is printed as it came. */
   render: (reply: Reply) => string;
+  /** How long an answer may take. Default: the connection's. */
+  timeoutMs?: number;
+  /** Whether the reply is bad news, for scripts: it is printed all the same. */
+  isFailure?: (reply: Reply) => boolean;
+}
+
+/** What to print, and whether the exit code is to say that it is bad news. */
+export interface CommandResult {
+  text: string;
+  failed: boolean;
 }
 
 /** A row of the command table, its types closed over. */
@@ -38,7 +48,7 @@ export interface CliCommand {
   parameters: Parameters;
   examples: readonly string[];
   /** Checks and reads everything local first; `connect` is only called with a request in hand. */
-  run(values: Record<string, unknown>, json: boolean, connect: () => Promise<Messaging>): Promise<string>;
+  run(values: Record<string, unknown>, json: boolean, connect: () => Promise<Messaging>): Promise<CommandResult>;
 }
 
 /** Values that are fine one by one and make no sense together, or name a file that cannot be read. */
@@ -49,14 +59,14 @@ export class UsageError extends Error {
 export function command<Table extends Parameters, Request extends object, Reply>(
   definition: Definition<Table, Request, Reply>,
 ): CliCommand {
-  const { endpoint, request, render, ...rest } = definition;
+  const { endpoint, request, render, timeoutMs, isFailure, ...rest } = definition;
   return {
     ...rest,
     async run(values, json, connect) {
       const payload = await request(values as Values<Table>);
       const messaging = await connect();
-      const reply = await messaging.request(endpoint, payload);
-      return json ? JSON.stringify(reply, null, 2) : render(reply);
+      const reply = await messaging.request(endpoint, payload, timeoutMs === undefined ? undefined : { timeoutMs });
+      return { text: json ? JSON.stringify(reply, null, 2) : render(reply), failed: isFailure?.(reply) ?? false };
     },
   };
 }

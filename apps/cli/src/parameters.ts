@@ -57,6 +57,27 @@ export const usd: Kind<string> = {
   parse: (value) => (isPositiveUsd(value) ? value : wrong('Must be a dollar amount above zero such as 25 or 12.50.')),
 };
 
+/** Dollars up or down: not zero, with a sign where it is down. */
+export const signedUsd: Kind<string> = {
+  placeholder: 'dollars',
+  parse: (value) =>
+    isPositiveUsd(value.replace(/^-/, '')) ? value : wrong('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
+};
+
+/** One of a few words. */
+export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {
+  return {
+    placeholder,
+    parse: (value) => words.find((word) => word === value) ?? wrong(`Must be ${words.join(', ').replace(/, (\w+)$/, ' or $1')}.`),
+  };
+}
+
+/** Some of a few words, with commas between them. */
+export function someOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word[]> {
+  const word = oneOf(words, placeholder);
+  return { placeholder, parse: (value) => [...new Set(value.split(',').map(word.parse))] };
+}
+
 /** A day (from its midnight in UTC) or a time with its zone; given on in UTC. */
 export const instant: Kind<string> = {
   placeholder: 'time',

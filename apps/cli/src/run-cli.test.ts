@@ -92,6 +92,65 @@ describe('what is asked of whom', () => {
       'billing.v1.plan.grant',
       { accountId: ID, usd: '0.5', expiresAt: '2027-02-01T00:30:00.000Z', grantKey: 'k' },
     ],
+    [`account update ${ID} --name new`, 'billing.v1.account.update', { accountId: ID, name: 'new' }],
+    [`account update ${ID} --frozen --reason why`, 'billing.v1.account.update', { accountId: ID, status: 'frozen', statusReason: 'why' }],
+    [`account update ${ID} --active --low-balance 5`, 'billing.v1.account.update', { accountId: ID, status: 'active', lowBalanceUsd: '5' }],
+    [`account update ${ID} --low-balance-off`, 'billing.v1.account.update', { accountId: ID, lowBalanceUsd: '0' }],
+    [
+      `refund --account ${ID} --refund-id r-1 --payment-id inv-1`,
+      'billing.v1.refund.create',
+      { accountId: ID, refundId: 'r-1', paymentId: 'inv-1' },
+    ],
+    [
+      `refund --account ${ID} --refund-id r-2 --usd 2.5 --reason why`,
+      'billing.v1.refund.create',
+      { accountId: ID, refundId: 'r-2', usd: '2.5', reason: 'why' },
+    ],
+    [
+      `adjust --account ${ID} --adjustment-id a-1 --usd 2.50 --reason why`,
+      'billing.v1.adjustment.create',
+      { accountId: ID, adjustmentId: 'a-1', usd: '2.50', reason: 'why' },
+    ],
+    [
+      `adjust --account ${ID} --adjustment-id a-1 --usd=-2.50 --reason why`,
+      'billing.v1.adjustment.create',
+      { accountId: ID, adjustmentId: 'a-1', usd: '-2.50', reason: 'why' },
+    ],
+    [
+      `adjust --account ${ID} --adjustment-id a-1 --usd -2.50 --reason why`,
+      'billing.v1.adjustment.create',
+      { accountId: ID, adjustmentId: 'a-1', usd: '-2.50', reason: 'why' },
+    ],
+    [`movements list --account ${ID}`, 'billing.v1.movement.list', { accountId: ID }],
+    [
+      `movements list --account ${ID} --from 2027-01-01 --to 2027-02-01 --kinds topup,refund,topup --limit 7 --cursor c`,
+      'billing.v1.movement.list',
+      {
+        accountId: ID,
+        from: '2027-01-01T00:00:00.000Z',
+        to: '2027-02-01T00:00:00.000Z',
+        kinds: ['topup', 'refund'],
+        limit: 7,
+        cursor: 'c',
+      },
+    ],
+    [`usage --account ${ID} --from 2027-01-01`, 'billing.v1.usage.query', { accountId: ID, from: '2027-01-01T00:00:00.000Z' }],
+    [
+      `usage --account ${ID} --from 2027-01-01 --to 2027-01-02 --step hour --by key,model --project ${ID} --key ${KEY_ID} --model m --limit 7 --cursor c`,
+      'billing.v1.usage.query',
+      {
+        accountId: ID,
+        from: '2027-01-01T00:00:00.000Z',
+        to: '2027-01-02T00:00:00.000Z',
+        step: 'hour',
+        groupBy: ['key', 'model'],
+        projectId: ID,
+        keyId: KEY_ID,
+        model: 'm',
+        limit: 7,
+        cursor: 'c',
+      },
+    ],
     ['holds list', 'billing.v1.hold.list', {}],
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
     ['models list', 'catalog.v1.model.list', {}],
@@ -183,6 +242,93 @@ state              settled ${AT}: completed
     );
   });
 
+  const usage = {
+    requests: 12,
+    estimatedRequests: 1,
+    promptTokens: 1_200,
+    cachedTokens: 30,
+    outputTokens: 400,
+    reasoningTokens: 0,
+    costPicoUsd: '1500000',
+  };
+
+  test('usage, split by what was asked for, and where the next page begins', async () => {
+    const rows = ['sim-fast', 'sim-large'].map((model) => ({ start: AT, model, ...usage }));
+    const args = words(`usage --account ${ID} --from 2026-11-21 --step day --by model`);
+    expect((await run(args, { from: AT, to: AT, rows, nextCursor: 'abc' })).out).toBe(
+      `FROM                      MODEL      REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST
+2026-11-21T00:00:00.000Z  sim-fast         12          1    1200      30     400          0  $0.0000015
+2026-11-21T00:00:00.000Z  sim-large        12          1    1200      30     400          0  $0.0000015
+more: --cursor abc
+`,
+    );
+    expect((await run(words(`usage --account ${ID} --from 2026-11-21`), { from: AT, to: AT, rows: [], nextCursor: null })).out).toBe(
+      'no usage\n',
+    );
+  });
+
+  test('a statement of account', async () => {
+    const none = { grantId: null, refundOf: null, reason: null };
+    const movements = [
+      { movementId: KEY_ID, kind: 'refund', amountPicoUsd: '-2500000000000', reference: 'r-1', createdAt: AT, ...none, reason: 'unhappy' },
+      { movementId: ID, kind: 'topup', amountPicoUsd: '25000000000000', reference: 'inv-1', createdAt: AT, ...none },
+    ];
+    expect((await run(words(`movements list --account ${ID}`), { movements, nextCursor: null })).out).toBe(
+      `AT                        KIND    AMOUNT  REFERENCE  REASON   MOVEMENT
+${AT}  refund  -$2.50  r-1        unhappy  ${KEY_ID}
+${AT}  topup   $25.00  inv-1      -        ${ID}
+`,
+    );
+  });
+
+  const checked = { accounts: 2, projects: 3, grants: 1, movements: 4, openHolds: 5, settlements: 6, lateSettlements: 0 };
+  const ledgerReport = (violations: number) => ({
+    checkedAt: AT,
+    milliseconds: 12,
+    checked,
+    invariants: [
+      { id: 'I1', rule: 'held money is the sum of the open holds', violations },
+      { id: 'I10', rule: 'and so on', violations: 0 },
+    ],
+    violations: Array.from({ length: violations }, () => ({ invariant: 'I1', subject: ID, accountId: ID })),
+  });
+  const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements as of ${AT} in 12 ms`;
+
+  test('a ledger that is right', async () => {
+    expect(await run(['ledger', 'check'], ledgerReport(0))).toMatchObject({
+      code: 0,
+      err: '',
+      out: `${counted}
+
+ID   VIOLATIONS  RULE
+I1            0  held money is the sum of the open holds
+I10           0  and so on
+
+the ledger is right
+`,
+    });
+  });
+
+  test('a ledger that is wrong: what was checked, where, and the exit code', async () => {
+    expect(await run(['ledger', 'check'], ledgerReport(1))).toMatchObject({
+      code: 1,
+      err: '',
+      out: `${counted}
+
+ID   VIOLATIONS  RULE
+I1            1  held money is the sum of the open holds
+I10           0  and so on
+
+THE LEDGER IS WRONG in 1 place
+
+INVARIANT  SUBJECT                               ACCOUNT
+I1         ${ID}  ${ID}
+`,
+    });
+    const { code, out } = await run(['ledger', 'check', '--json'], ledgerReport(1));
+    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: ledgerReport(1) });
+  });
+
   test('a list of models', async () => {
     const reply = {
       revision: 1,
@@ -240,6 +386,23 @@ describe('what goes wrong is one line, and a code', () => {
     [
       `plan grant --account ${ID} --usd 1 --expires 2027-02-30`,
       "error: option '--expires <time>' argument '2027-02-30' is invalid. There is no such day.\n",
+    ],
+    [`account update ${ID}`, 'error: nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off\n'],
+    [`account update ${ID} --frozen --active`, 'error: --frozen and --active contradict each other\n'],
+    [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
+    [`account update ${ID} --active --reason why`, 'error: --reason says why an account is frozen: it goes with --frozen\n'],
+    [`refund --account ${ID} --refund-id r`, 'error: give --payment-id, --usd, or both\n'],
+    [
+      `adjust --account ${ID} --adjustment-id a --usd=-0 --reason why`,
+      "error: option '--usd <dollars>' argument '-0' is invalid. Must be a dollar amount other than zero such as 2.50 or -2.50.\n",
+    ],
+    [
+      `usage --account ${ID} --from 2027-01-01 --step week`,
+      "error: option '--step <step>' argument 'week' is invalid. Must be hour or day.\n",
+    ],
+    [
+      `usage --account ${ID} --from 2027-01-01 --by model,upstream`,
+      "error: option '--by <what>' argument 'model,upstream' is invalid. Must be project, key or model.\n",
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

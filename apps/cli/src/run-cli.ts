@@ -11,16 +11,18 @@ export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 /** Runs one command line and returns the exit code. Writes the result to `writeOut`, or what went wrong to `writeErr`; never throws. */
 export async function runCli(args: readonly string[], output: ProgramOutput, connect: () => Promise<Messaging>): Promise<number> {
   let messaging: Messaging | undefined;
+  let failed = false;
   const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
-    const text = await command.run(values, json, async () => {
+    const result = await command.run(values, json, async () => {
       messaging = await connect();
       return messaging;
     });
-    output.writeOut(`${text}\n`);
+    output.writeOut(`${result.text}\n`);
+    failed = result.failed;
   });
   try {
     await program.parseAsync(args, { from: 'user' });
-    return EXIT.done;
+    return failed ? EXIT.failed : EXIT.done;
   } catch (error) {
     // Commander has written its own line, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;

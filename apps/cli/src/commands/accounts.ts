@@ -1,7 +1,7 @@
-import { type Account, accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { balanceGet } from '#contracts/billing/money.js';
-import { command } from '../command.js';
-import { id, required, text } from '../parameters.js';
+import { command, UsageError } from '../command.js';
+import { argument, flag, id, optional, required, text, usd } from '../parameters.js';
 import { renderFields, renderMoney, renderTable } from '../render.js';
 
 export const accountCommands = [
@@ -24,9 +24,49 @@ export const accountCommands = [
     render: ({ accounts }) =>
       renderTable(
         accounts,
-        { ACCOUNT: (row) => row.accountId, NAME: (row) => row.name, STATUS: (row) => row.status, CREATED: (row) => row.createdAt },
+        {
+          ACCOUNT: (row) => row.accountId,
+          NAME: (row) => row.name,
+          STATUS: (row) => (row.statusReason === null ? row.status : `${row.status}: ${row.statusReason}`),
+          CREATED: (row) => row.createdAt,
+        },
         'no accounts',
       ),
+  }),
+  command({
+    name: 'account update',
+    summary: 'Freeze an account or make it active again, rename it, or say when its balance is low',
+    parameters: {
+      accountId: argument(id, 'which'),
+      name: optional(text(200), 'for people'),
+      frozen: flag('give it no more holds; what runs is settled'),
+      reason: optional(text(500), 'why it is frozen'),
+      active: flag('let its keys work again'),
+      lowBalance: optional(usd, 'publish balance-low when the balance falls below it'),
+      lowBalanceOff: flag('publish it no more'),
+    },
+    examples: [
+      'account update <account-id> --frozen --reason "payment disputed"',
+      'account update <account-id> --active',
+      'account update <account-id> --low-balance 5',
+    ],
+    endpoint: accountUpdate,
+    request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff }) => {
+      if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
+      if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
+      if (reason && !frozen) throw new UsageError('--reason says why an account is frozen: it goes with --frozen');
+      if ([name, frozen, active, lowBalance, lowBalanceOff].every((value) => value === undefined)) {
+        throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off');
+      }
+      return {
+        accountId,
+        name,
+        status: frozen ? ('frozen' as const) : active && ('active' as const),
+        statusReason: reason,
+        lowBalanceUsd: lowBalanceOff ? '0' : lowBalance,
+      };
+    },
+    render: renderAccount,
   }),
   command({
     name: 'balance',
@@ -48,5 +88,12 @@ export const accountCommands = [
 ];
 
 function renderAccount(account: Account): string {
-  return renderFields({ account: account.accountId, name: account.name, status: account.status, created: account.createdAt });
+  return renderFields({
+    account: account.accountId,
+    name: account.name,
+    status: account.status,
+    reason: account.statusReason,
+    'low balance': account.lowBalancePicoUsd === null ? null : renderMoney(account.lowBalancePicoUsd),
+    created: account.createdAt,
+  });
 }

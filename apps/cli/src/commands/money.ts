@@ -1,7 +1,9 @@
-import { planGrant, topupCreate } from '#contracts/billing/money.js';
-import { command } from '../command.js';
-import { id, instant, optional, required, text, usd } from '../parameters.js';
-import { renderFields, renderMoney } from '../render.js';
+import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
+import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
+import { command, UsageError } from '../command.js';
+import { id, instant, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
+import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { morePages } from './more-pages.js';
 
 export const moneyCommands = [
   command({
@@ -21,6 +23,82 @@ export const moneyCommands = [
         credited: credited ? 'yes' : 'no, this payment was credited before',
         'top-up balance': renderMoney(topupBalancePicoUsd),
       }),
+  }),
+  command({
+    name: 'refund',
+    summary: 'Take a top-up back, in whole or in part; the same refund id gives back once',
+    parameters: {
+      account: required(id, 'whose'),
+      refundId: required(text(200), "the refund's own id, so that repeating the command is safe"),
+      paymentId: optional(text(200), 'the top-up to take back; without it, all top-ups of the account together'),
+      usd: optional(usd, 'how much; without it, all of the payment that was not refunded yet'),
+      reason: optional(text(500), 'for the statement of account'),
+    },
+    examples: [
+      'refund --account <account-id> --refund-id ref-1001 --payment-id inv-1001',
+      'refund --account <account-id> --refund-id ref-1002 --payment-id inv-1001 --usd 5 --reason "half a month"',
+    ],
+    endpoint: refundCreate,
+    request: ({ account, refundId, paymentId, usd, reason }) => {
+      if (!paymentId && !usd) throw new UsageError('give --payment-id, --usd, or both');
+      return { accountId: account, refundId, paymentId, usd, reason };
+    },
+    render: ({ accountId, refunded, amountPicoUsd, topupBalancePicoUsd }) =>
+      renderFields({
+        account: accountId,
+        refunded: refunded ? renderMoney(amountPicoUsd) : `no, this refund of ${renderDollars(amountPicoUsd)} was made before`,
+        'top-up balance': renderMoney(topupBalancePicoUsd),
+      }),
+  }),
+  command({
+    name: 'adjust',
+    summary: 'Correct the top-up balance, up or down; the same adjustment id adjusts once',
+    parameters: {
+      account: required(id, 'whose'),
+      adjustmentId: required(text(200), "the adjustment's own id, so that repeating the command is safe"),
+      usd: required(signedUsd, 'how much: --usd=-2.50 takes from the balance'),
+      reason: required(text(500), 'for the statement of account'),
+    },
+    examples: [
+      'adjust --account <account-id> --adjustment-id adj-1 --usd 2.50 --reason "goodwill"',
+      'adjust --account <account-id> --adjustment-id adj-2 --usd=-2.50 --reason "credited twice"',
+    ],
+    endpoint: adjustmentCreate,
+    request: ({ account, adjustmentId, usd, reason }) => ({ accountId: account, adjustmentId, usd, reason }),
+    render: ({ accountId, adjusted, topupBalancePicoUsd }) =>
+      renderFields({
+        account: accountId,
+        adjusted: adjusted ? 'yes' : 'no, this adjustment was made before',
+        'top-up balance': renderMoney(topupBalancePicoUsd),
+      }),
+  }),
+  command({
+    name: 'movements list',
+    summary: 'Show the statement of an account, newest first: all that moved money besides requests',
+    parameters: {
+      account: required(id, 'whose'),
+      from: optional(instant, 'from this time on'),
+      to: optional(instant, 'up to this time, which is not included'),
+      kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these, with commas: ${MOVEMENT_KINDS.join(', ')}`),
+      limit: optional(wholeNumber(1, 200), 'movements on one page; 100'),
+      cursor: optional(text(2_000, 'cursor'), 'the page after the one that showed it'),
+    },
+    examples: ['movements list --account <account-id>', 'movements list --account <account-id> --from 2027-01-01 --kinds topup,refund'],
+    endpoint: movementList,
+    request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
+    render: ({ movements, nextCursor }) =>
+      renderTable(
+        movements,
+        {
+          AT: (row) => row.createdAt,
+          KIND: (row) => row.kind,
+          AMOUNT: (row) => renderDollars(row.amountPicoUsd),
+          REFERENCE: (row) => row.reference,
+          REASON: (row) => row.reason,
+          MOVEMENT: (row) => row.movementId,
+        },
+        'no movements',
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'plan grant',

@@ -1,0 +1,51 @@
+import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { command } from '../command.js';
+import { id, instant, oneOf, optional, required, someOf, text, wholeNumber } from '../parameters.js';
+import { renderDollars, renderTable } from '../render.js';
+import { morePages } from './more-pages.js';
+
+export const usageCommands = [
+  command({
+    name: 'usage',
+    summary: 'Show requests, tokens and costs of an account, by time, project, key and model',
+    parameters: {
+      account: required(id, 'whose'),
+      from: required(instant, 'from this time on'),
+      to: optional(instant, 'up to this time, which is not included; now'),
+      step: optional(oneOf(USAGE_STEPS, 'step'), 'a row an hour or a day of UTC'),
+      by: optional(someOf(USAGE_GROUPS, 'what'), `a row for each of these, with commas: ${USAGE_GROUPS.join(', ')}`),
+      project: optional(id, 'only this project'),
+      key: optional(id, 'only this key'),
+      model: optional(text(256, 'model'), 'only this model'),
+      limit: optional(wholeNumber(1, 1_000), 'rows on one page; 100'),
+      cursor: optional(text(2_000, 'cursor'), 'the page after the one that showed it'),
+    },
+    examples: [
+      'usage --account <account-id> --from 2027-01-01 --step day --by model',
+      'usage --account <account-id> --from 2027-01-01 --json',
+    ],
+    endpoint: usageQuery,
+    request: ({ account, by, project, key, ...rest }) => ({ accountId: account, groupBy: by, projectId: project, keyId: key, ...rest }),
+    render: ({ rows, nextCursor }) => renderTable(rows, columnsOf(rows), 'no usage') + morePages(nextCursor),
+    timeoutMs: 15_000,
+  }),
+];
+
+type Columns = Record<string, (row: UsageRow) => string | number | null>;
+
+/** What the usage is split by, then the sums. */
+function columnsOf([first]: readonly UsageRow[]): Columns {
+  return {
+    ...(first?.start && { FROM: ({ start }) => start ?? null }),
+    ...(first?.projectId && { PROJECT: ({ projectId }) => projectId ?? null }),
+    ...(first?.keyId && { KEY: ({ keyId }) => keyId ?? null }),
+    ...(first?.model && { MODEL: ({ model }) => model ?? null }),
+    REQUESTS: ({ requests }) => requests,
+    ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
+    PROMPT: ({ promptTokens }) => promptTokens,
+    CACHED: ({ cachedTokens }) => cachedTokens,
+    OUTPUT: ({ outputTokens }) => outputTokens,
+    REASONING: ({ reasoningTokens }) => reasoningTokens,
+    COST: ({ costPicoUsd }) => renderDollars(costPicoUsd),
+  } satisfies Columns;
+}
