@@ -11,11 +11,5 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });
-  const parser = new MessagesStreamParser(call);
-  for (const [index, block] of message.content.entries()) {
-    parser.read({ type: 'content_block_start', index, content_block: block }, events);
-    parser.read({ type: 'content_block_stop', index }, events);
-  }
-  parser.read({ type: 'message_delta', delta: message, usage: message.usage }, events);
-  parser.finish(events, true);
+  new MessagesStreamParser(call).readMessage(message, message.content, events);
 }

@@ -20,6 +20,8 @@ export class MessagesStreamParser implements StreamParser {
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
+  /** Blocks that are none of ours: tools of the server's own stream their input as calls do. */
+  private readonly foreign = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
@@ -56,11 +58,24 @@ export class MessagesStreamParser implements StreamParser {
       case 'message_stop':
         this.finish(events, true);
         return;
+      case 'message': // the reply in one piece, as the only event (U-24)
+        if (Array.isArray(event.content)) this.readMessage(event, event.content, events);
+        return;
       default: {
         const failure = findError(event, this.call.request);
         if (failure !== undefined) throw failure;
       }
     }
+  }
+
+  /** A whole message: it says what the stream would have said that builds it. */
+  readMessage(message: Json, content: readonly unknown[], events: StreamEvent[]): void {
+    for (const [index, block] of content.entries()) {
+      this.read({ type: 'content_block_start', index, content_block: block }, events);
+      this.read({ type: 'content_block_stop', index }, events);
+    }
+    this.read({ type: 'message_delta', delta: message, usage: message.usage }, events);
+    this.finish(events, true);
   }
 
   /** `complete`: the upstream has said that this was all. */
@@ -83,9 +98,11 @@ export class MessagesStreamParser implements StreamParser {
       this.calls.push({ index, id: wordOf(block.id), name: wordOf(block.name), argumentsText: input }, events);
     } else if (block.type === 'text') this.append('text-delta', block.text, events);
     else if (block.type === 'thinking') this.append('reasoning-delta', block.thinking, events);
+    else this.foreign.add(index);
   }
 
   private readDelta(delta: Json, index: number, events: StreamEvent[]): void {
+    if (this.foreign.has(index)) return;
     if (delta.type === 'text_delta') this.append('text-delta', delta.text, events);
     else if (delta.type === 'thinking_delta') this.append('reasoning-delta', delta.thinking, events);
     else if (delta.type === 'input_json_delta') this.calls.push({ index, argumentsText: wordOf(delta.partial_json) }, events);
