@@ -15,8 +15,7 @@ const DESCRIPTION = `A gateway to language models that speaks three client forma
 Requests are JSON in UTF-8 of at most 8 MiB and 64 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
 Paths answer \`HEAD\` where they answer \`GET\`; query strings are ignored.
 
-Errors come in the body of the format that lives at the path; what is not below \`/v1/messages\` has the general one. That also goes for what
-is no operation here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431
+Errors come in the body of the format that lives at the path, all others in the general one. That also goes for what is no operation here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431
 for what is not HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after a pause, \`retry-after\` where it is sent; do not repeat other
 requests unchanged. Once a stream has begun its status is 200, and a failure is an event of it.`;
 

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+import { parseCurl } from './documented-curl.js';
+import { DescribedReplies } from './openapi-replies.js';
+
+/**
+ * What the pages tell users to run works as it stands: each `curl`, whose reply is held against the OpenAPI document, and each
+ * program in JavaScript. Only the address is changed to that of the stack under test; the key is in the environment.
+ */
+
+const { gatewayUrl } = stack();
+const ADDRESS = 'http://127.0.0.1:8080';
+const PAGES = ['README.md', ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((file) => join('docs', file))];
+const BLOCKS = PAGES.filter((page) => page.endsWith('.md')).flatMap(blocksOf);
+const CURLS = BLOCKS.filter(({ language }) => ['sh', 'bash', 'shell', 'console'].includes(language)).flatMap(({ where, code }) =>
+  code
+    .replaceAll('\\\n', ' ')
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+    .map((command) => ({ where, command })),
+);
+const PROGRAMS = BLOCKS.filter(({ language }) => ['js', 'javascript', 'ts', 'typescript'].includes(language));
+
+let administrator: Messaging;
+let tenant: Tenant;
+let replies: DescribedReplies;
+let folder: string;
+
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+  tenant = await createTenant(administrator);
+  replies = await DescribedReplies.of(gatewayUrl);
+  // Below the project, so that imports find its packages.
+  mkdirSync('.local', { recursive: true });
+  folder = mkdtempSync('.local/test-examples-');
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await administrator.close();
+});
+
+interface Block {
+  /** `page:line` of its first line. */
+  where: string;
+  language: string;
+  code: string;
+}
+
+function blocksOf(page: string): Block[] {
+  const text = readFileSync(page, 'utf8');
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(({ 1: language = '', 2: code = '', index }) => ({
+    where: `${page}:${text.slice(0, index).split('\n').length + 1}`,
+    language,
+    code: code.replaceAll(ADDRESS, gatewayUrl),
+  }));
+}
+
+test('there are examples of both kinds', () => {
+  expect([CURLS.length > 0, PROGRAMS.length > 1]).toEqual([true, true]);
+});
+
+test.each(CURLS)('$where: curl', async ({ command }) => {
+  const { url, init } = parseCurl(command, { TOLLGATE_KEY: tenant.apiKey });
+  const { status, faults } = await replies.read(url, await fetch(url, init));
+  expect({ status, faults }).toEqual({ status: 200, faults: [] });
+});
+
+test.each(PROGRAMS)('$where: a program', async ({ code }) => {
+  const file = join(folder, 'example.mjs');
+  writeFileSync(file, code);
+  const env = { PATH: process.env.PATH, TOLLGATE_KEY: tenant.apiKey };
+  await promisify(execFile)(process.execPath, [file], { env, timeout: 30_000 });
+});
