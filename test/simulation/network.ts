@@ -1,6 +1,6 @@
 import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { type CallOptions, type EventStream, type Messaging, MessagingError } from '#messaging/messaging.js';
+import { type CallContext, type CallOptions, type EventStream, type Messaging, MessagingError } from '#messaging/messaging.js';
 import type { Random } from './random.js';
 import { HEARTBEAT_MS, SimulatedStream } from './simulated-stream.js';
 
@@ -12,12 +12,14 @@ export interface NetworkFaults {
 }
 
 type Handler = (payload: never) => Promise<unknown>;
-type StreamHandler = (payload: never, signal: AbortSignal) => AsyncIterable<readonly unknown[]>;
+type StreamHandler = (payload: never, caller: Caller) => AsyncIterable<readonly unknown[]>;
+type Caller = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 const NEVER = new Promise<never>(() => undefined);
 /** How long a reader takes to notice that its writer is gone (libs/messaging). */
 const READER_NOTICES_MS = 2_500;
 const REQUEST_TIMEOUT_MS = 2_000;
+const LISTENING_TIMEOUT_MS = 1_000;
 
 /** NATS with users that die: what is on its way when one end, or the server itself, goes away is lost. */
 export class Network {
@@ -108,7 +110,7 @@ export class Process implements Messaging {
 
   serveStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    handler: (payload: Request, signal: AbortSignal) => AsyncIterable<readonly Event[]>,
+    handler: (payload: Request, caller: Caller) => AsyncIterable<readonly Event[]>,
   ): void {
     this.streamHandlers.set(endpoint.subject, handler as StreamHandler);
   }
@@ -186,7 +188,8 @@ export class Process implements Messaging {
       this.reading.delete(stream as SimulatedStream<unknown>);
       server.writing.delete(stream as SimulatedStream<unknown>);
     };
-    this.network.send(server, () => stream.write(handler(payload as never, stream.signal) as AsyncIterable<readonly Event[]>), {
+    const caller = { signal: stream.signal, callerIsThere: () => server.sees(this) };
+    this.network.send(server, () => stream.write(handler(payload as never, caller) as AsyncIterable<readonly Event[]>), {
       canBeLost: false,
     });
     return stream;
@@ -204,6 +207,15 @@ export class Process implements Messaging {
 
   async close(): Promise<void> {
     this.kill();
+  }
+
+  /** As the server of NATS knows it: without a connection there is no telling. */
+  private async sees(other: Process): Promise<boolean> {
+    if (!this.network.isUp) return true;
+    return new Promise((resolve) => {
+      setTimeout(resolve, LISTENING_TIMEOUT_MS, true);
+      this.network.send(this, () => resolve(other.isAlive));
+    });
   }
 
   private handle(subject: string, payload: object): Promise<unknown> {

@@ -91,12 +91,14 @@ export class BillingNode {
       return reply;
     });
     this.process.serve(holdSettle, (settle) => this.push(settle) as Promise<SettleOutcome>);
-    this.process.serve(holdRenew, async ({ renewals }) => {
-      const open = await Promise.all(renewals.map((renewal) => this.renewals.push(renewal)));
-      return {
-        renewed: renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId),
-        leaseMs: this.database.terms.leaseMs,
-      };
+    this.process.serve(holdRenew, async ({ renewals, ended = [] }) => {
+      const { model, terms } = this.database;
+      const [unsettled, ...open] = await Promise.all([
+        this.commit(() => ended.filter((holdId) => model.holds.has(holdId))),
+        ...renewals.map((renewal) => this.renewals.push(renewal)),
+      ]);
+      const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
+      return { renewed, unsettled, leaseMs: terms.leaseMs };
     });
     this.process.serve(keyResolve, () =>
       this.commit(() => TEST_CALLER).catch(() => {
@@ -191,9 +193,9 @@ export class ProxyNode {
       logger: SILENT,
       attemptsMax: 2,
     };
-    this.process.serveStream(generate, (job, signal) => {
+    this.process.serveStream(generate, (job, caller) => {
       onOpen(job.ticket.requestId, this);
-      return streamInference(job, signal, dependencies);
+      return streamInference(job, caller, dependencies);
     });
   }
 

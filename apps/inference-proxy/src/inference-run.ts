@@ -1,11 +1,15 @@
 import type { SettleReason, SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
+import type { CallContext } from '#messaging/messaging.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
 import type { ModelRoute } from './routing/route-book.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
+
+/** The gateway that reads a stream. */
+export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 export interface RunDependencies {
   leases: Pick<LeaseKeeper, 'keep'>;
@@ -30,11 +34,12 @@ export class InferenceRun {
 
   constructor(
     readonly job: GenerateRequest,
-    private readonly signal: AbortSignal,
+    private readonly reader: Reader,
     private readonly dependencies: RunDependencies,
   ) {
     this.meter = new UsageMeter(job.ticket);
     // The listener stays after the end: a reader that is lost with the last frame on its way cannot settle either.
+    const { signal } = reader;
     if (signal.aborted) this.onReaderLeft();
     else signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
     this.endLease = dependencies.leases.keep(
@@ -95,8 +100,8 @@ export class InferenceRun {
   /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. */
   end(): void {
     const { settlements } = this.dependencies;
-    if (this.signal.aborted) this.endLease();
-    else this.endLease(settleWith(settlements, this.settlement()));
+    if (this.reader.signal.aborted) this.endLease();
+    else this.endLease(settleWith(settlements, this.settlement(), this.reader));
     if (!this.hasFinished) this.stop.abort(new Error('given up'));
   }
 
@@ -108,7 +113,7 @@ export class InferenceRun {
 
   private onReaderLeft(): void {
     this.stop.abort(new Error('reader left'));
-    this.dependencies.settlements.schedule(() => this.settlement());
+    this.dependencies.settlements.schedule(() => this.settlement(), this.reader);
   }
 
   /** How the gateway would settle this, were it there. */
@@ -121,8 +126,8 @@ export class InferenceRun {
 }
 
 /** Apart, so that what is remembered is the settlement and not the whole request. */
-function settleWith(settlements: RunDependencies['settlements'], settlement: SettleRequest): () => void {
-  return () => settlements.schedule(() => settlement, 0);
+function settleWith(settlements: RunDependencies['settlements'], settlement: SettleRequest, reader: Reader): () => void {
+  return () => settlements.schedule(() => settlement, reader, 0);
 }
 
 const LOSSES: Record<LeaseLoss, Omit<CompletionFailure, 'type'>> = {

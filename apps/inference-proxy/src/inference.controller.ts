@@ -19,7 +19,7 @@ export class InferenceController {
     const ticket = isTicket(payload?.ticket) ? payload.ticket : validatePayload(Ticket, payload?.ticket);
     const { request } = payload;
     if (typeof request !== 'object' || request === null) throw new ServiceError('invalid_request', 'request must be an object', 'request');
-    return streamInference({ ticket, request }, context.signal, this.dependencies);
+    return streamInference({ ticket, request }, context, this.dependencies);
   }
 }
 

@@ -7,6 +7,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
+import type { Reader } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
 import { ProxyMetrics } from './proxy-metrics.js';
 import { RouteBook } from './routing/route-book.js';
@@ -31,6 +32,10 @@ function usage(over: Partial<Usage>): StreamEvent {
 
 function failure(code: string, retryAfterSeconds?: number): StreamEvent {
   return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
+}
+
+function reader(signal: AbortSignal = new AbortController().signal): Reader {
+  return { signal, callerIsThere: async () => !signal.aborted };
 }
 
 let upstream: TestUpstream;
@@ -101,7 +106,7 @@ function setUp(setting: Setting = {}) {
     },
   };
   const client = new AbortController();
-  const stream = streamInference(job, client.signal, dependencies);
+  const stream = streamInference(job, reader(client.signal), dependencies);
   return { stream, client, lease, settlements, book, registry, dependencies, job };
 }
 
@@ -120,7 +125,7 @@ describe('a good reply', () => {
     expect(await collect(stream)).toEqual(expected);
     expect({ ended: lease.ended, settlements: settlements.length }).toEqual({ ended: true, settlements: 0 });
     for (let again = 0; again < 5; again++) {
-      expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual(expected);
+      expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
     }
     // One, or two where a request came before the last bytes of the reply before it.
     expect(upstream.connections).toBeLessThanOrEqual(2);
@@ -256,7 +261,7 @@ describe('failures before the first content', () => {
     const { stream, job, dependencies } = setUp({ upstreams: [gone] });
     expect(await collect(stream)).toEqual([START, failure('model_unavailable')]);
     // For a moment it is not even tried again.
-    expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual([failure('model_unavailable', 2)]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 2)]);
   });
 
   test('an address that may not be called, a secret that is not there', async () => {
@@ -271,7 +276,7 @@ describe('failures before the first content', () => {
     upstream.behave(hanging(chunk('one')));
     const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
     await stream.next();
-    const again = () => collect(streamInference(job, new AbortController().signal, dependencies));
+    const again = () => collect(streamInference(job, reader(), dependencies));
     expect(await again()).toEqual([failure('model_capacity', 1)]);
     client.abort();
     await collect(stream, 'open');
@@ -305,7 +310,7 @@ describe('another route', () => {
   test('is tried when nothing listens, and then taken at once', async () => {
     const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
     expect(await collect(stream)).toEqual(SAVED);
-    expect(await collect(streamInference(job, new AbortController().signal, dependencies))).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
   });
 
   test('is not tried when the request itself is refused', async () => {
@@ -433,7 +438,7 @@ describe('a client that leaves (T-39)', () => {
 
   test('before anything: nothing is sent', async () => {
     const { job, dependencies } = setUp();
-    expect(await collect(streamInference(job, AbortSignal.abort(), dependencies), 'open')).toEqual([usage({ promptTokens: 0 })]);
+    expect(await collect(streamInference(job, reader(AbortSignal.abort()), dependencies), 'open')).toEqual([usage({ promptTokens: 0 })]);
     expect(upstream.calls).toBe(0);
   });
 

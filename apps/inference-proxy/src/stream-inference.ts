@@ -3,7 +3,7 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Logger } from '#observability/logger.js';
 import { callUpstream } from './call-upstream.js';
-import { InferenceRun, type RunDependencies } from './inference-run.js';
+import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
 import type { ModelRoute, RouteBook } from './routing/route-book.js';
 import { UpstreamFailure } from './upstream-failure.js';
 
@@ -20,15 +20,15 @@ type Batch = readonly StreamEvent[];
  * Runs one request: chooses a route, calls it, and passes on what it says, by the grammar of `stream-event.ts`. Another
  * route is tried only while nothing has been returned. Never throws: a failure is an event.
  *
- * `signal` fires when the reader has left. The upstream's socket is then closed at once, and the stream ends with a
+ * `reader.signal` fires when the reader has left. The upstream's socket is then closed at once, and the stream ends with a
  * `usage-report` of what had been received, without a terminal event.
  */
 export async function* streamInference(
   job: GenerateRequest,
-  signal: AbortSignal,
+  reader: Reader,
   dependencies: InferenceDependencies,
 ): AsyncGenerator<Batch, void, undefined> {
-  const run = new InferenceRun(job, signal, dependencies);
+  const run = new InferenceRun(job, reader, dependencies);
   try {
     const tried = new Set<ModelRoute>();
     let failure: UpstreamFailure | undefined;

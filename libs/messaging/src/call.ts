@@ -25,6 +25,21 @@ export function call<Result>(
   return new Promise((resolve, reject) => new Call(link, subject, body, terms, read, resolve, reject));
 }
 
+/** False only when the server says that nobody listens there; without a connection nobody can know. */
+export async function isListening(link: Link, subject: string): Promise<boolean> {
+  if (!link.connected) return true;
+  try {
+    await call(link, subject, NOTHING, { timeoutMs: LISTENING_TIMEOUT_MS }, () => undefined);
+    return true;
+  } catch (error) {
+    return !(error instanceof MessagingError && error.kind === 'unavailable');
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Whoever listens need not answer: only that nobody does is answered at once. */
+const LISTENING_TIMEOUT_MS = 1_000;
+
 class Call<Result> implements Receiver {
   private readonly inbox: string;
   private readonly timer: NodeJS.Timeout;

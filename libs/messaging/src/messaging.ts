@@ -78,4 +78,9 @@ export interface CallContext {
   readonly traceparent: string | undefined;
   /** Aborts when the caller cancelled, died or gave up. On plain requests it never fires. */
   readonly signal: AbortSignal;
+  /**
+   * Whether the caller's process still listens; false only when the server knows that it does not. `signal` cannot tell: it fires
+   * too when our own connection was lost, and the caller lives on behind it.
+   */
+  callerIsThere(): Promise<boolean>;
 }

@@ -3,6 +3,7 @@ import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
+import { isListening } from './call.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { CallContext } from './messaging.js';
@@ -96,7 +97,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private answer(route: Route): (message: ServiceMsg) => void {
     return (message) => {
       const done = this.begin(route);
-      this.work(route, message, new PlainContext(route.subject, message))
+      this.work(route, message, new PlainContext(this.link, route.subject, message))
         .then((reply) => this.reply(message, encodeJson(reply)))
         .then(done, (error) => {
           this.replyError(message, error);
@@ -116,7 +117,13 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
         done(failure);
       });
       this.writers.add(writer);
-      const context: CallContext = { subject: route.subject, traceparent: readTrace(message), signal: writer.signal };
+      const { reply: peer } = message;
+      const context: CallContext = {
+        subject: route.subject,
+        traceparent: readTrace(message),
+        signal: writer.signal,
+        callerIsThere: () => isListening(this.link, peer),
+      };
       writer.run(this.work(route, message, context) as Promise<AsyncIterable<readonly unknown[]>>);
     };
   }
@@ -190,8 +197,9 @@ class PlainContext implements CallContext {
   private controller: AbortController | undefined;
 
   constructor(
+    private readonly link: Link,
     readonly subject: string,
-    message: IncomingMessage,
+    private readonly message: IncomingMessage,
   ) {
     this.traceparent = readTrace(message);
   }
@@ -199,5 +207,9 @@ class PlainContext implements CallContext {
   get signal(): AbortSignal {
     this.controller ??= new AbortController();
     return this.controller.signal;
+  }
+
+  async callerIsThere(): Promise<boolean> {
+    return this.message.reply !== undefined && isListening(this.link, this.message.reply);
   }
 }

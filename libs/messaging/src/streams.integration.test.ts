@@ -119,6 +119,18 @@ describe('a stream', () => {
     expect(await collect(caller.openStream(measure, { text }))).toEqual([[8 * 1024 * 1024]]);
   });
 
+  test('knows also after its end whether its reader’s process is there', async () => {
+    let context: CallContext | undefined;
+    const { caller } = await start(async function* (_count, own) {
+      context = own;
+      yield [1];
+    });
+    await collect(caller.openStream(countUp, { count: 1 }));
+    expect(await context?.callerIsThere()).toBe(true);
+    await caller.close();
+    expect(await context?.callerIsThere()).toBe(false);
+  });
+
   test('brings the typed error of its source, after what came before', async () => {
     const { caller } = await start(async function* () {
       yield [1];

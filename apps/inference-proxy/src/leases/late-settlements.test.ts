@@ -3,6 +3,7 @@ import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { LateSettlements } from './late-settlements.js';
 
+const GONE = { callerIsThere: async () => false };
 const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
 
 function setUp(answers: ('settled' | 'already' | Error)[]) {
@@ -20,7 +21,7 @@ function setUp(answers: ('settled' | 'already' | Error)[]) {
 test('asks after the delay, with what is known by then', async () => {
   const { settlements, asked } = setUp(['settled']);
   const settle = { ...SETTLE };
-  settlements.schedule(() => settle);
+  settlements.schedule(() => settle, GONE);
   expect(asked).toEqual([]);
   settle.reason = 'completed';
   await settlements.close();
@@ -29,7 +30,7 @@ test('asks after the delay, with what is known by then', async () => {
 
 test('asks again when billing is away', async () => {
   const { settlements, asked } = setUp([new Error('away'), new Error('away'), 'already']);
-  settlements.schedule(() => SETTLE);
+  settlements.schedule(() => SETTLE, GONE);
   while (asked.length < 3) await new Promise(setImmediate);
   await settlements.close();
   expect(asked).toEqual([SETTLE, SETTLE, SETTLE]);
@@ -37,7 +38,22 @@ test('asks again when billing is away', async () => {
 
 test('a shutdown does not wait for ever', async () => {
   const { settlements, asked } = setUp([new Error('away'), new Error('away')]);
-  settlements.schedule(() => SETTLE);
+  settlements.schedule(() => SETTLE, GONE);
   await settlements.close();
   expect(asked).toHaveLength(1);
+});
+
+test('a gateway that lives is left to settle, until it is gone', async () => {
+  const { settlements, asked } = setUp(['settled']);
+  const answers = [true, true, false];
+  const askedBy: number[] = [];
+  settlements.schedule(() => SETTLE, {
+    callerIsThere: async () => {
+      askedBy.push(asked.length);
+      return answers.shift() ?? false;
+    },
+  });
+  while (asked.length === 0) await new Promise(setImmediate);
+  await settlements.close();
+  expect({ asked, askedBy }).toEqual({ asked: [SETTLE], askedBy: [0, 0, 0] });
 });

@@ -1,16 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
-import type { Messaging } from '#messaging/messaging.js';
+import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 
 const PAUSE_MAX_MS = 30_000;
 /** A lease with its grace is over by then, unless billing was away all the time. */
 const ATTEMPTS_MAX = 100;
 
+/** Who should settle: a gateway. */
+type Gateway = Pick<CallContext, 'callerIsThere'>;
+
 /**
- * Settles what a gateway that has gone cannot, and asks until billing has answered. A gateway that lives settles within
- * moments of the end of a stream and is answered first; a hold is settled once whoever asks, so nothing is lost by asking
- * again a little later (billing.md 4).
+ * Settles what a gateway that has gone cannot, and asks until billing has answered (billing.md 4). One that lives is left to
+ * it, however long it takes: the gateway alone knows what its client was given. When NATS was away the two ends of a stream
+ * know different things, and a client that was told of an error must not pay for what never reached it.
  */
 export class LateSettlements {
   private readonly waiting = new Set<Promise<void>>();
@@ -22,9 +25,9 @@ export class LateSettlements {
     private readonly delayMs: number,
   ) {}
 
-  /** Settles with what `read` says after the delay; `delayMs` 0: the gateway has had its time. */
-  schedule(read: () => SettleRequest, delayMs = this.delayMs): void {
-    const settling = this.settle(read, delayMs).finally(() => this.waiting.delete(settling));
+  /** Settles with what `read` says after the delay, once the gateway is gone; `delayMs` 0: it has had its time. */
+  schedule(read: () => SettleRequest, gateway: Gateway, delayMs = this.delayMs): void {
+    const settling = this.settle(read, gateway, delayMs).finally(() => this.waiting.delete(settling));
     this.waiting.add(settling);
   }
 
@@ -34,12 +37,16 @@ export class LateSettlements {
     await Promise.all(this.waiting);
   }
 
-  private async settle(read: () => SettleRequest, delayMs: number): Promise<void> {
+  private async settle(read: () => SettleRequest, gateway: Gateway, delayMs: number): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const pauseMs = attempt === 1 ? delayMs : Math.min(this.delayMs * attempt, PAUSE_MAX_MS);
       await delay(pauseMs, undefined, { signal: this.closing.signal }).catch(() => undefined);
       const settlement = read();
       const { holdId, reason } = settlement;
+      if (await gateway.callerIsThere()) {
+        if (this.closing.signal.aborted) return;
+        continue;
+      }
       try {
         const { status } = await this.messaging.request(holdSettle, settlement);
         if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
