@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { CompletionCollector } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
+import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
 import { chatAdapter } from '../protocols/chat/adapter.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
@@ -18,6 +18,8 @@ import { openApiDocument } from './document.js';
 
 const schemas = new DocumentSchemas(closed(openApiDocument()));
 const PROTOCOLS = join(import.meta.dirname, '../protocols');
+
+const COUNTS = { usual: 50, long: 2_000 };
 
 describe.each([
   { adapter: chatAdapter as ProtocolAdapter, requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
@@ -34,30 +36,20 @@ describe.each([
     else expectEvents(text);
   });
 
-  test('any legal stream, with signs of life, and the plain reply of the same events', () => {
-    fc.assert(
-      fc.property(streamEvents(tools), (events) => {
-        const collector = new CompletionCollector();
-        for (const each of events) collector.add(each);
-        const completion = collector.finish();
-        expect(schemas.component(reply, JSON.parse(adapter.renderCompletion(REPLY, parsed, completion)))).toEqual([]);
-        const renderer = adapter.renderStream(REPLY, parsed);
-        const silence = () => renderer.keepAlive(90_000);
-        const frames = silence() + renderer.render(events) + silence();
-        expectEvents(frames + renderer.finish(completion.finishReason, completion.usage));
-      }),
-      { numRuns: 50 },
-    );
+  testCases('any legal stream, with signs of life, and the plain reply of the same events', COUNTS, streamEvents(tools), (events) => {
+    const collector = new CompletionCollector();
+    for (const each of events) collector.add(each);
+    const completion = collector.finish();
+    expect(schemas.component(reply, JSON.parse(adapter.renderCompletion(REPLY, parsed, completion)))).toEqual([]);
+    const renderer = adapter.renderStream(REPLY, parsed);
+    const silence = () => renderer.keepAlive(90_000);
+    const frames = silence() + renderer.render(events) + silence();
+    expectEvents(frames + renderer.finish(completion.finishReason, completion.usage));
   });
 
-  test('any stream that fails', () => {
-    fc.assert(
-      fc.property(streamEvents({ ...tools, ending: 'failure' }), (events) => {
-        const renderer = adapter.renderStream(REPLY, parsed);
-        expectEvents(renderer.render(events) + renderer.fail(new GatewayError('upstream_error', 'The model failed.')));
-      }),
-      { numRuns: 50 },
-    );
+  testCases('any stream that fails', COUNTS, streamEvents({ ...tools, ending: 'failure' }), (events) => {
+    const renderer = adapter.renderStream(REPLY, parsed);
+    expectEvents(renderer.render(events) + renderer.fail(new GatewayError('upstream_error', 'The model failed.')));
   });
 
   function expectEvents(stream: string): void {

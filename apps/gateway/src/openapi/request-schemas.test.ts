@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { GatewayError } from '#inference/errors.js';
 import { DocumentSchemas } from '#testing/document-schemas.js';
+import { testCases } from '#testing/long-run.js';
 import { chatAdapter } from '../protocols/chat/adapter.js';
 import { messagesAdapter } from '../protocols/messages/adapter.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
@@ -55,22 +56,20 @@ describe.each([
     for (const body of refused) agree(body);
   });
 
-  test('agrees with the parser about any body with a value replaced, taken away, or put where another was', () => {
-    const parts = [...bodies, ...refused].flatMap(values);
-    const strange = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, true, [], {}, [null], [{}]));
-    const replacement = fc.oneof(strange, fc.constantFrom(...parts), fc.constant(undefined));
-    fc.assert(
-      fc.property(
-        fc.constantFrom(...bodies),
-        fc.array(fc.tuple(fc.nat(), replacement), { minLength: 1, maxLength: 2 }),
-        (body, changes) => {
-          // Through text, as bodies come.
-          agree(JSON.parse(JSON.stringify(changes.reduce((changed, [position, value]) => replaceNth(changed, position, value), body))));
-        },
-      ),
-      { numRuns: 1_500 },
-    );
-  });
+  const parts = [...bodies, ...refused].flatMap(values);
+  const strange = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, true, [], {}, [null], [{}]));
+  const replacement = fc.oneof(strange, fc.constantFrom(...parts), fc.constant(undefined));
+  const changed = fc
+    .tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), replacement), { minLength: 1, maxLength: 2 }))
+    // Through text, as bodies come.
+    .map(([body, changes]) => JSON.parse(JSON.stringify(changes.reduce((whole, [place, value]) => replaceNth(whole, place, value), body))));
+
+  testCases(
+    `${component} agrees with the parser about any body with a value replaced, taken away, or put where another was`,
+    { usual: 1_500, long: 50_000 },
+    changed,
+    agree,
+  );
 
   function agree(body: unknown): void {
     const { parsed, refusal } = outcomeOf(() => parse(body));
