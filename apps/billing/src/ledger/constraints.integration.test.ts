@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { LedgerFixture } from '../../test/ledger-fixture.js';
+
+/**
+ * Every constraint of the ledger is shown to be what refuses: a faultless row is taken, the row with the fault is refused by this constraint,
+ * and without the constraint it would have been taken. A new one needs a row here.
+ */
+let ledger: LedgerFixture;
+let ids: { accountId: string; projectId: string };
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  ids = await ledger.customer({ topup: 100n });
+});
+beforeEach(() => ledger.sql.query('BEGIN'));
+afterEach(() => ledger.sql.query('ROLLBACK'));
+afterAll(() => ledger.close());
+
+/** SQL expressions by column. */
+type Row = Record<string, string | number>;
+
+interface Table {
+  row: () => Row;
+  /** Rows that must be there before. */
+  before?: () => [table: string, row: Row];
+  faults: Record<string, Row | 'twice'>;
+}
+
+const ANY_ID = 'gen_random_uuid()';
+const ONE_ID = `'${randomUUID()}'`;
+
+const TABLES: Record<string, Table> = {
+  account: {
+    row: () => ({ id: ANY_ID, name: `'a'`, topup: 100, plan: 10, grant_id: ANY_ID, grant_ends_at: 'now()' }),
+    faults: {
+      account_pkey: 'twice',
+      account_status_check: { status: `'other'` },
+      account_active_needs_no_reason: { status_reason: `'broken'` },
+      account_low_balance_above_zero: { low_balance: 0 },
+      account_topup_covers_held: { topup_held: 101 },
+      account_plan_covers_held: { plan_held: 11 },
+      account_plan_has_grant: { grant_id: 'NULL' },
+      account_expired_not_negative: { expired: -1 },
+      account_open_holds_not_negative: { open_holds: -1 },
+    },
+  },
+  project: {
+    row: () => ({ id: ANY_ID, account_id: `'${ids.accountId}'`, name: `'p'`, requests_per_minute_max: 1, concurrency_max: 1 }),
+    faults: {
+      project_pkey: 'twice',
+      project_account_id_fkey: { account_id: ANY_ID },
+      project_requests_per_minute_max_check: { requests_per_minute_max: 0 },
+      project_concurrency_max_check: { concurrency_max: 0 },
+      project_open_holds_not_negative: { open_holds: -1 },
+    },
+  },
+  api_key: {
+    row: () => ({ id: ANY_ID, project_id: `'${ids.projectId}'`, digest: `sha256('a key')`, last_four: `'abcd'` }),
+    faults: {
+      api_key_pkey: 'twice',
+      api_key_digest_key: 'twice',
+      api_key_project_id_fkey: { project_id: ANY_ID },
+      api_key_digest_check: { digest: `'short'` },
+      api_key_last_four_check: { last_four: `'abcde'` },
+    },
+  },
+  hold: {
+    row: () => ({
+      ...{ id: ANY_ID, account_id: ANY_ID, project_id: ANY_ID, key_id: ANY_ID, request_id: `'r'`, model: `'m'` },
+      ...{ amount: 10, plan_part: 0, price_version: 1, input_price: 1, cached_input_price: 1, output_price: 1 },
+      ...{ created_at: 'now()', lease_until: 'now()' },
+    }),
+    faults: {
+      hold_pkey: 'twice',
+      hold_amount_check: { amount: '1000000000000000001' },
+      hold_plan_part_within_amount: { plan_part: 11, grant_id: ANY_ID },
+      hold_plan_part_has_grant: { plan_part: 1 },
+      hold_input_price_check: { input_price: -1 },
+      hold_cached_input_price_check: { cached_input_price: -1 },
+      hold_output_price_check: { output_price: -1 },
+      hold_check: { meter_cached_tokens: 1 },
+      hold_meter_output_tokens_check: { meter_output_tokens: -1 },
+      hold_meter_reasoning_tokens_check: { meter_reasoning_tokens: -1 },
+      hold_meter_source_check: { meter_source: `'guessed'` },
+    },
+  },
+  settlement: {
+    row: settlement,
+    faults: {
+      settlement_pkey: 'twice',
+      settlement_reason_check: { reason: `'lost'` },
+      settlement_cost_within_held: { cost: 11, topup_cost: 11 },
+      settlement_parts_are_the_cost: { topup_cost: 4 },
+      settlement_plan_cost_check: { plan_cost: -1, topup_cost: 6, live_grant_id: ANY_ID },
+      settlement_plan_cost_has_grant: { plan_cost: 1, topup_cost: 4 },
+      settlement_ended_cost_check: { ended_cost: -1, topup_cost: 6, grant_id: ANY_ID },
+      settlement_ended_has_grant: { forfeit: 1 },
+      settlement_ended_within_held: { forfeit: 11, grant_id: ANY_ID },
+      settlement_forfeit_check: { forfeit: -1, grant_id: ANY_ID },
+      settlement_topup_cost_check: { topup_cost: -1, plan_cost: 6, live_grant_id: ANY_ID },
+      settlement_over_check: { held: 5, over: -1 },
+      settlement_over_only_when_full: { over: 1 },
+      settlement_cached_within_prompt: { cached_tokens: 1 },
+      settlement_output_tokens_check: { output_tokens: -1 },
+      settlement_reasoning_tokens_check: { reasoning_tokens: -1 },
+      settlement_usage_source_check: { usage_source: `'guessed'` },
+      settlement_tombstone_is_empty: { project_id: 'NULL' },
+    },
+  },
+  late_settlement: {
+    before: () => ['settlement', { ...settlement(), hold_id: ONE_ID, reason: `'lease-expired'` }],
+    row: () => ({
+      ...{ hold_id: ONE_ID, account_id: ANY_ID, reason: `'completed'`, held: 10, billed: 2, due: 5, plan_cost: 0, topup_cost: 5 },
+      ...{ writeoff: 0, over: 0, prompt_tokens: 0, cached_tokens: 0, output_tokens: 0, reasoning_tokens: 0, settled_at: 'now()' },
+    }),
+    faults: {
+      late_settlement_pkey: 'twice',
+      late_settlement_hold_id_fkey: { hold_id: ANY_ID },
+      late_settlement_reason_check: { reason: `'lease-expired'` },
+      late_settlement_billed_check: { billed: -1 },
+      late_settlement_within_held: { due: 9, topup_cost: 9 },
+      late_settlement_parts_are_the_due: { topup_cost: 4 },
+      late_settlement_plan_cost_check: { plan_cost: -1, topup_cost: 6, live_grant_id: ANY_ID },
+      late_settlement_plan_cost_has_grant: { plan_cost: 1, topup_cost: 4 },
+      late_settlement_topup_cost_check: { topup_cost: -1, writeoff: 6 },
+      late_settlement_writeoff_check: { writeoff: -1, topup_cost: 6 },
+      late_settlement_over_check: { due: 8, topup_cost: 8, over: -1 },
+      late_settlement_over_only_when_full: { over: 1 },
+      late_settlement_cached_within_prompt: { cached_tokens: 1 },
+      late_settlement_output_tokens_check: { output_tokens: -1 },
+      late_settlement_reasoning_tokens_check: { reasoning_tokens: -1 },
+      late_settlement_usage_source_check: { usage_source: `'guessed'` },
+    },
+  },
+  movement: {
+    row: () => ({ id: ANY_ID, account_id: `'${ids.accountId}'`, kind: `'topup'`, amount: 5, idempotency_key: `'a key'` }),
+    faults: {
+      movement_pkey: 'twice',
+      movement_idempotency_key_key: 'twice',
+      movement_account_id_fkey: { account_id: ANY_ID },
+      movement_kind_check: { kind: `'gift'` },
+      movement_amount_check: { amount: -1 },
+      movement_moves_something: { kind: `'debit'`, reason: `'why'`, amount: 0 },
+      movement_adjustment_has_reason: { kind: `'credit'` },
+      movement_grant_is_named: { grant_id: ANY_ID },
+      movement_grant_ends: { grant_ends_at: 'now()' },
+      movement_refund_of_is_a_refunds: { refund_of: `(SELECT id FROM billing.movement WHERE account_id = '$ACCOUNT')` },
+    },
+  },
+};
+
+/** They say what another constraint says as well, in words a reader looks for. */
+const IMPLIED = [
+  'hold_meter_prompt_tokens_check',
+  'settlement_held_check',
+  'settlement_prompt_tokens_check',
+  'late_settlement_due_check',
+  'late_settlement_prompt_tokens_check',
+  // A trigger looks for the top-up first.
+  'movement_refund_of_fkey',
+];
+
+const FAULTS = Object.entries(TABLES).flatMap(([table, { faults }]) =>
+  Object.entries(faults).map(([constraint, fault]) => ({ table, constraint, fault })),
+);
+
+test.each(FAULTS)('$table: $constraint', async ({ table, constraint, fault }) => {
+  const { row, before } = TABLES[table] as Table;
+  if (before) await insert(...before());
+  const same = constraint.endsWith('_pkey') ? { [primaryKey(table)]: ONE_ID } : {};
+  const faultless = { ...row(), ...same };
+  const faulty = fault === 'twice' ? distinct(constraint, faultless) : { ...faultless, ...fault };
+
+  await ledger.sql.query('SAVEPOINT good');
+  await insert(table, faultless);
+  if (fault !== 'twice') await ledger.sql.query('ROLLBACK TO good');
+  await ledger.sql.query('SAVEPOINT bad');
+  await expect(insert(table, faulty)).rejects.toMatchObject({ constraint });
+  await ledger.sql.query('ROLLBACK TO bad');
+  await ledger.sql.query(`ALTER TABLE billing.${table} DROP CONSTRAINT ${constraint} CASCADE`);
+  await insert(table, faulty);
+});
+
+test('every constraint has its row here', async () => {
+  const { rows } = await ledger.sql.query<{ conname: string }>(
+    `SELECT conname FROM pg_constraint WHERE connamespace = 'billing'::regnamespace AND contype IN ('c', 'p', 'u', 'f', 'x')`,
+  );
+  expect([...FAULTS.map(({ constraint }) => constraint), ...IMPLIED].sort()).toEqual(rows.map(({ conname }) => conname).sort());
+});
+
+function settlement(): Row {
+  return {
+    ...{ hold_id: ANY_ID, account_id: ANY_ID, project_id: ANY_ID, reason: `'completed'`, held: 10, cost: 5, plan_cost: 0, ended_cost: 0 },
+    ...{
+      forfeit: 0,
+      topup_cost: 5,
+      over: 0,
+      prompt_tokens: 0,
+      cached_tokens: 0,
+      output_tokens: 0,
+      reasoning_tokens: 0,
+      settled_at: 'now()',
+    },
+  };
+}
+
+/** The same row again, different in whatever else must not repeat. */
+function distinct(constraint: string, row: Row): Row {
+  if (constraint === 'api_key_pkey') return { ...row, digest: `sha256('another key')` };
+  if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };
+  return row;
+}
+
+async function insert(table: string, row: Row): Promise<void> {
+  const values = Object.values(row).join(', ').replaceAll('$ACCOUNT', ids.accountId);
+  await ledger.sql.query(`INSERT INTO billing.${table} (${Object.keys(row).join(', ')}) VALUES (${values})`);
+}
+
+function primaryKey(table: string): string {
+  return table === 'settlement' || table === 'late_settlement' ? 'hold_id' : 'id';
+}
