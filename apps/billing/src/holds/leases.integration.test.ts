@@ -178,6 +178,29 @@ test('a renewal that comes before the reaper decides keeps the hold', async () =
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 });
 
+test('a renewal under way when the reaper looks keeps the hold: it waits for the row, and decides on what is then there', async () => {
+  const holdId = await hold();
+  await lapse(holdId);
+  await ledger.sql.query('BEGIN');
+  await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() + interval '1 minute' WHERE id = $1`, [holdId]);
+  const reaped = lanes.settle({ holdId, accountId: customer.accountId, reason: 'lease-expired' });
+  await waiting(1);
+  await ledger.sql.query('COMMIT');
+  expect(await reaped).toMatchObject({ status: 'unknown' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '100', open_holds: 1 });
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
+});
+
+test('renewals of the same holds in opposite orders never wait for each other', async () => {
+  const ids = await Promise.all(Array.from({ length: 8 }, () => hold(1n)));
+  const [forward, backward] = await Promise.all([ledger.connect(), ledger.connect()]);
+  const renewals = ids.map((holdId) => renewal(holdId, 1, 1));
+  for (let round = 0; round < 30; round++) {
+    await Promise.all([renewHolds(forward, renewals, 60_000), renewHolds(backward, [...renewals].reverse(), 60_000)]);
+  }
+  await Promise.all(ids.map((holdId) => lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' })));
+});
+
 test('the grace after a lease belongs to whoever settles late', async () => {
   const patient = ledger.newLanes({ terms: { ...TERMS, reaperGraceMs: 30_000 } });
   const holdId = await hold();
@@ -335,4 +358,14 @@ async function lockHeld(): Promise<boolean> {
     `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database WHERE l.locktype = 'advisory' AND d.datname = current_database()`,
   );
   return rows.length > 0;
+}
+
+/** Resolves when so many statements wait for a lock. */
+async function waiting(count: number): Promise<void> {
+  for (;;) {
+    const rows = await ledger.prisma.$queryRaw<unknown[]>`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    if (rows.length >= count) return;
+    await delay(5);
+  }
 }

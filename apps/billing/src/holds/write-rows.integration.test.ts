@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { LedgerFixture, usageOf } from '../../test/ledger-fixture.js';
+import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
+import { writeRows } from './write-rows.js';
+
+/** A batch that has decided about rows which are not there writes nothing at all: the last guard against a faulty replica. */
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const NOTHING: BatchRows = { accounts: [], projects: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
+const FUNDS = { topup: 0n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+
+const settlement: Settlement = {
+  holdId: randomUUID(),
+  reason: 'completed',
+  upstream: null,
+  cost: 0n,
+  over: 0n,
+  charge: { planCost: 0n, liveGrantId: null, endedCost: 0n, topupCost: 0n, forfeit: 0n },
+  usage: usageOf(1),
+  metered: true,
+};
+const account: AccountState = { accountId: randomUUID(), active: true, openHolds: 0, funds: FUNDS };
+const project: ProjectState = {
+  projectId: randomUUID(),
+  accountId: account.accountId,
+  enabled: true,
+  requestsPerMinuteMax: 1,
+  concurrencyMax: 1,
+  openHolds: 0,
+  requestWindow: [],
+};
+
+test.each([
+  ['a hold to end', { settled: [settlement] }],
+  ['an account', { accounts: [account] }],
+  ['a project', { projects: [project] }],
+])('%s that is not there undoes the batch', async (_, rows) => {
+  const connection = await ledger.connect();
+  const bury = { holdId: randomUUID(), accountId: account.accountId, reason: 'released' as const };
+  await connection.query('BEGIN');
+  await expect(writeRows(connection, { ...NOTHING, tombstones: [bury], ...rows }, Date.now())).rejects.toMatchObject({ code: 'P0004' });
+  const { rowCount } = await ledger.sql.query('SELECT 1 FROM billing.settlement WHERE hold_id = $1', [bury.holdId]);
+  expect(rowCount).toBe(0);
+});
