@@ -11,7 +11,7 @@ import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
-import { catalogOf, heardBy, modelAt, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+import { catalogOf, heardBy, modelAt, startUpstreams, type Upstreams, untilOffered } from './nine-pairs/upstreams.js';
 
 /**
  * Three client formats at upstreams of three dialects, through the whole system: whichever pair it is, a scenario comes to the
@@ -36,7 +36,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(running);
   await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
   tenant = await createTenant(administrator);
-  await untilOffered(running.gatewayUrl, modelAt('sim-vision', 'anthropic-messages'));
+  await untilOffered(running.gatewayUrl, tenant.apiKey);
   const clients: Record<ClientFormat, FormatClient<never>> = {
     chat: chatClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
     responses: responsesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
@@ -55,15 +55,6 @@ afterAll(async () => {
   await administrator?.close();
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
 }, 60_000);
-
-async function untilOffered(gatewayUrl: string, model: string): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-    const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
-    const { data } = (await response.json()) as { data: { id: string }[] };
-    if (data.some(({ id }) => id === model)) return;
-  }
-  throw new Error(`${model} is not offered`);
-}
 
 async function ask(client: FormatClient<never>, { scenario, dialect }: Case, mode: Mode): Promise<Asked> {
   const body = client.render(scenario.ask, modelAt(scenario.ask.model ?? 'sim-fast', dialect));

@@ -66,3 +66,13 @@ export async function heardBy({ url }: SimServer): Promise<{ paths: Set<string>;
     if (open === 0) return { paths, started, aborted };
   }
 }
+
+/** Resolves when the gateway has heard of the last of the models above. */
+export async function untilOffered(gatewayUrl: string, apiKey: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+    const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    if (data.some(({ id }) => id === modelAt('sim-vision', 'anthropic-messages'))) return;
+  }
+  throw new Error('the models of the pairs are not offered');
+}
