@@ -1,0 +1,202 @@
+/**
+ * What streaming costs: tokens a second with 32 streams at full speed, and how much later the tokens of 500 and 1,000 paced streams
+ * come than from the upstream itself. See ../README.md, "Streams".
+ *
+ *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,tollgate] [--out NAME]
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ensureBuilt } from '../../scripts/local/build.mjs';
+import { stopChild } from '../child-process.mjs';
+import { cpuSeconds } from '../cpu-time.mjs';
+import { describeMachine, markdown, median } from '../report.mjs';
+import { startMinimalProxy, startPortkey, startUpstream } from '../targets.mjs';
+import { startTollgate } from '../tollgate.mjs';
+
+/**
+ * @typedef {import('../targets.mjs').Target} Target
+ * @typedef {import('./load-worker.mjs').Outcome & { cpu: number, memoryMb: number }} Sample
+ */
+
+const FULL = { streams: 32, tokens: 512 };
+const RATE = 20;
+const PACED_TOKENS = 200;
+const WARM_UP_TOKENS = 60;
+
+const { values: flags } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '4' },
+    paced: { type: 'string', default: '500,1000' },
+    targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    out: { type: 'string', default: 'streaming' },
+  },
+});
+const rounds = Number(flags.rounds);
+const seconds = Number(flags.seconds);
+const wanted = flags.targets.split(',');
+
+/** @type {(() => Promise<void>)[]} */
+const stops = [];
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => void stopAll().then(() => process.exit(130)));
+try {
+  await main();
+} finally {
+  await stopAll();
+}
+
+async function main() {
+  await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
+  const upstream = await started(startUpstream());
+  const targets = [upstream];
+  if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
+  if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
+  if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, undefined)));
+
+  /** @type {Map<string, Sample[]>} */
+  const full = new Map(targets.map(({ name }) => [name, []]));
+  for (const target of targets) await measure(target, { kind: 'full', ...FULL, rate: 0, seconds: 2 });
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < targets.length; turn++) {
+      const target = /** @type {Target} */ (targets[(turn + round) % targets.length]);
+      full.get(target.name)?.push(await measure(target, { kind: 'full', ...FULL, rate: 0, seconds }));
+    }
+  }
+
+  // Portkey waits 25 ms after the first event of every stream, by a timer: no measure of its work.
+  const pacedTargets = targets.filter(({ name }) => name !== 'Portkey');
+  /** @type {{ streams: number, target: string, sample: Sample }[]} */
+  const paced = [];
+  for (const streams of flags.paced.split(',').map(Number)) {
+    for (const target of pacedTargets) {
+      await measure(target, { kind: 'paced', streams, tokens: WARM_UP_TOKENS, rate: RATE, seconds: 0 });
+      paced.push({
+        streams,
+        target: target.name,
+        sample: await measure(target, { kind: 'paced', streams, tokens: PACED_TOKENS, rate: RATE, seconds: 0 }),
+      });
+    }
+  }
+  await report(full, paced);
+  const all = [...full.values()].flat().concat(paced.map(({ sample }) => sample));
+  process.exitCode = all.some(({ errors }) => errors > 0) ? 1 : 0;
+}
+
+/** @param {Promise<Target>} starting */
+async function started(starting) {
+  const target = await starting;
+  stops.push(target.stop);
+  return target;
+}
+
+/** @param {Target} target @param {Omit<import('./load-worker.mjs').Job, 'origin' | 'headers'>} job @returns {Promise<Sample>} */
+async function measure(target, job) {
+  const worker = fork(fileURLToPath(new URL('load-worker.mjs', import.meta.url)), {
+    env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
+    serialization: 'advanced',
+  });
+  const before = total(cpuSeconds(target.pids));
+  const idleMb = memoryMb(target);
+  worker.send({ ...job, origin: target.origin, headers: target.headers });
+  const halfway = job.kind === 'paced' ? (job.tokens / job.rate) * 700 : job.seconds * 700;
+  const [[outcome], busyMb] = await Promise.all([once(worker, 'message'), delay(halfway).then(() => memoryMb(target))]);
+  const tokens = job.kind === 'paced' ? outcome.lateMs.length : outcome.tokensPerSecond * job.seconds;
+  const cpu = ((total(cpuSeconds(target.pids)) - before) / Math.max(1, tokens)) * 1_000_000;
+  await stopChild(worker);
+  console.error(
+    `${job.kind} ${job.streams} ${target.name}: ${Math.round(outcome.tokensPerSecond)} tokens/s${outcome.errors ? `, ${outcome.errors} errors: ${outcome.firstError}` : ''}`,
+  );
+  return { ...outcome, cpu, memoryMb: busyMb - idleMb };
+}
+
+/** Resident memory of the target's processes; of Tollgate's, those a stream passes through. @param {Target} target */
+function memoryMb({ pids }) {
+  const names = Object.keys(pids).filter((name) => name !== 'postgres' && name !== 'nats');
+  return names.reduce(
+    (sum, name) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pids[name]}/status`, 'utf8'))?.[1] ?? 0) / 1_024,
+    0,
+  );
+}
+
+/** @param {Map<string, Sample[]>} full @param {{ streams: number, target: string, sample: Sample }[]} paced */
+async function report(full, paced) {
+  const rate = (/** @type {string} */ name) => median((full.get(name) ?? []).map((sample) => sample.tokensPerSecond));
+  const against = (/** @type {string} */ name, /** @type {string} */ other) =>
+    full.has(other) ? (rate(name) / rate(other)).toFixed(2) : '–';
+  const fullRows = [...full].map(([name, samples]) => [
+    name,
+    Math.round(rate(name)).toLocaleString('en'),
+    against(name, 'direct'),
+    against(name, 'minimal proxy'),
+    against(name, 'Portkey'),
+    percentile(
+      samples.flatMap(({ firstMs }) => firstMs),
+      0.5,
+    ).toFixed(1),
+    median(samples.map(({ cpu }) => cpu)).toFixed(1),
+    String(samples.reduce((sum, { errors }) => sum + errors, 0)),
+  ]);
+  const pacedRows = paced.map(({ streams, target, sample }) => {
+    const direct = paced.find((other) => other.streams === streams && other.target === 'direct')?.sample ?? sample;
+    const added = (/** @type {'lateMs' | 'firstMs'} */ of, /** @type {number} */ share) =>
+      (percentile(sample[of], share) - percentile(direct[of], share)).toFixed(1);
+    return [
+      String(streams),
+      target,
+      Math.round(sample.tokensPerSecond).toLocaleString('en'),
+      ...[0.5, 0.99, 0.999].map((share) => percentile(sample.lateMs, share).toFixed(1)),
+      ...[0.5, 0.99, 0.999].map((share) => added('lateMs', share)),
+      added('firstMs', 0.5),
+      sample.cpu.toFixed(1),
+      ((sample.memoryMb / streams) * 1_024).toFixed(0),
+      String(sample.errors),
+    ];
+  });
+  const text = [
+    `# ${new Date().toISOString().slice(0, 10)}: streams`,
+    `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
+    `Method: \`bench/README.md\`, "Streams". Full speed: ${FULL.streams} streams of ${FULL.tokens} tokens, ${rounds} rounds of ${seconds} s, medians.`,
+    markdown(
+      ['32 streams at full speed', 'tokens/s', '× direct', '× minimal', '× Portkey', 'first token p50 ms', 'CPU µs a token', 'errors'],
+      fullRows,
+    ),
+    `Paced: each stream ${RATE} tokens a second for ${PACED_TOKENS / RATE} s. "Late" is against the pace; "added" is the difference to direct.`,
+    markdown(
+      [
+        'streams',
+        'target',
+        'tokens/s',
+        ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'first token added p50 ms'],
+        'CPU µs a token',
+        'memory KiB a stream',
+        'errors',
+      ],
+      pacedRows,
+    ),
+    '',
+  ].join('\n\n');
+  console.log(text);
+  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
+  await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
+  console.error(`written to bench/results/${name}`);
+}
+
+/** @param {number[]} values @param {number} share */
+function percentile(values, share) {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+/** @param {Record<string, number>} parts */
+function total(parts) {
+  return Object.values(parts).reduce((sum, part) => sum + part, 0);
+}
+
+async function stopAll() {
+  for (const stop of stops.splice(0).reverse()) await stop().catch((/** @type {unknown} */ error) => console.error(String(error)));
+}
