@@ -12,6 +12,9 @@ const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', k
 const TOOL: Tool = { key: { name: 'x' }, wireName: 'x', kind: 'function', description: 'X', strict: true };
 const PATCH: Tool = { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' };
 
+/** Of `a.1`, which the dialect does not take. */
+const DIGEST = 'call_4a5f06ec672e3c2321239ec81dd50afa8a8059e0a55fb936';
+
 test('nothing that was not asked for, but a cap', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
@@ -60,14 +63,14 @@ test('T-10 to T-13: roles in turn, results first, later system texts with the us
       { role: 'user', content: [t('(no message)')] },
       {
         role: 'assistant',
-        content: [t('Hello'), use('a_1', { y: 1 }), use('b', {}), use('c', { input: '{"broken' }), use('d', { input: 'date' })],
+        content: [t('Hello'), use(DIGEST, { y: 1 }), use('b', {}), use('c', { input: '{"broken' }), use('d', { input: 'date' })],
       },
       {
         role: 'user',
         content: [
           {
             type: 'tool_result',
-            tool_use_id: 'a_1',
+            tool_use_id: DIGEST,
             content: [t('21'), { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }],
           },
           { type: 'tool_result', tool_use_id: 'b', is_error: true },
@@ -119,4 +122,11 @@ test('output formats: a strict schema as such, the others by instruction', () =>
     ['Answer with JSON and nothing else. It must match this JSON Schema:\n{"type":"object"}', undefined],
     [undefined, { format: { type: 'json_schema', schema: { type: 'object' } } }],
   ]);
+});
+
+test('T-10: ids of calls that differ only in characters the dialect does not take stay apart', () => {
+  const parts = ['a.b', 'a_b', 'a:b'].map((callId) => ({ ...call, callId, argumentsText: '{}' }));
+  const { messages } = bodyOf({ turns: [{ role: 'assistant', parts }] });
+  const ids = (messages as { content: { id: string }[] }[]).flatMap(({ content }) => content.flatMap(({ id }) => id ?? []));
+  expect([ids[1], new Set(ids).size, ids.every((id) => /^[A-Za-z0-9_-]+$/.test(id))]).toEqual(['a_b', 3, true]);
 });

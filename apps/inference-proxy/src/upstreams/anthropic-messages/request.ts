@@ -3,6 +3,7 @@ import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../arrange-turns.js';
 import { parseExactly } from '../json-object.js';
+import { plainCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 type Block = Record<string, unknown>;
@@ -112,7 +113,7 @@ function renderAssistant({ parts }: AssistantTurn): Block[] {
   return parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);
-    return [{ type: 'tool_use', id: renderCallId(part.callId), name: part.wireName, input: renderInput(part) }];
+    return [{ type: 'tool_use', id: plainCallId(part.callId), name: part.wireName, input: renderInput(part) }];
   });
 }
 
@@ -121,16 +122,11 @@ function renderToolResults({ results }: ToolTurn): Block[] {
     const content = renderParts(parts);
     return {
       type: 'tool_result',
-      tool_use_id: renderCallId(callId),
+      tool_use_id: plainCallId(callId),
       content: content.length === 0 ? undefined : content,
       is_error: isError === true ? true : undefined,
     };
   });
-}
-
-/** The dialect takes letters, digits, `_` and `-`. */
-function renderCallId(callId: string): string {
-  return callId.replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
 /** The dialect takes objects only, here with the digits of their numbers (T-46); what is none goes as the one property `input`. */
