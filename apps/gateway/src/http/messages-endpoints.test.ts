@@ -179,6 +179,15 @@ describe('M-32, M-34: a stream through silence', () => {
   });
 });
 
+test('T-46: the input of an earlier call reaches the model with the digits it had', async () => {
+  await start();
+  const input = '{"id":12345678901234567890}';
+  const call = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"x","input":${input}}]}`;
+  const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}';
+  const response = await ask(MESSAGES, { body: `{"model":"test-model","max_tokens":9,"messages":[${call},${result}]}` });
+  expect([response.status, fakes.opened[0]?.request.turns[0]]).toMatchObject([200, { parts: [{ argumentsText: input }] }]);
+});
+
 describe('POST /v1/messages/count_tokens', () => {
   beforeEach(() => start());
 

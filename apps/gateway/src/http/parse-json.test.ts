@@ -59,3 +59,9 @@ test('structure within strings is text', () => {
   const value = { quoted: `${'['.repeat(100)}\\"`, value: '__proto__', 'back\\slash\\': '"', emoji: '😀' };
   expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
 });
+
+test('T-46: numbers with more digits than a double has are written again as they were', () => {
+  const text = '{"id":12345678901234567890,"half":0.1234567890123456789,"count":3,"text":"12345678901234567890"}';
+  const parsed = parseJson(Buffer.from(text)) as { count: number };
+  expect([JSON.stringify(parsed), parsed.count]).toEqual([text, 3]);
+});

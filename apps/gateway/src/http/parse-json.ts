@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
+import { DOUBLE_DIGITS_MAX, parseExactly } from '#inference/exact-json.js';
 import { findJsonFault } from './json-fault.js';
 
 const DEPTH_MAX = 64;
@@ -16,23 +17,27 @@ const BACKSLASH = 0x5c;
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
   const text = body.toString('utf8');
-  checkShape(text);
+  const { hasLongNumbers } = checkShape(text);
   try {
-    return JSON.parse(text);
+    return hasLongNumbers ? parseExactly(text) : JSON.parse(text);
   } catch {
     throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
   }
 }
 
-/** One pass over the structure; strings, which are most of a body, are skipped at the speed of `indexOf`. Tolerates what is not JSON. */
-function checkShape(text: string): void {
+/**
+ * One pass over the structure; strings, which are most of a body, are skipped at the speed of `indexOf`. Tolerates what is not
+ * JSON. Numbers with more digits than a double holds are rare, and reading them exactly (T-46) is slow.
+ */
+function checkShape(text: string): { hasLongNumbers: boolean } {
   let depth = 0;
   let values = 1;
+  let hasLongNumbers = false;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = stringEnd(text, at + 1);
-        if (end === -1) return;
+        if (end === -1) return { hasLongNumbers };
         // `"__proto__"` has 11 characters, and up to 56 with every one of them escaped.
         if (end - at >= 10 && end - at <= 55 && isProtoKey(text, at, end)) {
           throw new GatewayError('invalid_request', 'The request body must not have a field "__proto__".');
@@ -52,9 +57,25 @@ function checkShape(text: string): void {
       case 0x2c: // ,
         values++;
         break;
+      default: {
+        const end = digitsEnd(text, at);
+        if (end - at > DOUBLE_DIGITS_MAX) hasLongNumbers = true;
+        if (end > at) at = end - 1;
+      }
     }
   }
   if (values > VALUES_MAX) throw new GatewayError('invalid_request', `The request body holds more than ${VALUES_MAX} values.`);
+  return { hasLongNumbers };
+}
+
+function digitsEnd(text: string, from: number): number {
+  let end = from;
+  while (isDigit(text.charCodeAt(end))) end++;
+  return end;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 /** Where the string that begins at `from` has its closing quote, -1 for nowhere. */

@@ -1,4 +1,5 @@
 import { GatewayError } from '#inference/errors.js';
+import { isExactNumber } from '#inference/exact-json.js';
 
 /**
  * Readers of untrusted JSON, for the parts of a body that are too large or too varied for a DTO. `path` is where the
@@ -28,7 +29,7 @@ export function fieldPath(path: string, field: string): string {
 }
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }
 
 export function asObject(value: unknown, path: string): JsonObject {

@@ -11,21 +11,6 @@ export function parseReplyObject(body: string, parse: (text: string) => unknown 
   throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not an object' });
 }
 
-/**
- * JSON that is to be written again as it was: numbers with more digits than a double has keep them (T-46). Such a number is an
- * object that only `JSON.stringify` understands.
- */
-export function parseExactly(text: string): unknown {
-  return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
-}
-
-const DOUBLE_DIGITS_MAX = 15;
-
-function keepDigits(_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
-  const isExact = typeof value !== 'number' || source.length <= DOUBLE_DIGITS_MAX || String(value) === source;
-  return isExact ? value : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(source);
-}
-
 /** The first of an error's fields that is the status of an HTTP error, as a number or in digits; 0 for none. A field can be anything. */
 export function findStatus(fields: readonly unknown[]): number {
   const numbers = fields.filter((field) => typeof field === 'number' || typeof field === 'string').map(Number);

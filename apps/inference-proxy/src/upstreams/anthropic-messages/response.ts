@@ -1,6 +1,7 @@
+import { parseExactly } from '#inference/exact-json.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { parseExactly, parseReplyObject } from '../json-object.js';
+import { parseReplyObject } from '../json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { MessagesStreamParser } from './stream.js';

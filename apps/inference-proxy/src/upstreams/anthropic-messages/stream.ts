@@ -1,3 +1,4 @@
+import { parseExactly } from '#inference/exact-json.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
@@ -124,7 +125,8 @@ export class MessagesStreamParser implements StreamParser {
 
 function parseEvent(payload: string): Json {
   try {
-    const value: unknown = JSON.parse(payload);
+    // Some servers send the input of a call whole, as the object it is.
+    const value: unknown = payload.includes('"tool_use"') ? parseExactly(payload) : JSON.parse(payload);
     return isObject(value) ? value : {};
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
