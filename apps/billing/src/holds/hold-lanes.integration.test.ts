@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LedgerFixture, PRICE, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
 import { showRequest } from './show-request.js';
 
@@ -189,6 +190,25 @@ test("requests per minute and concurrency are exact over replicas: a hundred at 
     Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(reserveOf(customer, 1n))),
   );
   expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
+});
+
+test('a settle that has waited too long is settled all the same; a reserve is not, since nobody waits for it any more', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 20 });
+  const reserve = reserveOf(customer, 100n);
+  const { holdId, accountId } = reserve;
+  await lanes.reserve(reserve);
+  await ledger.sql.query('BEGIN');
+  await ledger.sql.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [accountId]);
+  const underWay = lanes.reserve(reserve);
+  await delay(1);
+  const late = lanes.reserve(reserveOf(customer, 100n)).catch((error: unknown) => error);
+  const settled = lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  await delay(50);
+  await ledger.sql.query('COMMIT');
+  expect(await underWay).toMatchObject({ status: 'held' });
+  expect(await late).toMatchObject({ name: 'ServiceError', code: 'unavailable' });
+  expect(await settled).toEqual({ status: 'settled', holdId, costPicoUsd: '7' });
 });
 
 test('an item the database refuses does not spoil its batch', async () => {
