@@ -50,7 +50,10 @@ test.each([
 ] as [string, new () => object, string[]][])('docs/operations.md names each setting with its default: %s', (title, Config, shared) => {
   const settings = Object.entries(new Config())
     .filter(([property]) => !shared.includes(property))
-    .map(([property, initial]) => [property.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase(), String(initial || 'required')]);
+    .map(([property, initial]) => [
+      property.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase(),
+      initial === '' || Number.isNaN(initial) ? 'required' : String(initial),
+    ]);
   expect(Object.fromEntries(settingsIn(title))).toEqual(Object.fromEntries(settings));
 });
 

@@ -1,4 +1,4 @@
-import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
+import { IsBoolean, IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
 /** Settings of the billing service, each from the variable of the same name in capitals. */
@@ -25,6 +25,8 @@ export class BillingConfig extends ServiceConfig {
   @IsInt() @Min(0) @Max(86_400_000) ledgerCheckIntervalMs = 300_000;
   /** The longest one statement of a check may run. */
   @IsInt() @Min(1_000) @Max(3_600_000) ledgerCheckTimeoutMs = 300_000;
+  /** Whether every settlement is published. It costs about a tenth of what a settlement does, whoever listens. */
+  @IsBoolean() holdSettledEvents = false;
   /** Limits of new projects that name none. */
   @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteDefault = 600;
   @IsInt() @Min(1) @Max(100_000) concurrencyDefault = 100;

@@ -9,6 +9,7 @@ import { KeysController } from './controllers/keys.controller.js';
 import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
+import { BillingEvents } from './events/billing-events.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Renewals } from './holds/renewals.js';
 import { Auditor } from './ledger/auditor.js';
@@ -22,6 +23,7 @@ export interface BillingParts {
   renewals: Renewals;
   treasury: Treasury;
   auditor: Auditor;
+  events: BillingEvents;
 }
 
 @Module({})
@@ -40,6 +42,7 @@ export function billingModule(parts: BillingParts): DynamicModule {
       { provide: Renewals, useValue: parts.renewals },
       { provide: Treasury, useValue: parts.treasury },
       { provide: Auditor, useValue: parts.auditor },
+      { provide: BillingEvents, useValue: parts.events },
     ],
   };
 }

@@ -10,6 +10,8 @@ import { startOpsServer } from '#observability/ops-server.js';
 import type { BillingConfig } from './billing.config.js';
 import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { billingModule } from './billing.module.js';
+import { BillingEvents } from './events/billing-events.js';
+import { readThreshold } from './events/read-threshold.js';
 import { LANE_SETTINGS } from './holds/apply-batch.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
@@ -30,6 +32,17 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const registry = new Registry();
   const metrics = createBillingMetrics(registry);
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-billing' });
+  let connected = (): boolean => false;
+  const ops = await startOpsServer({
+    host: config.opsHost,
+    port: config.opsPort,
+    registry,
+    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma)],
+  });
+  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
+  const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });
+  connected = () => messaging.connected;
+
   const connect = (): Promise<PgConnection> =>
     connectPg({
       url: config.databaseUrl,
@@ -38,6 +51,12 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
       connectTimeoutMs: 1_000,
       settings: LANE_SETTINGS,
     });
+  const events = new BillingEvents({
+    messaging,
+    holdSettled: config.holdSettledEvents,
+    readThreshold: (accountId) => readThreshold(prisma, accountId),
+    logger,
+  });
   const { leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
   const terms = { leaseMs, reaperGraceMs };
   const lanes = new HoldLanes({
@@ -49,7 +68,10 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     accountQueueMax,
     deadlineMs,
     logger,
-    onApplied: (applied, milliseconds) => recordBatch(metrics, applied, milliseconds, lanes.queued),
+    onApplied: (applied, milliseconds) => {
+      recordBatch(metrics, applied, milliseconds, lanes.queued);
+      events.applied(applied);
+    },
   });
   const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
   const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
@@ -60,7 +82,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     logger,
     work: (connection, items) => Promise.all(items.map((work) => work(connection))),
   });
-  const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection);
+  const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection, events);
   const auditor = new Auditor({
     connect: () =>
       connectPg({ url: config.databaseUrl, applicationName: 'tollgate-billing-auditor', statementTimeoutMs: config.ledgerCheckTimeoutMs }),
@@ -71,21 +93,14 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     logger,
   });
 
-  let connected = (): boolean => false;
-  const ops = await startOpsServer({
-    host: config.opsHost,
-    port: config.opsPort,
-    registry,
-    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma)],
-  });
-  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
-  const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });
-  connected = () => messaging.connected;
   const description = 'Accounts, keys, holds, limits and the ledger';
-  const app = await NestFactory.createMicroservice(billingModule({ config, prisma, messaging, lanes, renewals, treasury, auditor }), {
-    strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
-    logger: new FrameworkLogger(logger),
-  });
+  const app = await NestFactory.createMicroservice(
+    billingModule({ config, prisma, messaging, lanes, renewals, treasury, auditor, events }),
+    {
+      strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
+      logger: new FrameworkLogger(logger),
+    },
+  );
   await app.listen();
   const reaper = new Reaper({
     connect,

@@ -57,6 +57,12 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.catalog.apply': ['cli'],
 };
 
+/** Who caches, besides the user `internal`, which hears all events. */
+const CACHES: Record<string, User[]> = {
+  'billing.v1.event.key-changed': ['gateway'],
+  'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
+};
+
 @Controller()
 class Upstream {
   @Serves(inference.generate, { validate: false }) async *generate(): AsyncIterable<readonly StreamEvent[]> {
@@ -189,16 +195,21 @@ describe('as a user', () => {
   });
 
   test.each(topics.map((topic) => [topic.subject, topic] as const))(
-    '%s reaches those who cache, from its owner alone',
-    async (_subject, topic) => {
+    '%s reaches those who are told, from its owner alone',
+    async (subject, topic) => {
+      const owner = subject.split('.')[0] as User;
+      const listeners: User[] = [...(CACHES[subject] ?? []), 'internal'];
       const heard: unknown[] = [];
-      const stops = (['gateway', 'internal'] as const).map((user) => callers.get(user)?.subscribe(topic, (event) => heard.push(event)));
+      // The owner serves all subjects of its own, so it hears its events too.
+      const stops = USERS.filter((user) => user !== owner).map((user) =>
+        callers.get(user)?.subscribe(topic, (event) => heard.push({ user, event })),
+      );
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
       for (const [user, messaging] of callers) messaging.publish(topic, { user });
-      await eventually(() => heard.length >= 2);
+      await eventually(() => heard.length >= listeners.length);
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
-      const owner = topic.subject.split('.')[0];
-      expect(heard).toEqual([{ user: owner }, { user: owner }]);
+      expect(heard).toHaveLength(listeners.length);
+      expect(heard).toEqual(expect.arrayContaining(listeners.map((user) => ({ user, event: { user: owner } }))));
       for (const stop of stops) stop?.();
     },
   );

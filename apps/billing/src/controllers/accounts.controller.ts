@@ -24,6 +24,7 @@ import { createAccount, listAccounts, updateAccount } from '../accounts/accounts
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { createProject, listProjects, updateProject } from '../accounts/projects.js';
 import { BillingConfig } from '../billing.config.js';
+import { BillingEvents } from '../events/billing-events.js';
 import { MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -32,6 +33,7 @@ export class AccountsController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
     private readonly config: BillingConfig,
+    private readonly events: BillingEvents,
   ) {}
 
   @Serves(accountCreate)
@@ -41,7 +43,9 @@ export class AccountsController {
 
   @Serves(accountUpdate)
   async updateAccount(request: AccountUpdateRequest): Promise<Account> {
-    return orUnavailable(updateAccount(this.prisma, request));
+    const account = await orUnavailable(updateAccount(this.prisma, request));
+    if (request.lowBalanceUsd) this.events.thresholdChanged(account.accountId);
+    return account;
   }
 
   @Serves(accountList)

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { ListRequest } from '#contracts/billing/accounts.js';
-import { keyChanged } from '#contracts/billing/events.js';
+import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
   KeyCreateRequest,
@@ -41,7 +41,9 @@ export class KeysController {
   @Serves(keyRevoke)
   async revoke({ keyId }: KeyRevokeRequest): Promise<ApiKey> {
     const key = await orUnavailable(revokeKey(this.prisma, keyId));
-    this.messaging.publish(keyChanged, { keyId: key.keyId, projectId: key.projectId });
+    const { projectId, revokedAt } = key;
+    this.messaging.publish(keyChanged, { keyId: key.keyId, projectId });
+    if (revokedAt) this.messaging.publish(keyRevoked, { keyId: key.keyId, projectId, revokedAt });
     return key;
   }
 

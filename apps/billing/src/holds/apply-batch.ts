@@ -1,5 +1,5 @@
 import type { PgConnection } from '#database/pg-connection.js';
-import type { Applied, Batch, Terms } from './batch.js';
+import type { Batch, Committed, Terms } from './batch.js';
 import { foldBatch } from './fold-batch.js';
 import { readState } from './read-state.js';
 import { writeRows } from './write-rows.js';
@@ -21,12 +21,12 @@ export const LANE_SETTINGS = {
  * Nothing was done if it throws, except when the connection broke: then sending the same batch again is answered with
  * what was recorded. `now` replaces the database's clock in tests.
  */
-export async function applyBatch(connection: PgConnection, batch: Batch, terms: Terms, now?: number): Promise<Applied> {
+export async function applyBatch(connection: PgConnection, batch: Batch, terms: Terms, now?: number): Promise<Committed> {
   try {
     const state = await readState(connection, batch, now);
     const applied = foldBatch(state, batch, terms);
     await writeRows(connection, applied.rows, state.now);
-    return applied;
+    return { ...applied, state, reserves: batch.reserves };
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => undefined); // on a broken connection the server does so by itself
     throw error;

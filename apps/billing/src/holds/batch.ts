@@ -30,6 +30,8 @@ export interface AccountState {
   active: boolean;
   openHolds: number;
   funds: Funds;
+  /** From where on its balance is low; absent where nobody wants to know. Never written. */
+  lowBalance?: bigint;
 }
 
 export interface ProjectState {
@@ -114,4 +116,11 @@ export interface BatchRows {
 export interface Applied {
   rows: BatchRows;
   outcomes: BatchOutcomes;
+}
+
+/** What a batch came to, and what it was decided from. */
+export interface Committed extends Applied {
+  state: BatchState;
+  /** Those that `outcomes.reserves` answers. */
+  reserves: readonly ReserveRequest[];
 }

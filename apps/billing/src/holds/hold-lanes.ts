@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { applyBatch } from './apply-batch.js';
-import type { Applied, Batch, Settle, Terms } from './batch.js';
+import type { Batch, Committed, Settle, Terms } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
@@ -13,8 +13,8 @@ export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'w
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
   terms: Terms;
-  /** Told of every batch after its commit. */
-  onApplied?: (applied: Applied, milliseconds: number) => void;
+  /** Told of every batch after its commit. Must not throw: the batch is done. */
+  onApplied?: (applied: Committed, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
   now?: () => number;
 }

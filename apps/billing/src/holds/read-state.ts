@@ -8,7 +8,7 @@ import { allOf, execute, plainArray } from './pipeline.js';
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT id, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
-      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at
+      extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance
     FROM billing.account WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 };
 
@@ -86,6 +86,7 @@ interface AccountRow {
   expired: string;
   grant_id: string | null;
   grant_ends_at: number | null;
+  low_balance: string | null;
 }
 
 function accountState(row: AccountRow): AccountState {
@@ -93,6 +94,7 @@ function accountState(row: AccountRow): AccountState {
     accountId: row.id,
     active: row.active,
     openHolds: row.open_holds,
+    ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
     funds: {
       topup: BigInt(row.topup),
       topupHeld: BigInt(row.topup_held),

@@ -17,6 +17,8 @@ export interface Granted {
   grantId: string;
   plan: bigint;
   endsAt: Date;
+  /** The former grant, which this one has ended, and what was forfeited of it. */
+  ended?: { grantId: string; amount: bigint };
 }
 
 /**
@@ -28,7 +30,7 @@ export async function grantPlan(connection: PgConnection, grant: PlanGrant): Pro
   const { grantId, accountId, amount, endsAt } = grant;
   const key = grant.grantKey === undefined ? `grant:${grantId}` : `grant:${accountId}:${grant.grantKey}`;
   // Everything is read from the locked row: another statement's change between the lock and the update cannot exist.
-  const granted = await connection.query<{ plan: string }>(
+  const granted = await connection.query<{ plan: string; ended_grant: string | null; forfeited: string | null }>(
     `WITH locked AS MATERIALIZED (
        SELECT id, plan, plan_held, grant_id FROM billing.account WHERE id = $1 FOR NO KEY UPDATE
      ), granted AS (
@@ -39,13 +41,19 @@ export async function grantPlan(connection: PgConnection, grant: PlanGrant): Pro
        INSERT INTO billing.movement (account_id, kind, amount, grant_id, idempotency_key)
        SELECT locked.id, 'forfeit', locked.plan - locked.plan_held, locked.grant_id, 'forfeit:' || locked.grant_id
        FROM locked JOIN granted ON granted.account_id = locked.id WHERE locked.grant_id IS NOT NULL
+       RETURNING grant_id, amount
      )
      UPDATE billing.account a SET expired = a.expired + a.plan_held, plan = g.amount, plan_held = 0, grant_id = g.grant_id,
        grant_ends_at = g.grant_ends_at
-     FROM granted g WHERE a.id = g.account_id RETURNING a.plan`,
+     FROM granted g WHERE a.id = g.account_id
+     RETURNING a.plan, (SELECT grant_id FROM forfeited) AS ended_grant, (SELECT amount FROM forfeited) AS forfeited`,
     [accountId, String(amount), grantId, endsAt, key],
   );
-  if (granted.rows[0]) return { granted: true, grantId, plan: BigInt(granted.rows[0].plan), endsAt };
+  if (granted.rows[0]) {
+    const { plan, ended_grant: endedGrant, forfeited } = granted.rows[0];
+    const ended = endedGrant === null ? undefined : { grantId: endedGrant, amount: BigInt(forfeited ?? 0) };
+    return { granted: true, grantId, plan: BigInt(plan), endsAt, ended };
+  }
   const earlier = await connection.query<{ same: boolean | null; plan: string; grant_id: string; grant_ends_at: Date }>(
     `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
        m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same

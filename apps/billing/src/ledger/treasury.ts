@@ -20,9 +20,18 @@ import { topUp } from './top-up.js';
 /** Does something on a connection to the database, again with the same result if the connection breaks. */
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
+/** Told after the commit; must not throw. */
+export interface TreasuryEvents {
+  balanceFell(accountId: string, amount: bigint): void;
+  planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
+}
+
 /** Where money comes in and goes out other than by requests. Amounts arrive as dollars and are exact. */
 export class Treasury {
-  constructor(private readonly onConnection: OnConnection) {}
+  constructor(
+    private readonly onConnection: OnConnection,
+    private readonly events?: TreasuryEvents,
+  ) {}
 
   async topUp({ accountId, usd, paymentId }: TopupCreateRequest): Promise<TopupCreateReply> {
     const amount = positive(usd);
@@ -36,6 +45,10 @@ export class Treasury {
     if (!(endsAt.getTime() > Date.now())) throw new ServiceError('invalid_request', 'A plan must end in the future.', 'expiresAt');
     const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey: grantKey ?? undefined };
     const granted = await this.onConnection((connection) => grantPlan(connection, grant));
+    if (granted.ended) {
+      this.events?.planEnded({ accountId, ...granted.ended });
+      if (granted.ended.amount > amount) this.events?.balanceFell(accountId, granted.ended.amount - amount);
+    }
     return {
       accountId,
       grantId: granted.grantId,
@@ -49,6 +62,7 @@ export class Treasury {
     if (!usd && !paymentId) throw new ServiceError('invalid_request', 'A refund names a payment, an amount, or both.', 'usd');
     const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
     const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted));
+    if (refunded) this.events?.balanceFell(accountId, amount);
     return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }
 
@@ -56,6 +70,7 @@ export class Treasury {
     const kind = usd.startsWith('-') ? 'debit' : 'credit';
     const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
     const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment));
+    if (adjusted && kind === 'debit') this.events?.balanceFell(accountId, adjustment.amount);
     return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
   }
 }

@@ -1,0 +1,11 @@
+import type { PrismaClient } from '#database/prisma-client.js';
+import { readBalance } from '../ledger/read-balance.js';
+import type { Threshold } from './billing-events.js';
+
+/** What an account has, and from where on that is low. Undefined where nobody wants to know. */
+export async function readThreshold(prisma: PrismaClient, accountId: string): Promise<Threshold | undefined> {
+  const account = await prisma.account.findUnique({ where: { id: accountId }, select: { lowBalance: true } });
+  if (!account?.lowBalance) return undefined;
+  const { balance_pico_usd } = await readBalance(prisma, accountId);
+  return { balance: BigInt(balance_pico_usd), lowBalance: BigInt(account.lowBalance.toFixed(0)) };
+}
