@@ -102,7 +102,8 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
   return urls;
 }
 
-function serviceUrl(ownerUrl, service, secrets) {
+/** The URL of the user a service has of its own on a server of ours. */
+export function serviceUrl(ownerUrl, service, secrets) {
   return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
 }
 

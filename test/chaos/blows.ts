@@ -1,0 +1,58 @@
+import type { Random } from '../simulation/random.js';
+import type { ChaosSystem } from './chaos-system.js';
+import type { Cut } from './tcp-link.js';
+
+/** One thing that goes wrong, `atMs` after the beginning of a round. */
+export type Blow = { atMs: number; target: string } & (
+  | { kind: 'kill' }
+  /** SIGSTOP, then SIGCONT. */
+  | { kind: 'freeze'; forMs: number }
+  | { kind: 'cut'; how: Cut; forMs: number }
+  | { kind: 'reset' }
+);
+
+export interface Campaign {
+  seed: number;
+  /** Goes on until so many processes were killed. */
+  kills: number;
+  clients: number;
+  /** In each round. */
+  killsAtOnce: readonly [least: number, most: number];
+  /** Freezes and cuts beside them. */
+  othersAtOnce: readonly [least: number, most: number];
+  /** How long clients begin requests in each round; the blows fall in the middle third of it. */
+  trafficMs: number;
+  /** How long a process stands still, or a link is silent. Longer than a lease, now and then longer than two. */
+  outageMs: readonly [least: number, most: number];
+}
+
+/** What goes wrong in one round. A process that was killed may be killed again while it starts. */
+export function planBlows(random: Random, campaign: Campaign, { processes, links }: ChaosSystem, killsLeft: number): Blow[] {
+  const whole = ([least, most]: readonly [number, number]): number => Math.floor(random.between(least, most + 1));
+  const atMs = (): number => Math.floor(random.between(campaign.trafficMs / 3, (campaign.trafficMs * 2) / 3));
+  const kills = Math.min(killsLeft, whole(campaign.killsAtOnce));
+  const blows: Blow[] = Array.from({ length: kills }, () => ({ atMs: atMs(), target: one(random, processes), kind: 'kill' }));
+  const spared = new Set<string>();
+  for (let count = whole(campaign.othersAtOnce); count > 0; count--) {
+    const forMs = whole(campaign.outageMs);
+    const kind = random.pick(['freeze', 'freeze', 'cut', 'cut', 'reset'] as const) ?? 'reset';
+    const target = one(random, kind === 'freeze' ? processes : links);
+    if (spared.has(target)) continue; // one outage at a time: the first to end would end both
+    spared.add(target);
+    if (kind === 'freeze') blows.push({ atMs: atMs(), target, kind, forMs });
+    else if (kind === 'cut') blows.push({ atMs: atMs(), target, kind, forMs, how: random.chance(0.6) ? 'silence' : 'refusal' });
+    else blows.push({ atMs: atMs(), target, kind });
+  }
+  return blows.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** `postgres: kill`, `billing-1 to nats: silence`: as they are counted. */
+export function nameOfBlow(blow: Blow): string {
+  return `${blow.target.replaceAll(/-\d/g, '')}: ${blow.kind === 'cut' ? blow.how : blow.kind}`;
+}
+
+function one(random: Random, targets: readonly string[]): string {
+  const target = random.pick(targets);
+  if (target === undefined) throw new RangeError('there is nothing to strike at');
+  return target;
+}

@@ -1,0 +1,152 @@
+import { type BillableUsage, type Price, parseUsdPerMillionTokens } from '#money/price.js';
+import type { Random } from '../simulation/random.js';
+import { type Ask, CLIENT_FORMATS, dataOf, type Fields, type FormatName } from './client-format.js';
+
+/** Of config/catalog.yaml. */
+export const PRICES: Record<string, Price> = {
+  'sim-fast': priceOf('0.15', '0.015', '0.60'),
+  'sim-reason': priceOf('0.55', '0.14', '2.19'),
+};
+
+/** What came of a request, as its client has seen it. */
+export type Outcome =
+  /** The whole reply, which says what was used. */
+  | { kind: 'completed'; usage: BillableUsage }
+  /** An error by its HTTP status. */
+  | { kind: 'refused'; status: number; code: string }
+  /** An error told within the stream. */
+  | { kind: 'failed' }
+  /** The connection broke, or could not be made. */
+  | { kind: 'broken' }
+  /** The client left of its own accord. */
+  | { kind: 'left' };
+
+/** One request: who asked for what, and what its client has seen. */
+export interface Story {
+  name: string;
+  key: { keyId: string; apiKey: string };
+  gatewayUrl: string;
+  format: FormatName;
+  ask: Ask;
+  /** The tokens its upstream would bring if nothing stood in the way. */
+  outputTokens: number;
+  /** When the client leaves, if it does. */
+  leaveMs: number | undefined;
+  beganAt: number;
+  endedAt: number;
+  requestId: string | undefined;
+  outcome: Outcome;
+  /** Bytes of text, reasoning and arguments that its client was sent. */
+  bytesSeen: number;
+}
+
+const PATIENCE_MS = 25_000;
+
+/** A request of one of many kinds: what it asks for, how it is paced, whether its upstream fails, whether its client stays. */
+export function anyRequest(random: Random, name: string, key: Story['key'], gatewayUrl: string): Story {
+  const whole = (least: number, most: number): number => Math.floor(random.between(least, most + 1));
+  const kind = random.pick(['words', 'words', 'words', 'reasoning', 'cached', 'tool', 'status', 'cut', 'error', 'leaver', 'leaver']);
+  const tokens = kind === 'leaver' ? whole(100, 400) : whole(3, 80);
+  const pace = `rate=${whole(30, 150)} ttft=${random.pick([0, 0, 20, 200, 600])}`;
+  const directives: Record<string, string> = {
+    cached: ` cached=${whole(1, 9)}`,
+    status: ' status=500',
+    cut: ` cut=${whole(0, tokens - 1)}`,
+    error: ` error=${whole(0, tokens - 1)}`,
+  };
+  const isTool = kind === 'tool';
+  const said = isTool
+    ? 'call weigh {"kilograms": 12345678901234567890}'
+    : `[[sim tokens=${tokens} ${pace}${directives[kind ?? ''] ?? ''}]]`;
+  return story(name, key, gatewayUrl, {
+    format: random.pick(Object.keys(CLIENT_FORMATS) as FormatName[]) ?? 'chat',
+    ask: {
+      model: kind === 'reasoning' ? 'sim-reason' : 'sim-fast',
+      text: `${name} ${'word '.repeat(whole(0, 30))}${said}`,
+      stream: random.chance(0.6),
+      outputTokensMax: 500,
+      withTool: isTool,
+    },
+    outputTokens: isTool ? 10 : tokens + (kind === 'reasoning' ? 16 : 0),
+    leaveMs: kind === 'leaver' ? whole(0, 1_500) : undefined,
+  });
+}
+
+/** A request nothing stands in the way of. */
+export function plainRequest(name: string, key: Story['key'], gatewayUrl: string): Story {
+  const ask = { model: 'sim-fast', text: `${name} [[sim tokens=5]]`, stream: false, outputTokensMax: 20, withTool: false };
+  return story(name, key, gatewayUrl, { format: 'chat', ask, outputTokens: 5, leaveMs: undefined });
+}
+
+function story(
+  name: string,
+  key: Story['key'],
+  gatewayUrl: string,
+  rest: Pick<Story, 'format' | 'ask' | 'outputTokens' | 'leaveMs'>,
+): Story {
+  return { name, key, gatewayUrl, ...rest, beganAt: 0, endedAt: 0, requestId: undefined, outcome: { kind: 'broken' }, bytesSeen: 0 };
+}
+
+/** Runs it, and writes down what is seen. Never throws. */
+export async function tell(story: Story): Promise<void> {
+  const { ask, format, key, gatewayUrl } = story;
+  const { path, body } = CLIENT_FORMATS[format];
+  const leaving = new AbortController();
+  const timer = setTimeout(() => leaving.abort(), story.leaveMs ?? PATIENCE_MS);
+  story.beganAt = performance.now();
+  try {
+    const response = await fetch(gatewayUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body(ask)),
+      signal: leaving.signal,
+    });
+    story.requestId = response.headers.get('x-request-id') ?? undefined;
+    if (response.status !== 200) story.outcome = { kind: 'refused', status: response.status, code: await codeOf(response) };
+    else if (ask.stream) await readStream(story, response);
+    else story.outcome = { kind: 'completed', usage: CLIENT_FORMATS[format].usageOf(await response.json()) };
+  } catch {
+    if (story.outcome.kind !== 'failed') story.outcome = { kind: leaving.signal.aborted ? 'left' : 'broken' };
+  } finally {
+    clearTimeout(timer);
+    story.endedAt = performance.now();
+  }
+}
+
+async function codeOf(response: Response): Promise<string> {
+  const { error } = (await response.json()) as Fields;
+  return error.code ?? error.type;
+}
+
+async function readStream(story: Story, response: Response): Promise<void> {
+  const { readEvent } = CLIENT_FORMATS[story.format];
+  const decoder = new TextDecoder();
+  let pending = '';
+  let usage: BillableUsage | undefined;
+  let isComplete = false;
+  for await (const piece of response.body ?? []) {
+    pending += decoder.decode(piece, { stream: true });
+    for (const data of dataOf(pending)) {
+      if (data === '[DONE]') {
+        isComplete = true;
+        continue;
+      }
+      const seen = readEvent(JSON.parse(data));
+      story.bytesSeen += Buffer.byteLength(seen.text ?? '');
+      usage = seen.usage ?? usage;
+      if (seen.ended === 'complete') isComplete = true;
+      if (seen.ended === 'failed') story.outcome = { kind: 'failed' };
+    }
+    const whole = pending.lastIndexOf('\n\n');
+    if (whole >= 0) pending = pending.slice(whole + 2);
+  }
+  if (isComplete && usage && story.outcome.kind !== 'failed') story.outcome = { kind: 'completed', usage };
+}
+
+function priceOf(input: string, cached: string, output: string): Price {
+  return {
+    inputPicoUsd: parseUsdPerMillionTokens(input),
+    cachedInputPicoUsd: parseUsdPerMillionTokens(cached),
+    outputPicoUsd: parseUsdPerMillionTokens(output),
+  };
+}

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+import { type Cut, TcpLink } from './tcp-link.js';
+
+/** Seconds instead of minutes, so that what waits for a lease ends within the test. */
+export const LEASE_MS = 2_000;
+export const REAPER_GRACE_MS = 500;
+const SETTINGS = {
+  LEASE_MS: `${LEASE_MS}`,
+  REAPER_INTERVAL_MS: '250',
+  REAPER_GRACE_MS: `${REAPER_GRACE_MS}`,
+  SETTLE_AFTER_ABORT_MS: '1000',
+};
+const REPLICAS = 2;
+
+const SERVICES = ['gateway', 'inference-proxy', 'billing'] as const;
+type Service = (typeof SERVICES)[number];
+const SERVERS = ['nats', 'postgres', 'upstream-sim'] as const;
+type Server = (typeof SERVERS)[number];
+
+/** A system that can be hurt: two of each service, each on a network of its own, and the servers they need. */
+export class ChaosSystem {
+  readonly processes: string[];
+  /** What can be cut: `billing-1 to postgres`. */
+  readonly links: string[];
+
+  private constructor(
+    readonly stack: RunningStack,
+    private readonly replicas: RunningReplicas,
+    private readonly cables: Map<string, TcpLink>,
+  ) {
+    this.processes = [...names(), ...SERVERS];
+    this.links = [...cables.keys()];
+  }
+
+  static async start(): Promise<ChaosSystem> {
+    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'], durable: true });
+    const cables = new Map<string, TcpLink>();
+    try {
+      const link = async (name: string, to: Server, url: string): Promise<number> => {
+        const cable = await TcpLink.to(Number(new URL(url).port));
+        cables.set(`${name} to ${to}`, cable);
+        return cable.port;
+      };
+      const replicas: Replica[] = [];
+      for (const name of names()) {
+        const service = serviceOf(name);
+        const nats = await link(name, 'nats', stack.natsUrl);
+        const via = service === 'billing' ? { nats, postgres: await link(name, 'postgres', stack.databaseUrl) } : { nats };
+        replicas.push({ name, service, env: SETTINGS, via });
+      }
+      const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+      return new ChaosSystem(stack, await startReplicas(stack, replicas), cables);
+    } catch (error) {
+      await stack.stop();
+      throw error;
+    }
+  }
+
+  get gatewayUrls(): string[] {
+    return Object.values(this.replicas.gatewayUrls);
+  }
+
+  nameOfGateway(url: string): string {
+    return Object.entries(this.replicas.gatewayUrls).find(([, own]) => own === url)?.[0] ?? '';
+  }
+
+  get logDirs(): string[] {
+    return [this.stack.logDir, this.replicas.logDir];
+  }
+
+  /** SIGKILL; it comes back by itself. */
+  async kill(name: string): Promise<void> {
+    if (isServer(name)) await this.stack.kill(name);
+    else await this.replicas.kill(name);
+  }
+
+  /** SIGSTOP for all of its processes, and how to let them go on. */
+  freeze(name: string): () => void {
+    const pid = isServer(name) ? this.stack.pid(name) : this.replicas.pid(name);
+    const pids = pid === undefined ? [] : [pid, ...childrenOf(pid)];
+    for (const one of pids) signal(one, 'SIGSTOP');
+    return () => {
+      for (const one of pids) signal(one, 'SIGCONT');
+    };
+  }
+
+  /** Cuts a link, and how to mend it. */
+  cut(link: string, how: Cut): () => void {
+    this.cables.get(link)?.cut(how);
+    return () => this.cables.get(link)?.mend();
+  }
+
+  reset(link: string): void {
+    this.cables.get(link)?.reset();
+  }
+
+  async untilReady(): Promise<void> {
+    await Promise.all([...SERVERS.map((server) => this.stack.ready(server)), ...names().map((name) => this.replicas.ready(name))]);
+  }
+
+  async stop(): Promise<void> {
+    await this.replicas.stop();
+    await this.stack.stop();
+    for (const cable of this.cables.values()) cable.close();
+  }
+}
+
+function names(): string[] {
+  return SERVICES.flatMap((service) => Array.from({ length: REPLICAS }, (_, index) => `${service}-${index + 1}`));
+}
+
+function serviceOf(name: string): Service {
+  return name.slice(0, name.lastIndexOf('-')) as Service;
+}
+
+function isServer(name: string): name is Server {
+  return (SERVERS as readonly string[]).includes(name);
+}
+
+/** Postgres serves each session in a process of its own. */
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has died meanwhile, which is as good.
+  }
+}

@@ -1,0 +1,81 @@
+import type pg from 'pg';
+import { costOf } from '#money/price.js';
+import { PRICES, type Story } from './chaos-client.js';
+
+/** What billing has recorded of one request. Amounts in pico-USD. */
+export interface Bill {
+  reason: string;
+  paid: bigint;
+  held: bigint;
+  outputTokens: number;
+  settledLate: boolean;
+}
+
+/** The bills of an account by the key that asked for them. */
+export async function readBills(database: pg.Client, accountId: string): Promise<Map<string | null, Bill[]>> {
+  const { rows } = await database.query<Record<string, string | null>>(
+    `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
+        (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS paid, l.hold_id IS NOT NULL AS late
+       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
+    [accountId],
+  );
+  const bills = new Map<string | null, Bill[]>();
+  for (const row of rows) {
+    const key = row.key_id ?? null;
+    const bill = {
+      reason: row.reason ?? '',
+      paid: BigInt(row.paid ?? -1),
+      held: BigInt(row.held ?? -1),
+      outputTokens: Number(row.output_tokens),
+      settledLate: Boolean(row.late),
+    };
+    bills.set(key, [...(bills.get(key) ?? []), bill]);
+  }
+  return bills;
+}
+
+/** What of a request's end goes against the rules; each request had a key of its own. */
+export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
+  const { outcome } = story;
+  const [bill] = bills;
+  const faults: string[] = [];
+  if (bills.length > 1) faults.push(`it was billed ${bills.length} times`);
+  const paid = bill?.paid ?? 0n;
+  if (paid > (bill?.held ?? 0n)) faults.push(`paid ${paid}, held ${bill?.held}`);
+  if (paid > mostOwed(story)) faults.push(`paid ${paid}, and everything its upstream has is worth ${mostOwed(story)}`);
+  const isReaped = bill?.reason === 'lease-expired';
+
+  const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
+  if (isReaped && gotSomething && !mayBeReaped) faults.push('it was reaped although its gateway or the proxies lived');
+  if (outcome.kind === 'completed') {
+    const owed = costOf(outcome.usage, priceOf(story));
+    if (isReaped ? paid > owed : paid !== owed) faults.push(`paid ${paid}, owed ${owed}`);
+  }
+  const gotNothing = outcome.kind === 'refused' || (outcome.kind === 'failed' && story.bytesSeen === 0 && story.ask.model !== 'sim-reason');
+  if (gotNothing && paid !== 0n) faults.push(`paid ${paid}, but its client was given an error and nothing else`);
+  const tokensSeen = Math.floor(story.bytesSeen / 4);
+  if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) faults.push(`its client has seen ${tokensSeen} tokens`);
+  return faults.map((fault) => `${describe(story)}: ${fault}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
+}
+
+/** The whole prompt and all its upstream would bring, by the dearer of report and estimate. */
+function mostOwed(story: Story): bigint {
+  const promptTokens = Math.ceil((Buffer.byteLength(story.ask.text) + (story.ask.withTool ? 300 : 0)) / 4) + 100;
+  return costOf({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, priceOf(story));
+}
+
+function priceOf({ ask }: Story): (typeof PRICES)[string] {
+  const price = PRICES[ask.model];
+  if (!price) throw new Error(`${ask.model} has no price`);
+  return price;
+}
+
+function describe({ name, ask, format, outcome, bytesSeen, beganAt, endedAt, requestId, leaveMs, gatewayUrl }: Story): string {
+  const kind = outcome.kind === 'refused' ? `${outcome.status} ${outcome.code}` : outcome.kind;
+  const times = `${Math.round(beganAt)}–${Math.round(endedAt)} ms`;
+  const directives = /\[\[.*?\]\]|call weigh/.exec(ask.text)?.[0];
+  return (
+    `${name} (${format}, ${ask.stream ? 'streamed' : 'plain'}, ${directives}, ${requestId ?? 'no id'} at ${gatewayUrl}, ${times}` +
+    `${leaveMs === undefined ? '' : `, leaves after ${leaveMs} ms`}): ${kind} after ${bytesSeen} bytes`
+  );
+}

@@ -1,0 +1,26 @@
+import { Nemesis } from './nemesis.js';
+
+/** Others than the usual: `NEMESIS_SEED=7 NEMESIS_KILLS=30 npm run test:long -- nemesis`. */
+const SEED = Number(process.env.NEMESIS_SEED ?? 20_261_121);
+const KILLS = Number(process.env.NEMESIS_KILLS ?? 300);
+
+test(`${KILLS} kills, and freezes and cuts beside them: money exact to the pico-dollar, no hold left past its time`, async () => {
+  const nemesis = await Nemesis.start({
+    seed: SEED,
+    kills: KILLS,
+    clients: 24,
+    killsAtOnce: [4, 7],
+    othersAtOnce: [1, 3],
+    trafficMs: 4_500,
+    outageMs: [2_600, 7_000],
+  });
+  try {
+    const { faults, ...counts } = await nemesis.run();
+    process.stderr.write(`${JSON.stringify(counts, null, 2)}\n`);
+    expect(faults).toEqual([]);
+    expect(counts.kills).toBe(KILLS);
+    expect(counts.outcomes.completed).toBeGreaterThan(2 * KILLS);
+  } finally {
+    await nemesis.stop();
+  }
+}, 3_600_000);

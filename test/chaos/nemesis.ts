@@ -1,0 +1,266 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { keyCreate } from '#contracts/billing/keys.js';
+import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { Random } from '../simulation/random.js';
+import { type Blow, type Campaign, nameOfBlow, planBlows } from './blows.js';
+import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
+import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
+import { judge, readBills } from './judgement.js';
+
+/** How long a hold may live when all is well again: an extended lease, the grace, and what a busy machine adds. */
+const QUIET_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
+/** A settlement that was refused its hold is on its way still; and how long everything may take to serve again. */
+const LATE_MS = 10_000;
+const SERVED_MS = 30_000;
+const REQUESTS_PER_CLIENT = 12;
+/** What is down refuses faster than anyone would ask again. */
+const REFUSED_PAUSE_MS = 250;
+const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
+const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
+
+export interface NemesisReport {
+  blows: Record<string, number>;
+  kills: number;
+  outcomes: Record<string, number>;
+  /** How the bills came about. */
+  reasons: Record<string, number>;
+  settledLate: number;
+  faults: string[];
+}
+
+interface Witness {
+  story: Story;
+  /** Its gateway and a proxy were killed while it ran: nobody is left who knows more than the last meter reading. */
+  mayBeReaped: boolean;
+}
+
+/**
+ * Strikes at a running system while clients use it, round after round; after each round it waits until nothing moves any more,
+ * then holds every request against what its client has seen, and the ledger against its own rules.
+ */
+export class Nemesis {
+  private readonly random: Random;
+  private readonly witnesses: Witness[] = [];
+  private readonly strikes: { target: string; at: number }[] = [];
+  private readonly blows: Record<string, number> = {};
+  private readonly startedAt = performance.now();
+  private kills = 0;
+  private round = 0;
+
+  private constructor(
+    private readonly campaign: Campaign,
+    private readonly system: ChaosSystem,
+    private readonly administrator: Messaging,
+    private readonly tenant: Tenant,
+  ) {
+    this.random = new Random(campaign.seed);
+  }
+
+  static async start(campaign: Campaign): Promise<Nemesis> {
+    const system = await ChaosSystem.start();
+    const administrator = await connectAdministrator(system.stack);
+    return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00' }));
+  }
+
+  /** Until all kills are done, or a round has shown a fault: what follows a fault says little. */
+  async run(): Promise<NemesisReport> {
+    for (;;) {
+      await this.strike();
+      const report = await this.report();
+      this.say(report);
+      if (report.faults.length > 0) this.keepLogs();
+      if (report.faults.length > 0 || this.kills >= this.campaign.kills) return report;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.administrator.close();
+    await this.system.stop();
+  }
+
+  private async strike(): Promise<void> {
+    const { campaign, random, system } = this;
+    this.round += 1;
+    const blows = planBlows(random, campaign, system, campaign.kills - this.kills);
+    const queues = await this.prepareClients();
+    const beganAt = performance.now();
+    const clients = Promise.all(queues.map((queue) => this.useIt(queue, beganAt + campaign.trafficMs)));
+    await Promise.all(blows.map((blow) => this.land(blow)));
+    const stories = (await clients).flat();
+    await system.untilReady();
+    this.witnesses.push(...stories.map((story) => ({ story, mayBeReaped: this.bothDied(story) })));
+    for (const url of system.gatewayUrls) await this.untilServed(url);
+    await this.untilQuiet();
+  }
+
+  /** A key for each request, so that its bill can be told from all others whatever its client gets to see. */
+  private async prepareClients(): Promise<Story[][]> {
+    const clients = Array.from({ length: this.campaign.clients }, async (_, client) => {
+      const stories: Story[] = [];
+      for (let index = 0; index < REQUESTS_PER_CLIENT; index++) {
+        const name = `${this.campaign.seed}/${this.round}/${client}.${index}`;
+        stories.push(anyRequest(this.random, name, await this.makeKey(), this.random.pick(this.system.gatewayUrls) ?? ''));
+      }
+      return stories;
+    });
+    return Promise.all(clients);
+  }
+
+  private async makeKey(): Promise<Story['key']> {
+    const { keyId, key } = await persist(SERVED_MS, () => this.administrator.request(keyCreate, { projectId: this.tenant.projectId }));
+    return { keyId, apiKey: key };
+  }
+
+  /** One request after the other until the time is over. Answers those that were begun. */
+  private async useIt(queue: readonly Story[], until: number): Promise<Story[]> {
+    const told: Story[] = [];
+    for (const story of queue) {
+      if (performance.now() >= until) break;
+      told.push(story);
+      await tell(story);
+      if (story.outcome.kind !== 'completed') await delay(REFUSED_PAUSE_MS);
+    }
+    return told;
+  }
+
+  private async land(blow: Blow): Promise<void> {
+    const { system } = this;
+    await delay(blow.atMs);
+    this.blows[nameOfBlow(blow)] = (this.blows[nameOfBlow(blow)] ?? 0) + 1;
+    if (blow.kind === 'kill') {
+      this.kills += 1;
+      await system.kill(blow.target);
+      this.strikes.push({ target: blow.target, at: performance.now() });
+    } else if (blow.kind === 'reset') {
+      system.reset(blow.target);
+    } else {
+      const mend = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
+      await delay(blow.forMs);
+      mend();
+    }
+  }
+
+  private bothDied({ gatewayUrl, beganAt }: Story): boolean {
+    const gateway = this.system.nameOfGateway(gatewayUrl);
+    const after = this.strikes.filter(({ at }) => at >= beganAt).map(({ target }) => target);
+    return after.includes(gateway) && after.some((target) => target.startsWith('inference-proxy'));
+  }
+
+  private async untilServed(gatewayUrl: string): Promise<void> {
+    const deadline = performance.now() + SERVED_MS;
+    for (let attempt = 1; ; attempt++) {
+      const story = plainRequest(`${this.campaign.seed}/${this.round}/after ${attempt}`, await this.makeKey(), gatewayUrl);
+      await tell(story);
+      this.witnesses.push({ story, mayBeReaped: false });
+      if (story.outcome.kind === 'completed') return;
+      if (performance.now() > deadline) throw new Error(`${gatewayUrl} does not serve again: ${JSON.stringify(story.outcome)}`);
+      await delay(100);
+    }
+  }
+
+  private async untilQuiet(): Promise<void> {
+    const deadline = performance.now() + QUIET_MS;
+    for (;;) {
+      const { rows } = await this.query((database) => database.query('SELECT id, created_at, lease_until FROM billing.hold'));
+      if (rows.length === 0) return;
+      if (performance.now() > deadline) {
+        this.keepLogs();
+        throw new Error(`held for ${QUIET_MS} ms after everything was well: ${JSON.stringify(rows)}`);
+      }
+      await delay(50);
+    }
+  }
+
+  /** All requests so far. A fault counts when it is still one after the time of late settlements. */
+  private async report(): Promise<NemesisReport> {
+    const deadline = performance.now() + LATE_MS;
+    for (;;) {
+      const report = await this.judgeAll();
+      if (report.faults.length === 0 || performance.now() > deadline) return report;
+      await delay(500);
+    }
+  }
+
+  private async judgeAll(): Promise<NemesisReport> {
+    const { accountId, apiKey } = this.tenant;
+    const { blows, kills, witnesses } = this;
+    const bills = await this.query((database) => readBills(database, accountId));
+    const faults = witnesses.flatMap(({ story, mayBeReaped }) => judge(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
+    const all = [...bills.values()].flat();
+    const left = TOPUP_PICO_USD - all.reduce((sum, { paid }) => sum + paid, 0n);
+    const [gatewayUrl = ''] = this.system.gatewayUrls;
+    const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
+    if (BigInt(balance.balance_pico_usd) !== left) faults.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
+    if (balance.reserved_pico_usd !== '0') faults.push(`${balance.reserved_pico_usd} is reserved`);
+    const known = new Set<string | null>(witnesses.map(({ story }) => story.key.keyId));
+    for (const [key, billed] of bills) {
+      // What was released before it was ever held has no key, and no price.
+      if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) faults.push(`billed to nobody's key: ${key}`);
+    }
+    const { violations } = await this.checkLedger();
+    faults.push(...violations.map((violation) => `ledger: ${JSON.stringify(violation)}`));
+    const outcomes = witnesses.map(({ story: { outcome } }) => outcome.kind + (outcome.kind === 'refused' ? ` ${outcome.status}` : ''));
+    const settledLate = all.filter((bill) => bill.settledLate).length;
+    return { blows, kills, outcomes: count(outcomes), reasons: count(all.map(({ reason }) => reason)), settledLate, faults };
+  }
+
+  private checkLedger(): Promise<LedgerCheckReply> {
+    return persist(SERVED_MS, () => this.administrator.request(ledgerCheck, {}, { timeoutMs: SERVED_MS }));
+  }
+
+  /** On a connection of its own: Postgres is among the victims. */
+  private query<Result>(ask: (database: pg.Client) => Promise<Result>): Promise<Result> {
+    return persist(SERVED_MS, async () => {
+      const database = new pg.Client({ connectionString: this.system.stack.databaseUrl });
+      database.on('error', () => undefined);
+      try {
+        await database.connect();
+        return await ask(database);
+      } finally {
+        await database.end().catch(() => undefined);
+      }
+    });
+  }
+
+  private say({ outcomes, faults }: NemesisReport): void {
+    const seconds = Math.round((performance.now() - this.startedAt) / 1_000);
+    const { kills, campaign, round, witnesses } = this;
+    process.stderr.write(
+      `   nemesis: round ${round}, ${kills} of ${campaign.kills} kills, ${witnesses.length} requests ${JSON.stringify(outcomes)}, ${faults.length} faults, ${seconds} s\n`,
+    );
+  }
+
+  /** What the services had to say, for whoever looks for the reason. */
+  private keepLogs(): void {
+    const kept = join(LOCAL, 'chaos-logs');
+    rmSync(kept, { recursive: true, force: true });
+    mkdirSync(kept, { recursive: true });
+    for (const folder of this.system.logDirs) renameSync(folder, join(kept, basename(dirname(folder))));
+    process.stderr.write(`the logs of the services are kept in ${kept}\n`);
+  }
+}
+
+function count(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return Object.fromEntries(Object.entries(counts).sort());
+}
+
+/** Asks again while what is asked may only just be coming back. */
+async function persist<Result>(forMs: number, ask: () => Promise<Result>): Promise<Result> {
+  const deadline = performance.now() + forMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
+}
