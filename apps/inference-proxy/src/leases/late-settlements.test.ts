@@ -1,4 +1,4 @@
-import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
+import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { LateSettlements } from './late-settlements.js';
@@ -6,9 +6,10 @@ import { LateSettlements } from './late-settlements.js';
 const GONE = { callerIsThere: async () => false };
 const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
 
-function setUp(answers: ('settled' | 'already' | Error)[]) {
+function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean = () => true) {
   const messaging = new FakeMessaging();
   const asked: SettleRequest[] = [];
+  messaging.answer(holdRenew, ({ ended = [] }) => ({ renewed: [], leaseMs: 1, unsettled: isOpen() ? ended : [] }));
   messaging.answer(holdSettle, (request) => {
     asked.push(request);
     const answer = answers.shift() ?? 'already';
@@ -56,4 +57,19 @@ test('a gateway that lives is left to settle, until it is gone', async () => {
   while (asked.length === 0) await new Promise(setImmediate);
   await settlements.close();
   expect({ asked, askedBy }).toEqual({ asked: [SETTLE], askedBy: [0, 0, 0] });
+});
+
+test('a hold that its gateway has settled is not remembered', async () => {
+  let open = true;
+  let looks = 0;
+  const { settlements, asked } = setUp([], () => {
+    looks++;
+    return open;
+  });
+  settlements.schedule(() => SETTLE, { callerIsThere: async () => true });
+  while (looks < 2) await new Promise(setImmediate);
+  open = false;
+  while (looks < 3) await new Promise(setImmediate);
+  await settlements.close(); // has nothing to wait for
+  expect({ asked, looks }).toEqual({ asked: [], looks: 3 });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
+import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 
@@ -43,18 +43,23 @@ export class LateSettlements {
       await delay(pauseMs, undefined, { signal: this.closing.signal }).catch(() => undefined);
       const settlement = read();
       const { holdId, reason } = settlement;
-      if (await gateway.callerIsThere()) {
-        if (this.closing.signal.aborted) return;
-        continue;
-      }
       try {
-        const { status } = await this.messaging.request(holdSettle, settlement);
-        if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
-        return;
+        if (!(await this.isOpen(holdId))) return;
+        if (!(await gateway.callerIsThere())) {
+          const { status } = await this.messaging.request(holdSettle, settlement);
+          if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
+          return;
+        }
       } catch (error) {
         this.logger.warn({ err: error, holdId, attempt }, 'late settlement failed');
-        if (this.closing.signal.aborted) return;
       }
+      if (this.closing.signal.aborted) return;
     }
+  }
+
+  /** Nearly every gateway has settled by now: then nothing is left to see to, and nothing to remember. */
+  private async isOpen(holdId: string): Promise<boolean> {
+    const { unsettled } = await this.messaging.request(holdRenew, { renewals: [], ended: [holdId] });
+    return unsettled === undefined || unsettled.includes(holdId);
   }
 }
