@@ -1,6 +1,6 @@
+import type { Cut } from '#testing/tcp-link.js';
 import type { Random } from '../simulation/random.js';
 import type { ChaosSystem } from './chaos-system.js';
-import type { Cut } from './tcp-link.js';
 
 /** One thing that goes wrong, `atMs` after the beginning of a round. */
 export type Blow = { atMs: number; target: string } & (

@@ -13,7 +13,7 @@ export type Outcome =
   /** The whole reply, which says what was used. */
   | { kind: 'completed'; usage: BillableUsage }
   /** An error by its HTTP status. */
-  | { kind: 'refused'; status: number; code: string }
+  | { kind: 'refused'; status: number; code: string; message: string }
   /** An error told within the stream. */
   | { kind: 'failed' }
   /** The connection broke, or could not be made. */
@@ -102,7 +102,7 @@ export async function tell(story: Story): Promise<void> {
       signal: leaving.signal,
     });
     story.requestId = response.headers.get('x-request-id') ?? undefined;
-    if (response.status !== 200) story.outcome = { kind: 'refused', status: response.status, code: await codeOf(response) };
+    if (response.status !== 200) story.outcome = { kind: 'refused', status: response.status, ...(await errorOf(response)) };
     else if (ask.stream) await readStream(story, response);
     else story.outcome = { kind: 'completed', usage: CLIENT_FORMATS[format].usageOf(await response.json()) };
   } catch {
@@ -113,9 +113,9 @@ export async function tell(story: Story): Promise<void> {
   }
 }
 
-async function codeOf(response: Response): Promise<string> {
+async function errorOf(response: Response): Promise<{ code: string; message: string }> {
   const { error } = (await response.json()) as Fields;
-  return error.code ?? error.type;
+  return { code: error.code ?? error.type, message: error.message };
 }
 
 async function readStream(story: Story, response: Response): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { type Cut, TcpLink } from '#testing/tcp-link.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
-import { type Cut, TcpLink } from './tcp-link.js';
 
 /** Seconds instead of minutes, so that what waits for a lease ends within the test. */
 export const LEASE_MS = 2_000;

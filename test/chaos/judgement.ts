@@ -51,6 +51,7 @@ export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean
     const owed = costOf(outcome.usage, priceOf(story));
     if (isReaped ? paid > owed : paid !== owed) faults.push(`paid ${paid}, owed ${owed}`);
   }
+  if (outcome.kind === 'refused' && outcome.status === 500) faults.push(`what fails is not unexpected: ${outcome.message}`);
   const gotNothing = outcome.kind === 'refused' || (outcome.kind === 'failed' && story.bytesSeen === 0 && story.ask.model !== 'sim-reason');
   if (gotNothing && paid !== 0n) faults.push(`paid ${paid}, but its client was given an error and nothing else`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);

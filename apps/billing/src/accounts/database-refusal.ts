@@ -37,9 +37,12 @@ export async function orUnavailable<Result>(work: Promise<Result>): Promise<Resu
 const AWAY_CODES: readonly string[] = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024'];
 const AWAY_KINDS: readonly string[] = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'];
 const AWAY_STATES = /^(08|53|57)/;
+/** The driver's words where there is no code: Prisma passes its errors on as they are. */
+const AWAY_WORDS = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 function isAway(error: unknown): boolean {
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return error instanceof Prisma.PrismaClientInitializationError;
+  if (error instanceof Prisma.PrismaClientInitializationError) return true;
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return error instanceof Error && AWAY_WORDS.test(error.message);
   if (AWAY_CODES.includes(error.code)) return true;
   return AWAY_KINDS.includes(causeOf(error)?.kind ?? '') || AWAY_STATES.test(stateOf(error));
 }

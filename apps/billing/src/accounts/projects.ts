@@ -3,7 +3,7 @@ import type { ListRequest } from '#contracts/billing/accounts.js';
 import type { Project, ProjectCreateRequest, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { isMissing } from './database-refusal.js';
+import { isDuplicate, isMissing } from './database-refusal.js';
 
 /** The limits of a project that names none. */
 export interface LimitDefaults {
@@ -11,19 +11,33 @@ export interface LimitDefaults {
   concurrency: number;
 }
 
-/** Adds a project to an account; `not_found` if there is no such account. */
+/**
+ * Adds a project to an account; `not_found` if there is no such account. Repeating it with the same id, account and name answers with
+ * the project as it is now; another account or name is a `conflict`.
+ */
 export async function createProject(prisma: PrismaClient, request: ProjectCreateRequest, defaults: LimitDefaults): Promise<Project> {
   const { accountId, name } = request;
   const requestsPerMinuteMax = request.requestsPerMinuteMax ?? defaults.requestsPerMinute;
   const concurrencyMax = request.concurrencyMax ?? defaults.concurrency;
+  const id = request.projectId ?? randomUUID();
   try {
-    return renderProject(
-      await prisma.project.create({ data: { id: randomUUID(), accountId, name, requestsPerMinuteMax, concurrencyMax } }),
-    );
+    return renderProject(await prisma.project.create({ data: { id, accountId, name, requestsPerMinuteMax, concurrencyMax } }));
   } catch (error) {
+    if (isDuplicate(error)) return renderProject(await sameProject(prisma, id, request, error));
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
     throw error;
   }
+}
+
+async function sameProject(
+  prisma: PrismaClient,
+  id: string,
+  { accountId, name }: ProjectCreateRequest,
+  cause: unknown,
+): Promise<Prisma.ProjectModel> {
+  const existing = await prisma.project.findUniqueOrThrow({ where: { id } });
+  if (existing.accountId === accountId.toLowerCase() && existing.name === name) return existing;
+  throw new ServiceError('conflict', 'There is a project with this id, and another account or name.', 'projectId', { cause });
 }
 
 /** Changes what the request names. Limits and state count from the next reserve on. `not_found` if there is no such project. */
