@@ -1,0 +1,83 @@
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator } from '#testing/tenant.js';
+import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
+
+/** One system of many processes: 4 gateways, 3 billing services and 2 inference-proxies on one Postgres and one NATS. */
+export class ManyReplicas {
+  private constructor(
+    readonly stack: RunningStack,
+    private readonly replicas: RunningReplicas,
+    readonly administrator: Messaging,
+  ) {}
+
+  static async start(): Promise<ManyReplicas> {
+    const stack = await startPrivateStack({ services: ['catalog', 'upstream-sim'] });
+    try {
+      const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+      const replicas = await startReplicas(stack, [...copies('gateway', 4), ...copies('billing', 3), ...copies('inference-proxy', 2)]);
+      return new ManyReplicas(stack, replicas, await connectAdministrator(stack));
+    } catch (error) {
+      await stack.stop();
+      throw error;
+    }
+  }
+
+  /** Of any gateway, in turn. */
+  gatewayUrl(index: number): string {
+    const urls = Object.values(this.replicas.gatewayUrls);
+    return urls[index % urls.length] ?? '';
+  }
+
+  /** A chat request at one gateway after the other; never throws for a status. */
+  async ask(apiKey: string, index: number, directives: string): Promise<Answer> {
+    const sentAt = performance.now();
+    const response = await fetch(`${this.gatewayUrl(index)}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim-fast',
+        max_tokens: 100,
+        messages: [{ role: 'user', content: `Request ${String(index).padStart(4, '0')} [[sim ${directives}]]` }],
+      }),
+    });
+    const receivedAt = performance.now();
+    const body = (await response.json()) as Answer['body'];
+    return { status: response.status, retryAfter: Number(response.headers.get('retry-after')), sentAt, receivedAt, body };
+  }
+
+  /** While the upstream stands still, what was admitted stays under way. */
+  async whileUpstreamStandsStill(work: () => Promise<void>): Promise<void> {
+    const pid = this.stack.pid('upstream-sim');
+    if (pid === undefined) throw new Error('the upstream does not run');
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await work();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.administrator.close();
+    await this.replicas.stop();
+    await this.stack.stop();
+  }
+}
+
+export interface Answer {
+  status: number;
+  /** Seconds; 0: the header is absent. */
+  retryAfter: number;
+  /** Of `performance.now()`. */
+  sentAt: number;
+  receivedAt: number;
+  body: {
+    usage?: { prompt_tokens: number; completion_tokens: number };
+    error?: { code: string; message: string };
+  };
+}
+
+function copies(service: Replica['service'], count: number): Replica[] {
+  return Array.from({ length: count }, (_, index) => ({ name: `${service}-${index + 1}`, service }));
+}

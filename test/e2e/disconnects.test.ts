@@ -1,0 +1,220 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { holdList } from '#contracts/billing/holds.js';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import { catalogApply } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { costOf, type Price } from '#money/price.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/src/test-upstream.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+
+/**
+ * The disconnect matrix (docs/money.md, "When a client leaves"): a client that leaves at every moment of a request, in every format.
+ * Its upstream is one of ours, and says when its connection was closed.
+ */
+const STAGES = ['before headers', 'before the first token', 'mid-stream', 'after the last token', 'during settle'] as const;
+type Stage = (typeof STAGES)[number];
+/** `plain over a stream`: the client wants one answer, and the upstream is asked for a stream (`streamPlainRequests`). */
+const MODES = ['streamed', 'plain', 'plain over a stream'] as const;
+type Mode = (typeof MODES)[number];
+const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
+
+const CLOSED_MS_MAX = 250;
+const TOKENS = ['one ', 'two ', 'thr '];
+const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
+
+const NOTHING = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const WHAT_CAME = { ...NOTHING, promptTokens: expect.any(Number), outputTokens: TOKENS.length };
+const REPORTED = {
+  promptTokens: USAGE.prompt_tokens,
+  cachedTokens: 0,
+  outputTokens: USAGE.completion_tokens,
+  reasoningTokens: 0,
+  source: 'reported',
+};
+const HALF_A_TEXT = 20;
+
+let running: RunningStack;
+let administrator: Messaging;
+let upstream: TestUpstream;
+let tenant: Tenant;
+/** What our upstream does with the next request: up to where the client leaves, and the rest if it is let. */
+let stageNow: Stage;
+let reached: PromiseWithResolvers<ServerResponse>;
+let goOn: PromiseWithResolvers<void>;
+
+beforeAll(async () => {
+  [running, upstream] = await Promise.all([startPrivateStack(), TestUpstream.start((_request, response) => behave(response))]);
+  administrator = await connectAdministrator(running);
+  await administrator.request(catalogApply, { yaml: catalog() });
+  tenant = await createTenant(administrator);
+  await untilOffered();
+}, 120_000);
+afterAll(async () => {
+  await administrator?.close();
+  await Promise.all([running?.stop(), upstream?.stop()]);
+}, 60_000);
+
+function catalog(): string {
+  const at = (id: string, streamPlainRequests: boolean): object => {
+    return {
+      id,
+      kind: 'openai-chat',
+      baseUrl: `http://127.0.0.1:${upstream.port}/v1`,
+      allowPrivateNetwork: true,
+      capabilities: { streamPlainRequests },
+    };
+  };
+  const model = (id: string): object => {
+    const price = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' };
+    return {
+      id,
+      ownedBy: 'tollgate',
+      contextTokens: 10_000,
+      maxOutputTokens: 1_000,
+      input: ['text'],
+      price,
+      routes: [{ upstream: id, model: 'any' }],
+    };
+  };
+  return stringify({
+    upstreams: [at('as-asked', false), at('always-streams', true)],
+    models: [model('as-asked'), model('always-streams')],
+  });
+}
+
+async function untilOffered(): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
+    const response = await fetch(`${running.gatewayUrl}/v1/models/always-streams`, {
+      headers: { authorization: `Bearer ${tenant.apiKey}` },
+    });
+    if (response.status === 200) return;
+  }
+  throw new Error('the catalog was not applied');
+}
+
+async function behave(response: ServerResponse): Promise<void> {
+  const streamed = upstream.bodies.at(-1)?.stream === true;
+  const stage = STAGES.indexOf(stageNow);
+  if (stage > 0) response.writeHead(200, { 'content-type': streamed ? 'text/event-stream' : 'application/json' }).flushHeaders();
+  const pieces = streamed ? [...TOKENS.map((token) => chunk(token)), chunk('', 'stop')] : whole();
+  if (stage === 2) for (const piece of pieces.slice(0, -1)) response.write(piece);
+  if (stage === 3) for (const piece of pieces) response.write(piece);
+  reached.resolve(response);
+  if (stage < 4) return;
+  await goOn.promise;
+  if (streamed) response.end([...pieces, USAGE_CHUNK, DONE].join(''));
+  else response.end([...pieces, '}'].join(''));
+}
+
+/** A plain reply in two halves, without its last byte. */
+function whole(): string[] {
+  const text = JSON.stringify(plainReply(TOKENS.join('')));
+  return [text.slice(0, HALF_A_TEXT), text.slice(HALF_A_TEXT, -1)];
+}
+
+/** Begins a request, and answers how to leave it, and how to wait for tokens at its client. */
+function begin(format: FormatName, mode: Mode): { leave(): void; untilSeen(text: string): Promise<void> } {
+  const { path, body } = CLIENT_FORMATS[format];
+  const ask = {
+    model: mode === 'plain over a stream' ? 'always-streams' : 'as-asked',
+    text: 'Hello',
+    outputTokensMax: 100,
+    withTool: false,
+  };
+  const leaving = new AbortController();
+  const response = fetch(running.gatewayUrl + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body({ ...ask, stream: mode === 'streamed' })),
+    signal: leaving.signal,
+  });
+  response.catch(() => undefined);
+  return {
+    leave: () => leaving.abort(),
+    untilSeen: async (text) => {
+      const decoder = new TextDecoder();
+      let seen = '';
+      for await (const piece of (await response).body?.values({ preventCancel: true }) ?? []) {
+        seen += decoder.decode(piece, { stream: true });
+        if (seen.includes(text)) return;
+      }
+      throw new Error(`the stream ended: ${seen}`);
+    },
+  };
+}
+
+/** When our upstream's connection was closed without its doing, once it is. */
+async function closedAt(response: ServerResponse): Promise<number> {
+  if (!response.closed) await once(response, 'close', { signal: AbortSignal.timeout(5_000) });
+  expect(response.writableEnded).toBe(false);
+  return performance.now();
+}
+
+async function heldRequest(): Promise<string> {
+  const { holds } = await administrator.request(holdList, { accountId: tenant.accountId });
+  expect(holds).toHaveLength(1);
+  return holds[0]?.requestId ?? '';
+}
+
+async function billOf(requestId: string): Promise<Omit<NonNullable<BilledRequest['settlement']>, 'settledAt'>> {
+  await untilNoHolds(administrator, tenant.accountId, 5_000);
+  const { settlement } = await administrator.request(requestShow, { requestId });
+  if (!settlement) throw new Error(`${requestId} was not settled`);
+  const { settledAt: _settledAt, ...bill } = settlement;
+  return bill;
+}
+
+/** What docs/money.md says of each cell. */
+function billFor(stage: Stage, mode: Mode): { reason: string; usage: object } {
+  if (stage === 'during settle') return { reason: 'completed', usage: REPORTED };
+  const hasContent = mode !== 'plain' && (stage === 'mid-stream' || stage === 'after the last token');
+  return { reason: 'client-left', usage: hasContent ? WHAT_CAME : NOTHING };
+}
+
+const CELLS = STAGES.flatMap((stage) => MODES.flatMap((mode) => FORMATS.map((format) => ({ stage, mode, format }))));
+
+test.each(CELLS)('a client leaves $stage, $mode ($format)', async ({ stage, mode, format }) => {
+  stageNow = stage;
+  reached = Promise.withResolvers();
+  goOn = Promise.withResolvers();
+  const before = await readBalance(running.gatewayUrl, tenant.apiKey);
+  const client = begin(format, mode);
+  const response = await reached.promise;
+  const requestId = await heldRequest();
+
+  if (stage === 'during settle') {
+    const billing = running.pid('billing') as number;
+    process.kill(billing, 'SIGSTOP');
+    try {
+      goOn.resolve();
+      await once(response, 'close');
+      if (mode === 'streamed') await client.untilSeen('thr ');
+      else await delay(100); // nothing shows from outside that the reply has come to the gateway
+      client.leave();
+      await delay(100);
+    } finally {
+      process.kill(billing, 'SIGCONT');
+    }
+  } else {
+    const hasContent = stage === 'mid-stream' || stage === 'after the last token';
+    if (hasContent && mode === 'streamed') await client.untilSeen('thr ');
+    else if (hasContent) await delay(100); // nor that a part of it has come to the proxy
+    client.leave();
+    const leftAt = performance.now();
+    expect((await closedAt(response)) - leftAt).toBeLessThan(CLOSED_MS_MAX);
+  }
+
+  const bill = await billOf(requestId);
+  const after = await readBalance(running.gatewayUrl, tenant.apiKey);
+  const costPicoUsd = costOf(bill.usage, PRICE).toString();
+  expect(bill).toEqual({ ...billFor(stage, mode), costPicoUsd });
+  expect({ spent: BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd), reserved: after.reserved_pico_usd }).toEqual({
+    spent: BigInt(costPicoUsd),
+    reserved: '0',
+  });
+});

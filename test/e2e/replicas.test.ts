@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { holdList } from '#contracts/billing/holds.js';
+import { costOf, type Price } from '#money/price.js';
+import { createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { type Answer, ManyReplicas } from '../chaos/many-replicas.js';
+
+/** Limits and money are the account's and the project's, not a replica's: 4 gateways and 3 billing services are as exact as one. */
+const WINDOW_MS = 60_000;
+const ANSWERED_MS = 30_000;
+/** `sim-fast` of config/catalog.yaml. */
+const PRICE: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
+
+let system: ManyReplicas;
+beforeAll(async () => {
+  system = await ManyReplicas.start();
+}, 120_000);
+afterAll(() => system?.stop(), 60_000);
+
+interface Burst {
+  answered: Answer[];
+  all: Promise<Answer[]>;
+}
+
+/** All at once, one gateway after the other. */
+function burst(tenant: Tenant, count: number): Burst {
+  const answered: Answer[] = [];
+  const all = Array.from({ length: count }, async (_, index) => {
+    const answer = await system.ask(tenant.apiKey, index, 'tokens=10');
+    answered.push(answer);
+    return answer;
+  });
+  return { answered, all: Promise.all(all) };
+}
+
+async function untilAnswered({ answered }: Burst, least: number): Promise<void> {
+  for (const deadline = performance.now() + ANSWERED_MS; answered.length < least; await delay(20)) {
+    if (performance.now() > deadline) throw new Error(`${answered.length} of ${least} were answered: ${JSON.stringify(count(answered))}`);
+  }
+}
+
+function count(answers: Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body } of answers) {
+    const outcome = `${status} ${body.error?.code ?? 'completed'}`;
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  return counts;
+}
+
+async function heldNow({ accountId }: Tenant): Promise<number> {
+  return (await system.administrator.request(holdList, { accountId })).holds.length;
+}
+
+function costOfAnswer({ body: { usage } }: Answer): bigint {
+  const { prompt_tokens: promptTokens = 0, completion_tokens: outputTokens = 0 } = usage ?? {};
+  return costOf({ promptTokens, cachedTokens: 0, outputTokens }, PRICE);
+}
+
+test('500 requests at once on money for ten, over 4 gateways and 3 billing services: ten run, and pay what they cost', async () => {
+  const poor = await createTenant(system.administrator, { usd: '0' });
+  const refusal = await system.ask(poor.apiKey, 0, 'tokens=10');
+  const hold = BigInt(Math.round(Number(/\$(\d+\.\d+)/.exec(refusal.body.error?.message ?? '')?.[1]) * 1e12));
+  const money = hold * 11n - 1n; // for ten, and almost for eleven
+  const tenant = await createTenant(system.administrator, { usd: `0.${money.toString().padStart(12, '0')}` });
+
+  let requests: Burst | undefined;
+  await system.whileUpstreamStandsStill(async () => {
+    requests = burst(tenant, 500);
+    await untilAnswered(requests, 490);
+    expect(await heldNow(tenant)).toBe(10);
+    const { available_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(1), tenant.apiKey);
+    expect({ available_pico_usd, reserved_pico_usd }).toEqual({
+      available_pico_usd: `${hold - 1n}`,
+      reserved_pico_usd: `${hold * 10n}`,
+    });
+  });
+  const answers = await requests?.all;
+  expect(count(answers ?? [])).toEqual({ '200 completed': 10, '402 insufficient_balance': 490 });
+  const cost = answers?.filter(({ status }) => status === 200).reduce((sum, answer) => sum + costOfAnswer(answer), 0n) ?? 0n;
+  const { balance_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(2), tenant.apiKey);
+  expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${money - cost}`, reserved_pico_usd: '0' });
+}, 90_000);
+
+test('500 requests at once that go on as others end: spent is what the completed cost, and never more than there was', async () => {
+  const tenant = await createTenant(system.administrator, { usd: '0.0008' });
+  const answers = await burst(tenant, 500).all;
+  const completed = answers.filter(({ status }) => status === 200);
+  expect(Object.keys(count(answers)).sort()).toEqual(['200 completed', '402 insufficient_balance']);
+  const cost = completed.reduce((sum, answer) => sum + costOfAnswer(answer), 0n);
+  expect(cost).toBeLessThanOrEqual(800_000_000n);
+  const { balance_pico_usd, reserved_pico_usd } = await readBalance(system.gatewayUrl(3), tenant.apiKey);
+  expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${800_000_000n - cost}`, reserved_pico_usd: '0' });
+}, 90_000);
+
+test('requests at once are limited over all replicas: eight of eighty run, and eight more when those have ended', async () => {
+  const tenant = await createTenant(system.administrator, { concurrencyMax: 8 });
+  for (const _round of [1, 2]) {
+    let requests: Burst | undefined;
+    await system.whileUpstreamStandsStill(async () => {
+      requests = burst(tenant, 80);
+      await untilAnswered(requests, 72);
+      expect(await heldNow(tenant)).toBe(8);
+    });
+    const answers = (await requests?.all) ?? [];
+    expect(count(answers)).toEqual({ '200 completed': 8, '429 concurrency_limit': 72 });
+    expect(answers.filter(({ status, retryAfter }) => status === 429 && retryAfter < 1)).toEqual([]);
+  }
+}, 90_000);
+
+test('requests a minute are limited over all replicas, and every refusal says when the first of them is a minute old', async () => {
+  const tenant = await createTenant(system.administrator, { requestsPerMinuteMax: 20 });
+  const answers = await burst(tenant, 200).all;
+  expect(count(answers)).toEqual({ '200 completed': 20, '429 rate_limit_exceeded': 180 });
+  const admitted = answers.filter(({ status }) => status === 200);
+  // The first was admitted after it was sent, and before the first answer came.
+  const [noSooner, noLater] = [
+    Math.min(...admitted.map(({ sentAt }) => sentAt)),
+    Math.min(...admitted.map(({ receivedAt }) => receivedAt)),
+  ];
+  const seconds = (ms: number): number => Math.ceil(ms / 1_000);
+  const wrong = answers
+    .filter(({ status }) => status === 429)
+    .filter(({ sentAt, receivedAt, retryAfter }) => {
+      const [least, most] = [seconds(noSooner + WINDOW_MS - receivedAt), seconds(noLater + WINDOW_MS - sentAt)];
+      return retryAfter < least || retryAfter > most;
+    });
+  expect(wrong).toEqual([]);
+}, 90_000);
