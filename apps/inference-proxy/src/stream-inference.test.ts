@@ -72,14 +72,14 @@ function setUp(setting: Setting = {}) {
   }));
   book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
   stops.unshift(() => book.close());
-  const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true; unsettled?: () => void } = {};
+  const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
   const settlements: (() => SettleRequest)[] = [];
   const dependencies: InferenceDependencies = {
     routes: book,
     leases: {
       keep: (_ticket, read, lose) => {
         Object.assign(lease, { read, lose });
-        return (unsettled) => Object.assign(lease, { ended: true, unsettled });
+        return () => Object.assign(lease, { ended: true });
       },
     },
     settlements: { schedule: (read) => settlements.push(read) },
@@ -470,30 +470,6 @@ test('a lost lease stops the upstream, and the stream says so', async () => {
   lease.lose?.('lost');
   expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('internal_error')]);
   await closed;
-});
-
-test('a key that is revoked stops the upstream: the stream says so, with what it has used (billing.md 7)', async () => {
-  upstream.behave(hanging(chunk('Hello')));
-  const { stream, lease } = setUp();
-  const asked = upstream.nextRequest();
-  await stream.next();
-  const closed = once((await asked).socket, 'close');
-  lease.lose?.('revoked');
-  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('invalid_api_key')]);
-  await closed;
-});
-
-test.each([
-  ['a finished one', streaming(chunk('Hello', 'stop'), DONE), { reason: 'completed', usage: { outputTokens: 2 } }],
-  ['one that broke after content', streaming(chunk('Hello')), { reason: 'failed', usage: { outputTokens: 2 } }],
-  ['one that failed before content', answering(500, ''), { reason: 'failed', usage: undefined }],
-] as const)('what a gateway leaves unsettled is settled in its place: %s', async (_, reply, settlement) => {
-  upstream.behave(reply);
-  const { stream, lease, settlements } = setUp();
-  await collect(stream);
-  expect(settlements).toEqual([]);
-  lease.unsettled?.();
-  expect(settlements.map((read) => read())).toMatchObject([{ holdId: '01990000-0000-7000-8000-000000000001', ...settlement }]);
 });
 
 test('the meter reading of a lease is nothing before content, then what has come', async () => {

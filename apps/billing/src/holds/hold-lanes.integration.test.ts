@@ -124,6 +124,19 @@ test('more cached tokens than prompt tokens, as some upstreams report, count as 
   expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
 });
 
+test('a hold of more than a million dollars is refused, whatever there is (billing.md 2.1)', async () => {
+  const customer = await ledger.customer({ topup: 3n * 10n ** 18n });
+  const lanes = ledger.newLanes();
+  expect(await lanes.reserve(reserveOf(customer, 10n ** 18n + 1n))).toEqual({
+    status: 'refused',
+    holdId: expect.any(String),
+    code: 'insufficient_balance',
+    requiredPicoUsd: '1000000000000000001',
+    availablePicoUsd: '3000000000000000000',
+  });
+  expect(await lanes.reserve(reserveOf(customer, 10n ** 18n))).toMatchObject({ status: 'held' });
+});
+
 test('a free model holds and costs nothing, with an empty account', async () => {
   const customer = await ledger.customer();
   const lanes = ledger.newLanes();

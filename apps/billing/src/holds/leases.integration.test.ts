@@ -130,6 +130,23 @@ test('what a late settlement does not find is written off: others hold the money
   await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
 });
 
+test('in one batch what is owed within a hold goes before what is late', async () => {
+  const late = await reaped(1_000n);
+  const other = await hold(958n);
+  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const ending = { accountId: customer.accountId, reason: 'completed' as const };
+  expect(
+    await Promise.all([
+      single.settle({ ...ending, holdId: late, usage: usageOf(1_000) }),
+      single.settle({ ...ending, holdId: other, usage: usageOf(950) }),
+    ]),
+  ).toEqual([
+    { status: 'settled', holdId: late, costPicoUsd: '50' },
+    { status: 'settled', holdId: other, costPicoUsd: '950' },
+  ]);
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '0', topup_held: '0' });
+});
+
 test('two replicas settle a reaped hold late at once: one charges', async () => {
   const holdId = await reaped(500n);
   const other = ledger.newLanes({ terms: TERMS });

@@ -31,6 +31,8 @@ test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((ve
       TRUNCATE: `TRUNCATE ${table} CASCADE`,
     };
     await expect(service.query(statement[verb] ?? '')).rejects.toMatchObject({ code: '42501' });
+    const { rows } = await service.query("SELECT has_any_column_privilege($1, 'UPDATE') AS may", [table]);
+    expect(rows).toEqual([{ may: false }]);
     await expect(ledger.sql.query(statement[verb] ?? '')).rejects.toMatchObject({ code: '23001' });
     // Nothing but the trigger stops the owner.
     await ledger.sql.query('BEGIN');

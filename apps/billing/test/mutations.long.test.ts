@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { MUTATIONS, type Mutation } from './mutations.js';
+
+/**
+ * Takes away each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail
+ * for it. A guard that nothing misses is a guard nobody will miss when it is lost.
+ */
+const ROOT = process.cwd();
+const COPIED = ['apps', 'libs', 'test', 'prisma', 'scripts', 'config', 'jest.config.mjs', 'package.json', '.swcrc', 'tsconfig.json'];
+/** A test that waits for ever has noticed. */
+const RUN_MS = 90_000;
+
+interface Report {
+  failed: number;
+  passed: string[];
+  broken: number;
+}
+
+let copy: string;
+beforeAll(() => {
+  mkdirSync(join(ROOT, '.local'), { recursive: true });
+  copy = mkdtempSync(join(ROOT, '.local', 'mutations-'));
+  for (const name of COPIED) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+});
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+const verdicts: { mutation: string; file: string; 'noticed by': string }[] = [];
+afterAll(() => console.table(verdicts));
+
+test('as it is, every named test passes', async () => {
+  const files = [...new Set(MUTATIONS.map(({ test: file }) => file))];
+  const report = await run(files, '', 10 * RUN_MS);
+  expect({ failed: report?.failed, broken: report?.broken }).toEqual({ failed: 0, broken: 0 });
+  const without = MUTATIONS.filter(({ title }) => !report?.passed.some((name) => name.includes(title)));
+  expect(without.map(({ title }) => title)).toEqual([]);
+}, 1_000_000);
+
+test.each(MUTATIONS)(
+  'without it a test fails: $name ($file)',
+  async (mutation) => {
+    const whole = mutate(mutation);
+    try {
+      const report = await run([mutation.test], mutation.title, RUN_MS);
+      const noticed = report === undefined || report.failed > 0;
+      const where = `${mutation.test.split('/').at(-1)}: ${mutation.title}`;
+      verdicts.push({ mutation: mutation.name, file: mutation.file.split('/').at(-1) ?? '', 'noticed by': noticed ? where : 'NOBODY' });
+      expect({ noticed, broken: report?.broken ?? 0 }).toEqual({ noticed: true, broken: 0 });
+    } finally {
+      writeFileSync(join(copy, mutation.file), whole);
+    }
+  },
+  200_000,
+);
+
+/** Returns what the file was before. */
+function mutate({ file, from, to }: Mutation): string {
+  const whole = readFileSync(join(copy, file), 'utf8');
+  if (whole.split(from).length !== 2) throw new Error(`${file} has "${from}" ${whole.split(from).length - 1} times`);
+  writeFileSync(
+    join(copy, file),
+    whole.replace(from, () => to),
+  );
+  return whole;
+}
+
+/** Undefined when it did not come to an end. `broken`: files that could not be run, which proves nothing. */
+async function run(files: string[], title: string, timeoutMs: number): Promise<Report | undefined> {
+  const output = join(copy, 'report.json');
+  rmSync(output, { force: true });
+  const args = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '--selectProjects', 'unit', 'integration'];
+  const named = title === '' ? [] : ['-t', title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')];
+  const paths = files.map((file) => resolve(copy, file));
+  const child = spawn(
+    process.execPath,
+    [...args, '--json', '--outputFile', output, '--forceExit', '--testTimeout', '20000', ...named, '--runTestsByPath', ...paths],
+    { cwd: copy, stdio: 'ignore', env: { ...process.env, NODE_OPTIONS: '', TEST_LONG: '' }, timeout: timeoutMs, killSignal: 'SIGKILL' },
+  );
+  await once(child, 'close');
+  if (child.signalCode !== null) return undefined;
+  const report = JSON.parse(readFileSync(output, 'utf8')) as {
+    numFailedTests: number;
+    numRuntimeErrorTestSuites: number;
+    testResults: { assertionResults: { status: string; fullName: string }[] }[];
+  };
+  const assertions = report.testResults.flatMap(({ assertionResults }) => assertionResults);
+  return {
+    failed: report.numFailedTests,
+    passed: assertions.filter(({ status }) => status === 'passed').map(({ fullName }) => fullName),
+    broken: report.numRuntimeErrorTestSuites,
+  };
+}
