@@ -13,7 +13,6 @@ import { AccountController } from './http/account.controller.js';
 import { ApiKeyGuard } from './http/api-key.guard.js';
 import { CountTokensController } from './http/count-tokens.controller.js';
 import { ErrorFilter } from './http/error.filter.js';
-import { ErrorBodies } from './http/error-body.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
 import { GenerationController } from './http/generation.controller.js';
 import { GenerationHandler } from './http/generation-handler.js';
@@ -22,9 +21,6 @@ import { BodyReader } from './http/read-body.js';
 import { Readiness } from './http/readiness.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
-import { chatAdapter } from './protocols/chat/adapter.js';
-import { messagesAdapter } from './protocols/messages/adapter.js';
-import { responsesAdapter } from './protocols/responses/adapter.js';
 
 /** What exists before the module does. */
 export interface GatewayFoundation {
@@ -63,8 +59,7 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
           new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
       ),
       provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
-      provide(ErrorBodies, [], () => new ErrorBodies([chatAdapter, responsesAdapter, messagesAdapter])),
-      provide(APP_FILTER, [ErrorBodies], (bodies) => new ErrorFilter(bodies)),
+      provide(APP_FILTER, [], () => new ErrorFilter()),
       provide(
         Readiness,
         [CatalogClient],

@@ -1,17 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
-import type { ErrorBodies } from './error-body.js';
 import type { GatewayRequest } from './exchange.js';
 import { ClientGoneError } from './read-body.js';
+import { renderErrorAt } from './render-error.js';
 import { routeAt, routeMeantBy } from './routes.js';
 import { writeError } from './write-reply.js';
 
 /** Every error that reaches a client before its reply has begun goes through here. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly bodies: ErrorBodies) {}
-
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<GatewayRequest>();
     const response = host.switchToHttp().getResponse<ServerResponse>();
@@ -27,7 +25,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    writeError(request, response, error, this.bodies.render(request.url ?? '/', error, exchange.requestId), allow);
+    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, exchange.requestId), allow);
   }
 
   private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {

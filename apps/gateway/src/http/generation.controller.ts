@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
-import { chatAdapter } from '../protocols/chat/adapter.js';
-import { messagesAdapter } from '../protocols/messages/adapter.js';
-import { responsesAdapter } from '../protocols/responses/adapter.js';
+import { ADAPTERS } from '../protocols/adapters.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayRequest } from './exchange.js';
 import { GenerationHandler } from './generation-handler.js';
@@ -16,16 +14,16 @@ export class GenerationController {
 
   @Post(ROUTES.chatCompletions.path)
   chatCompletions(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.handler.handle(chatAdapter, request, response);
+    return this.handler.handle(ADAPTERS.chat, request, response);
   }
 
   @Post(ROUTES.responses.path)
   responses(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.handler.handle(responsesAdapter, request, response);
+    return this.handler.handle(ADAPTERS.responses, request, response);
   }
 
   @Post(ROUTES.messages.path)
   messages(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.handler.handle(messagesAdapter, request, response);
+    return this.handler.handle(ADAPTERS.messages, request, response);
   }
 }

@@ -1,11 +1,9 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
-import { ErrorBodies } from '../http/error-body.js';
+import { renderErrorAt } from '../http/render-error.js';
 import { protocolAt, ROUTES, type Route } from '../http/routes.js';
 import { NOT_RETRIED } from '../http/write-reply.js';
-import { chatAdapter } from '../protocols/chat/adapter.js';
+import { ADAPTERS } from '../protocols/adapters.js';
 import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema.js';
-import { messagesAdapter } from '../protocols/messages/adapter.js';
-import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { REPLY_HEADERS } from './headers.js';
 
 const REQUEST_ID = 'req_019a98a1c0de7f00a1b2c3d4e5f60718';
@@ -41,8 +39,6 @@ const MESSAGES: Record<ErrorCode, string> = {
 
 /** What any generation request may meet (spec 7.1). */
 export const GENERATION_ERRORS = CODES.filter((code) => !PANEL_CODES.includes(code));
-
-const bodies = new ErrorBodies([chatAdapter, responsesAdapter, messagesAdapter]);
 
 /** The error bodies of spec 7 with all they may say: as they stand within streams. */
 export const ERROR_SCHEMAS: Record<Family, JsonSchema> = {
@@ -98,7 +94,7 @@ function errorResponse(family: Family, route: Route, status: number, errors: rea
       'application/json': {
         schema: family === 'Error' ? generalError(types, codes) : messagesError(types),
         examples: Object.fromEntries(
-          errors.map((error) => [error.code, { value: JSON.parse(bodies.render(route.path, error, REQUEST_ID)) }]),
+          errors.map((error) => [error.code, { value: JSON.parse(renderErrorAt(route.path, error, REQUEST_ID)) }]),
         ),
       },
     },
@@ -122,5 +118,5 @@ function messagesError(types: readonly string[]): JsonSchema {
 }
 
 function messagesTypeOf(error: GatewayError): string {
-  return JSON.parse(messagesAdapter.renderError(error, REQUEST_ID)).error.type;
+  return JSON.parse(ADAPTERS.messages.renderError(error, REQUEST_ID)).error.type;
 }

@@ -1,11 +1,9 @@
 import type { ErrorCode } from '#inference/errors.js';
 import type { RouteName } from '../http/routes.js';
-import { chatAdapter } from '../protocols/chat/adapter.js';
+import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
 import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema.js';
-import { messagesAdapter } from '../protocols/messages/adapter.js';
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
-import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
@@ -63,8 +61,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     summary: 'A model reply in the Chat Completions format',
     description: BILLED,
     request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
-    reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(chatAdapter, CHAT_EXAMPLES) },
-    stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(chatAdapter, CHAT_EXAMPLES) },
+    reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
+    stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
     errors: GENERATION_ERRORS,
   },
   responses: {
@@ -73,8 +71,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     summary: 'A model reply in the Responses format',
     description: `${BILLED} Nothing is stored: every request brings the whole conversation.`,
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
-    reply: { schema: ref('Response'), examples: plainReplyExamples(responsesAdapter, RESPONSES_EXAMPLES) },
-    stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(responsesAdapter, RESPONSES_EXAMPLES) },
+    reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
+    stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     errors: GENERATION_ERRORS,
   },
   messages: {
@@ -84,8 +82,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     description: BILLED,
     parameters: [VERSION_HEADER],
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
-    reply: { schema: ref('Message'), examples: plainReplyExamples(messagesAdapter, MESSAGES_EXAMPLES) },
-    stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(messagesAdapter, MESSAGES_EXAMPLES) },
+    reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
+    stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     errors: GENERATION_ERRORS,
   },
   countTokens: {
