@@ -3,16 +3,17 @@ import { GatewayError } from './errors.js';
 import type { FinishReason, StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
-/**
- * Folds events into a whole reply. Throws the failure as a `GatewayError`; a stream that ends without its terminal
- * event has failed too, and is an `upstream_error` (T-30).
- */
-export async function collectCompletion(batches: AsyncIterable<readonly StreamEvent[]>): Promise<Completion> {
+/** Folds the events of one reply. Throws as `CompletionCollector` does. */
+export function collectCompletion(events: Iterable<StreamEvent>): Completion {
   const collector = new CompletionCollector();
-  for await (const batch of batches) for (const event of batch) collector.add(event);
+  for (const event of events) collector.add(event);
   return collector.finish();
 }
 
+/**
+ * Folds events into a whole reply while they come. `add` throws a failure as a `GatewayError`; a stream that ends without its
+ * terminal event has failed too: then `finish` throws an `upstream_error` (T-30).
+ */
 export class CompletionCollector {
   private readonly text: string[] = [];
   private readonly trailingText: string[] = [];

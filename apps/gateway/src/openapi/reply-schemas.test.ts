@@ -1,16 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { collectCompletion } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
-import { chatAdapter } from '../protocols/chat/adapter.js';
+import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
-import { messagesAdapter } from '../protocols/messages/adapter.js';
 import { REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import type { ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
-import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { openApiDocument } from './document.js';
 
@@ -22,9 +20,9 @@ const PROTOCOLS = join(import.meta.dirname, '../protocols');
 const COUNTS = { usual: 50, long: 2_000 };
 
 describe.each([
-  { adapter: chatAdapter as ProtocolAdapter, requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
-  { adapter: responsesAdapter as ProtocolAdapter, requests: RESPONSES_EXAMPLES, reply: 'Response', event: 'ResponseStreamEvent' },
-  { adapter: messagesAdapter as ProtocolAdapter, requests: MESSAGES_EXAMPLES, reply: 'Message', event: 'MessageStreamEvent' },
+  { adapter: ADAPTERS.chat as ProtocolAdapter, requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
+  { adapter: ADAPTERS.responses as ProtocolAdapter, requests: RESPONSES_EXAMPLES, reply: 'Response', event: 'ResponseStreamEvent' },
+  { adapter: ADAPTERS.messages as ProtocolAdapter, requests: MESSAGES_EXAMPLES, reply: 'Message', event: 'MessageStreamEvent' },
 ])('$adapter.name', ({ adapter, requests, reply, event }) => {
   const golden = join(PROTOCOLS, adapter.name, '__fixtures__/replies');
   const parsed = adapter.parseRequest(requests.streamed?.value);
@@ -37,9 +35,7 @@ describe.each([
   });
 
   testCases('any legal stream, with signs of life, and the plain reply of the same events', COUNTS, streamEvents(tools), (events) => {
-    const collector = new CompletionCollector();
-    for (const each of events) collector.add(each);
-    const completion = collector.finish();
+    const completion = collectCompletion(events);
     expect(schemas.component(reply, JSON.parse(adapter.renderCompletion(REPLY, parsed, completion)))).toEqual([]);
     const renderer = adapter.renderStream(REPLY, parsed);
     const silence = () => renderer.keepAlive(90_000);

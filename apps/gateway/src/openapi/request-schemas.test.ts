@@ -1,13 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { GatewayError } from '#inference/errors.js';
 import { DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
-import { chatAdapter } from '../protocols/chat/adapter.js';
-import { messagesAdapter } from '../protocols/messages/adapter.js';
+import { replaceValue, valuesWithin } from '#testing/replace-value.js';
+import { ADAPTERS } from '../protocols/adapters.js';
+import { bodyOf, type Refusal, readJson, readRequests } from '../protocols/conformance-fixtures.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
-import { responsesAdapter } from '../protocols/responses/adapter.js';
 import { openApiDocument } from './document.js';
 
 /**
@@ -37,15 +36,15 @@ interface Parsed {
 }
 
 describe.each([
-  { format: 'chat', component: 'ChatRequest', parse: (body: unknown): Parsed => chatAdapter.parseRequest(body).request },
-  { format: 'responses', component: 'ResponsesRequest', parse: (body: unknown): Parsed => responsesAdapter.parseRequest(body).request },
-  { format: 'messages', component: 'MessagesRequest', parse: (body: unknown): Parsed => messagesAdapter.parseRequest(body).request },
+  { format: 'chat', component: 'ChatRequest', parse: (body: unknown): Parsed => ADAPTERS.chat.parseRequest(body).request },
+  { format: 'responses', component: 'ResponsesRequest', parse: (body: unknown): Parsed => ADAPTERS.responses.parseRequest(body).request },
+  { format: 'messages', component: 'MessagesRequest', parse: (body: unknown): Parsed => ADAPTERS.messages.parseRequest(body).request },
   { format: 'messages', component: 'CountTokensRequest', parse: (body: unknown): Parsed => parseCountRequest(body) },
 ])('$component', ({ format, component, parse }) => {
   const fixtures = join(PROTOCOLS, format, '__fixtures__');
-  const bodies = readdirSync(join(fixtures, 'requests')).map((file) => read(join(fixtures, 'requests', file)).body);
-  const [minimal] = bodies.filter((_body, index) => readdirSync(join(fixtures, 'requests'))[index] === 'minimal.json');
-  const refused = read(join(fixtures, 'refusals.json')).map(({ change }: { change: object }) => ({ ...minimal, ...change }));
+  const requests = readRequests(fixtures);
+  const bodies = requests.map(({ body }) => body);
+  const refused = readJson<Refusal[]>(join(fixtures, 'refusals.json')).map(({ change }) => ({ ...bodyOf(requests, 'minimal'), ...change }));
 
   test('takes every body of the fixtures', () => {
     expect(bodies.length).toBeGreaterThan(15);
@@ -56,13 +55,15 @@ describe.each([
     for (const body of refused) agree(body);
   });
 
-  const parts = [...bodies, ...refused].flatMap(values);
+  const parts = [...bodies, ...refused].flatMap(valuesWithin);
   const strange = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, true, [], {}, [null], [{}]));
   const replacement = fc.oneof(strange, fc.constantFrom(...parts), fc.constant(undefined));
   const changed = fc
     .tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), replacement), { minLength: 1, maxLength: 2 }))
     // Through text, as bodies come.
-    .map(([body, changes]) => JSON.parse(JSON.stringify(changes.reduce((whole, [place, value]) => replaceNth(whole, place, value), body))));
+    .map(([body, changes]) =>
+      JSON.parse(JSON.stringify(changes.reduce<unknown>((whole, [place, value]) => replaceValue(whole, place, value), body))),
+    );
 
   testCases(
     `${component} agrees with the parser about any body with a value replaced, taken away, or put where another was`,
@@ -93,27 +94,4 @@ function outcomeOf(parse: () => Parsed): { parsed?: Parsed; refusal?: string } {
     if (!(error instanceof GatewayError)) throw error;
     return { refusal: `${error.code}: ${error.message}` };
   }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: fixtures are what they are.
-function read(file: string): any {
-  return JSON.parse(readFileSync(file, 'utf8'));
-}
-
-/** Every value within a value, outermost first. */
-function values(value: unknown): unknown[] {
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap((inner) => [inner, ...values(inner)]) : [];
-}
-
-/** A copy with one of all the values in it, counted through, replaced; undefined takes it away. */
-function replaceNth(body: unknown, position: number, replacement: unknown): unknown {
-  const target = position % Math.max(values(body).length, 1);
-  let seen = 0;
-  const copy = (value: unknown): unknown => {
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).map(([key, inner]) => [key, seen++ === target ? replacement : copy(inner)] as const);
-    const kept = entries.filter(([, inner]) => inner !== undefined);
-    return Array.isArray(value) ? kept.map(([, inner]) => inner) : Object.fromEntries(kept);
-  };
-  return copy(body);
 }

@@ -15,14 +15,18 @@ export function describeDamagedBodies<Parsed extends ParsedRequest>(
   render: (parsed: Parsed) => void,
 ): void {
   testCases('a good body with any damage is parsed or refused', { usual: 1_500, long: 60_000 }, damagedJson(bodies), (body) => {
-    // Through text, as bodies come: a negative zero would not survive it.
-    const parsed = parsedOrRefused(adapter, () => JSON.parse(JSON.stringify(body) ?? 'null'));
+    const parsed = parsedOrRefused(adapter, () => throughText(body));
     if (parsed !== undefined) render(parsed);
   });
 
   testCases('any bytes that were a good body are parsed or refused', { usual: 500, long: 30_000 }, damagedJsonBytes(bodies), (bytes) => {
     parsedOrRefused(adapter, () => parseJson(bytes));
   });
+}
+
+/** As bodies come: a negative zero would not survive it. */
+export function throughText(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body) ?? 'null');
 }
 
 /** The request; undefined when it was refused as it should be. Throws whatever else it is. */

@@ -1,13 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { collectCompletion } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { testCases } from '#testing/long-run.js';
+import { replaceValue } from '#testing/replace-value.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
-import { describeDamagedBodies, parsedOrRefused } from './conformance-bodies.js';
+import { describeDamagedBodies, parsedOrRefused, throughText } from './conformance-bodies.js';
+import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from './protocol-adapter.js';
 
 /** One server-sent event; comments are not among them. */
@@ -61,12 +63,6 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
   });
 }
 
-interface GoldenRequest {
-  name: string;
-  body: object;
-  parsed: unknown;
-}
-
 function describeRequests<Parsed extends ParsedRequest>(
   { adapter, fixtures, optionalFields }: ConformanceSubject<Parsed>,
   requests: GoldenRequest[],
@@ -112,20 +108,8 @@ function describeRequests<Parsed extends ParsedRequest>(
     { usual: 500, long: 20_000 },
     fc.tuple(bodies, fc.nat(), value),
     ([body, position, replacement]) =>
-      void parsedOrRefused(adapter, () => throughText(replaceNth(body, position, replacement)), 'names a field'),
+      void parsedOrRefused(adapter, () => throughText(replaceValue(body, position, replacement)), 'names a field'),
   );
-}
-
-/** As bodies come: a negative zero would not survive it. */
-function throughText(body: unknown): unknown {
-  return JSON.parse(JSON.stringify(body));
-}
-
-interface Refusal {
-  rule: string;
-  change: object;
-  code: ErrorCode;
-  param?: string;
 }
 
 /** A reply to an accepted request is whole JSON, plain and in every frame, with a call of its own tool in it. */
@@ -140,7 +124,7 @@ function expectRendered<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<P
     { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
     { type: 'completion-finish', reason: 'tool-calls' },
   ];
-  JSON.parse(adapter.renderCompletion(REPLY, parsed, collect(events)));
+  JSON.parse(adapter.renderCompletion(REPLY, parsed, collectCompletion(events)));
   for (const { data } of readFrames(streamText(adapter, parsed, [events]))) if (data !== '[DONE]') JSON.parse(data);
 }
 
@@ -160,7 +144,7 @@ function describeGoldenReplies<Parsed extends ParsedRequest>(subject: Conformanc
     expect(streamText(adapter, streamed, batches)).toBe(readFileSync(`${golden}.sse`, 'utf8'));
     const ending = batches.flat().at(-1);
     if (ending?.type !== 'completion-finish') return;
-    const plain = adapter.renderCompletion(REPLY, streamed, collect(batches.flat()));
+    const plain = adapter.renderCompletion(REPLY, streamed, collectCompletion(batches.flat()));
     // Values and their order. What a model wrote as JSON may stand in the reply as it wrote it (T-46).
     expect(JSON.stringify(JSON.parse(plain))).toBe(JSON.stringify(readJson(`${golden}.json`)));
   });
@@ -176,7 +160,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
     fc.tuple(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 })),
     ([{ events, batches }, model]) => {
       const reply = { ...REPLY, model };
-      const plain = JSON.parse(adapter.renderCompletion(reply, streamed, collect(events)));
+      const plain = JSON.parse(adapter.renderCompletion(reply, streamed, collectCompletion(events)));
       const text = streamText(adapter, streamed, batches, { reply });
       expect(text).toBe(streamText(adapter, streamed, [events], { reply }));
       expectSame(readStream(readFrames(text)), { reply: plain });
@@ -188,7 +172,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
     { usual: 100, long: 20_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000)),
     ([{ events, batches }, keepAliveMs]) => {
-      const plain = JSON.parse(adapter.renderCompletion(REPLY, streamed, collect(events)));
+      const plain = JSON.parse(adapter.renderCompletion(REPLY, streamed, collectCompletion(events)));
       expectSame(readStream(readFrames(streamText(adapter, streamed, batches, { keepAliveMs }))), { reply: plain });
     },
   );
@@ -235,14 +219,8 @@ function streamText<Parsed extends ParsedRequest>(
   const contents = batches.map((batch) => batch.filter((event) => event !== ending));
   const text = contents.map((batch) => signOfLife() + renderer.render(batch)).join('') + signOfLife();
   if (ending?.type === 'completion-failure') return text + renderer.fail(new GatewayError(ending.code, ending.message));
-  const { finishReason, usage } = collect(batches.flat());
+  const { finishReason, usage } = collectCompletion(batches.flat());
   return text + renderer.finish(finishReason, usage);
-}
-
-function collect(events: readonly StreamEvent[]) {
-  const collector = new CompletionCollector();
-  for (const event of events) collector.add(event);
-  return collector.finish();
 }
 
 /** Reads our own output strictly: whole frames of an optional `event:` and exactly one `data:` line, or a comment (H-7). */
@@ -270,54 +248,7 @@ function refusalOf(parse: () => unknown): { code: string; status: number; param?
   }
 }
 
-function readRequests(fixtures: string): GoldenRequest[] {
-  const folder = join(fixtures, 'requests');
-  return readdirSync(folder)
-    .sort()
-    .map((file) => ({ name: basename(file, '.json'), ...readJson<Omit<GoldenRequest, 'name'>>(join(folder, file)) }));
-}
-
-function bodyOf(requests: GoldenRequest[], name: string): object {
-  const request = requests.find((candidate) => candidate.name === name);
-  if (request === undefined) throw new Error(`There is no fixture requests/${name}.json.`);
-  return request.body;
-}
-
-/** The replies all formats render, and those of one format alone: one event a line, a blank line between batches. */
-function readReplies(fixtures: string): { name: string; batches: StreamEvent[][] }[] {
-  const own = join(fixtures, 'events');
-  return [join(import.meta.dirname, '__fixtures__'), ...(existsSync(own) ? [own] : [])].flatMap((folder) =>
-    readdirSync(folder)
-      .sort()
-      .map((file) => {
-        const blocks = readFileSync(join(folder, file), 'utf8').trim().split('\n\n');
-        return { name: basename(file, '.events.jsonl'), batches: blocks.map((block) => block.split('\n').map((line) => JSON.parse(line))) };
-      }),
-  );
-}
-
-function readJson<Value>(path: string): Value {
-  return JSON.parse(readFileSync(path, 'utf8'));
-}
-
 function deepFreeze<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;
-}
-
-/** A copy of `body` with one of all the values in it, counted through, replaced. */
-function replaceNth(body: object, position: number, replacement: unknown): unknown {
-  const target = position % countValues(body);
-  let seen = 0;
-  const copy = (value: unknown): unknown => {
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).map(([key, inner]) => [key, seen++ === target ? replacement : copy(inner)] as const);
-    return Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries);
-  };
-  return copy(body);
-}
-
-function countValues(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return Object.values(value).reduce((count: number, inner) => count + 1 + countValues(inner), 0);
 }

@@ -1,14 +1,13 @@
 import OpenAI from 'openai';
 import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completions';
-import { CompletionCollector } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
+import { type Answer, adapterFetch } from '../test-adapter-fetch.js';
 import { chatAdapter } from './adapter.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
 const usageReport: StreamEvent = { type: 'usage-report', usage };
 const renderedUsage = {
@@ -20,37 +19,13 @@ const renderedUsage = {
 };
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
-/** A client whose every request is answered with these events, or with the error. */
-function clientOf(events: StreamEvent[] | GatewayError): OpenAI {
-  const answer = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
-    const headers = { 'x-request-id': reply.requestId };
-    try {
-      if (events instanceof GatewayError) throw events;
-      const parsed = chatAdapter.parseRequest(JSON.parse(String(init?.body)));
-      const text = parsed.request.stream ? streamText(parsed, events) : chatAdapter.renderCompletion(reply, parsed, collect(events));
-      const type = parsed.request.stream ? 'text/event-stream; charset=utf-8' : 'application/json';
-      return new Response(text, { headers: { ...headers, 'content-type': type } });
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const body = chatAdapter.renderError(error, reply.requestId);
-      return new Response(body, { status: error.status, headers: { ...headers, 'content-type': 'application/json' } });
-    }
-  };
-  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: answer as typeof fetch });
-}
-
-function streamText(parsed: ReturnType<typeof chatAdapter.parseRequest>, events: StreamEvent[]): string {
-  const renderer = chatAdapter.renderStream(reply, parsed);
-  const last = events.at(-1);
-  const text = renderer.keepAlive(15_000) + renderer.render(events.slice(0, -1));
-  if (last?.type === 'completion-failure') return text + renderer.fail(new GatewayError(last.code, last.message));
-  return text + renderer.finish(collect(events).finishReason, usage);
-}
-
-function collect(events: StreamEvent[]) {
-  const collector = new CompletionCollector();
-  for (const event of events) collector.add(event);
-  return collector.finish();
+/** A client whose every request is answered with these events, or with the error; `seen` gets the turns of each request. */
+function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
+  const fetch = adapterFetch(chatAdapter, 15_000, ({ request }) => {
+    seen.push(request.turns);
+    return typeof answer === 'function' ? answer() : answer;
+  });
+  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch });
 }
 
 const textReply: StreamEvent[] = [
@@ -154,15 +129,7 @@ test('JSON output: what the helper parses', async () => {
 test('runTools: calls are run and their results come back as a conversation', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
-  const client = clientOf(textReply).withOptions({
-    fetch: async (_url, init) => {
-      const parsed = chatAdapter.parseRequest(JSON.parse(String(init?.body)));
-      seen.push(parsed.request.turns);
-      const text = chatAdapter.renderCompletion(reply, parsed, collect(replies.shift() ?? textReply));
-      return new Response(text, { headers: { 'content-type': 'application/json' } });
-    },
-  });
-  const runner = client.chat.completions.runTools({
+  const runner = clientOf(() => replies.shift() ?? textReply, seen).chat.completions.runTools({
     model: 'sim-fast',
     messages,
     tools: [runnable('get_weather', () => 'sunny'), runnable('now', () => '12:00')],

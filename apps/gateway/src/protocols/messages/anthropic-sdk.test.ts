@@ -1,15 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
-import { CompletionCollector } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { safeCallId } from '../call-ids.js';
+import { type Answer, adapterFetch } from '../test-adapter-fetch.js';
 import { messagesAdapter } from './adapter.js';
 import type { MessagesRequest } from './request.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
 const renderedUsage = { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 9 };
 const params = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Hello' }] };
@@ -36,42 +35,14 @@ const callReply: StreamEvent[] = [
   ...[callDelta(0, '"Oslo","days":[1,2]}'), callEnd(0), callEnd(1), ...finish],
 ];
 
-type Reply = StreamEvent[] | GatewayError;
-
-/** A client whose requests are answered with these, each with the next; the last serves all others. A refusal takes none. */
-function clientOf(...replies: Reply[]): { client: Anthropic; seen: MessagesRequest[] } {
+/** A client whose requests are answered with these, each with the next; the last serves all others. */
+function clientOf(...answers: Answer[]): { client: Anthropic; seen: MessagesRequest[] } {
   const seen: MessagesRequest[] = [];
-  const answer = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
-    const headers = { 'request-id': reply.requestId, 'content-type': 'application/json' };
-    try {
-      const parsed = messagesAdapter.parseRequest(JSON.parse(String(init?.body)));
-      seen.push(parsed);
-      const events = (replies.length > 1 ? replies.shift() : replies[0]) ?? [];
-      if (events instanceof GatewayError) throw events;
-      if (!parsed.request.stream) return new Response(messagesAdapter.renderCompletion(reply, parsed, collect(events)), { headers });
-      return new Response(streamText(parsed, events), { headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } });
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      return new Response(messagesAdapter.renderError(error, reply.requestId), { status: error.status, headers });
-    }
-  };
-  const client = new Anthropic({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid', maxRetries: 0, fetch: answer as typeof fetch });
-  return { client, seen };
-}
-
-/** With a ping before every batch. */
-function streamText(parsed: MessagesRequest, events: StreamEvent[]): string {
-  const renderer = messagesAdapter.renderStream(reply, parsed);
-  const last = events.at(-1);
-  const frames = events.slice(0, -1).map((event) => renderer.keepAlive(15) + renderer.render([event]));
-  if (last?.type === 'completion-failure') return frames.join('') + renderer.fail(new GatewayError(last.code, last.message));
-  return frames.join('') + renderer.finish(collect(events).finishReason, usage);
-}
-
-function collect(events: StreamEvent[]) {
-  const collector = new CompletionCollector();
-  for (const event of events) collector.add(event);
-  return collector.finish();
+  const fetch = adapterFetch(messagesAdapter, 15, (parsed) => {
+    seen.push(parsed);
+    return (answers.length > 1 ? answers.shift() : answers[0]) ?? [];
+  });
+  return { client: new Anthropic({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid', maxRetries: 0, fetch }), seen };
 }
 
 /** Without what the client keeps to itself. */

@@ -1,58 +1,26 @@
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import type { ResponseInputItem, ResponseStreamEvent, Tool } from 'openai/resources/responses/responses';
-import { CompletionCollector } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
 import { streamEvents } from '#testing/stream-events.js';
+import { type Answer, adapterFetch } from '../test-adapter-fetch.js';
 import { responsesAdapter } from './adapter.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
 const usageReport: StreamEvent = { type: 'usage-report', usage };
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 
 /** A client whose every request is answered with these events, or with the error; `seen` gets the turns of each request. */
-function clientOf(answerWith: StreamEvent[] | GatewayError | (() => StreamEvent[]), seen: Turn[][] = []): OpenAI {
-  const answer = async (_url: unknown, init?: { body?: unknown }): Promise<Response> => {
-    const headers = { 'x-request-id': reply.requestId };
-    try {
-      if (answerWith instanceof GatewayError) throw answerWith;
-      const events = typeof answerWith === 'function' ? answerWith() : answerWith;
-      const parsed = responsesAdapter.parseRequest(JSON.parse(String(init?.body)));
-      seen.push(parsed.request.turns);
-      const { stream } = parsed.request;
-      const text = stream ? streamText(parsed, events) : responsesAdapter.renderCompletion(reply, parsed, collect(events));
-      return new Response(text, {
-        headers: { ...headers, 'content-type': stream ? 'text/event-stream; charset=utf-8' : 'application/json' },
-      });
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      const body = responsesAdapter.renderError(error, reply.requestId);
-      return new Response(body, { status: error.status, headers: { ...headers, 'content-type': 'application/json' } });
-    }
-  };
-  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch: answer as typeof fetch });
-}
-
-/** Each event in a batch of its own, with every kind of sign of life on the way. */
-function streamText(parsed: ReturnType<typeof responsesAdapter.parseRequest>, events: StreamEvent[]): string {
-  const renderer = responsesAdapter.renderStream(reply, parsed);
-  const last = events.at(-1);
-  const contents = events.slice(0, -1).map((event) => renderer.render([event]) + renderer.keepAlive(60_000));
-  const text = renderer.keepAlive(15_000) + contents.join('');
-  if (last?.type === 'completion-failure') return text + renderer.fail(new GatewayError(last.code, last.message));
-  const { finishReason, usage } = collect(events);
-  return text + renderer.finish(finishReason, usage);
-}
-
-function collect(events: StreamEvent[]) {
-  const collector = new CompletionCollector();
-  for (const event of events) collector.add(event);
-  return collector.finish();
+function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
+  const fetch = adapterFetch(responsesAdapter, 60_000, ({ request }) => {
+    seen.push(request.turns);
+    return typeof answer === 'function' ? answer() : answer;
+  });
+  return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch });
 }
 
 /**
