@@ -4,19 +4,27 @@ import type { ListRequest } from '#contracts/billing/accounts.js';
 import type { ApiKey, KeyCreateRequest, ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { isMissing } from '../accounts/database-refusal.js';
+import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
 import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';
 
-/** Makes a key of a project; the reply is the only place it is ever seen whole. `not_found` if there is no such project. */
+/**
+ * Makes a key of a project; the reply is the only place it is ever seen whole. `not_found` if there is no such project, `conflict` if
+ * the id was used before.
+ */
 export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string): Promise<ApiKey & { key: string }> {
   const key = makeApiKey();
   const digest = storedDigest(digestApiKey(key), pepper);
   try {
-    const data = { id: randomUUID(), projectId: request.projectId, name: request.name, digest, lastFour: key.slice(-4) };
+    const data = { id: request.keyId ?? randomUUID(), projectId: request.projectId, name: request.name, digest, lastFour: key.slice(-4) };
     return { ...renderKey(await prisma.apiKey.create({ data })), key };
   } catch (error) {
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
+    if (isDuplicate(error)) {
+      throw new ServiceError('conflict', 'This key was made before, and is not shown again: revoke it and make another.', 'keyId', {
+        cause: error,
+      });
+    }
     throw error;
   }
 }

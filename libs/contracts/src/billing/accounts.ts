@@ -3,6 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import { Text, USD } from './fields.js';
 
 export class AccountCreateRequest {
+  /** The same id opens it once. Absent: always a new one. */
   @IsOptional() @IsUUID() accountId?: string;
   @Text(200) name!: string;
 }

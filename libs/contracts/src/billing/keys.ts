@@ -24,6 +24,8 @@ export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
 );
 
 export class KeyCreateRequest {
+  /** The same id makes it once: repeating it is a `conflict`, because the key is not shown again. Absent: always a new one. */
+  @IsOptional() @IsUUID() keyId?: string;
   @IsUUID() projectId!: string;
   @IsOptional() @Text(200) name?: string;
 }

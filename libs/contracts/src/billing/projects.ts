@@ -4,6 +4,8 @@ import { ListRequest } from './accounts.js';
 import { Text } from './fields.js';
 
 export class ProjectCreateRequest {
+  /** The same id makes it once. Absent: always a new one. */
+  @IsOptional() @IsUUID() projectId?: string;
   @IsUUID() accountId!: string;
   @Text(200) name!: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;

@@ -1,0 +1,15 @@
+// Writes docs/asyncapi.yaml from the contracts and config/nats.conf; with --print it goes to standard output instead.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { readContracts } from './asyncapi/contracts.mjs';
+import { asyncApiDocument } from './asyncapi/document.mjs';
+import { readUsers } from './asyncapi/nats-users.mjs';
+
+const PAGE = 'docs/asyncapi.yaml';
+const HEAD = '# Made from libs/contracts and config/nats.conf by scripts/asyncapi.mjs. Change those, and run it.\n';
+
+const document = asyncApiDocument(readContracts(), readUsers(readFileSync('config/nats.conf', 'utf8')));
+const page = HEAD + stringify(document, { lineWidth: 0, aliasDuplicateObjects: false });
+if (process.argv.includes('--print')) process.stdout.write(page);
+else writeFileSync(PAGE, page);

@@ -1,0 +1,87 @@
+const ERROR_HEADERS = {
+  type: 'object',
+  properties: {
+    'Nats-Service-Error-Code': { type: 'string', description: 'A number after HTTP. Its presence is what tells a refusal from a reply.' },
+    'Nats-Service-Error': { type: 'string', description: 'The message in one line, cut at 256 characters.' },
+    'Tollgate-Error-Code': { type: 'string', description: 'The code.' },
+    'Tollgate-Error-Param': { type: 'string', description: 'The field of the request at fault, if there is one.' },
+  },
+  required: ['Nats-Service-Error-Code', 'Nats-Service-Error', 'Tollgate-Error-Code'],
+};
+
+/** The AsyncAPI 3 document of these contracts. `users` says who may publish and listen. */
+export function asyncApiDocument({ contracts, schemas }, users) {
+  return {
+    asyncapi: '3.0.0',
+    info: {
+      title: 'Tollgate over NATS',
+      version: '1.0.0',
+      description:
+        'What the services of Tollgate can be asked, and what they tell: plain JSON on subjects that carry their version. Unknown fields are ignored, in requests and by whoever reads replies. Examples to run are in nats-api.md.',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    defaultContentType: 'application/json',
+    servers: { nats: { host: 'localhost:4222', protocol: 'nats', security: [{ $ref: '#/components/securitySchemes/user' }] } },
+    channels: Object.assign({}, ...contracts.map(channelsOf)),
+    operations: Object.fromEntries(contracts.map((contract) => [contract.name, operationOf(contract, users)])),
+    components: {
+      securitySchemes: {
+        user: { type: 'userPassword', description: 'The users of config/nats.conf: each may use the subjects it needs.' },
+      },
+      messages: {
+        error: { summary: 'A refusal: nothing was done.', headers: ERROR_HEADERS, payload: { $ref: '#/components/schemas/Error' } },
+      },
+      schemas: { ...schemas, Error: ERROR },
+    },
+  };
+}
+
+const ERROR = {
+  type: 'object',
+  description: 'Why a request was refused, for programs and for people.',
+  properties: {
+    code: { $ref: '#/components/schemas/ServiceErrorCode' },
+    message: { type: 'string' },
+    param: { type: 'string', description: 'The field of the request at fault.' },
+    details: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Figures by name; amounts are integers of pico-USD.',
+    },
+  },
+  required: ['code', 'message'],
+};
+
+function channelsOf({ name, kind, subject, input, output }) {
+  const refusal = { error: { $ref: '#/components/messages/error' } };
+  const channel = (messages) => ({ address: subject, servers: [{ $ref: '#/servers/nats' }], messages });
+  if (kind === 'event') return { [name]: channel({ event: { payload: input } }) };
+  return {
+    [name]: channel({ request: { payload: input } }),
+    [`${name}Reply`]: {
+      address: null,
+      messages: { reply: { summary: kind === 'stream' ? 'One event of the framed stream.' : 'The reply.', payload: output }, ...refusal },
+    },
+  };
+}
+
+function operationOf({ name, kind, subject, description, comment }, users) {
+  const about = {
+    summary: description,
+    ...(comment && { description: comment }),
+    tags: [{ name: subject.split('.')[0] }],
+    channel: { $ref: `#/channels/${name}` },
+  };
+  if (kind === 'event')
+    return { action: 'send', ...about, 'x-listeners': users.mayListen(subject).filter((user) => user !== subject.split('.')[0]) };
+  return {
+    action: 'receive',
+    ...about,
+    bindings: { nats: { queue: QUEUES[subject.split('.')[0]], bindingVersion: '0.1.0' } },
+    'x-callers': users.mayPublish(subject),
+    reply: { channel: { $ref: `#/channels/${name}Reply` } },
+  };
+}
+
+/** The services by the first word of their subjects. */
+const QUEUES = { billing: 'billing', catalog: 'catalog', inference: 'inference-proxy' };

@@ -1,0 +1,31 @@
+/** Who may publish to a subject, and who may listen to it, as functions, from the text of config/nats.conf. */
+export function readUsers(text) {
+  const plain = text.replace(/^\s*#.*$/gm, '');
+  const users = plain
+    .split(/\buser:\s*/)
+    .slice(1)
+    .map((block) => ({
+      name: /^\S+/.exec(block)[0],
+      publish: subjectsIn(/publish\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(block)?.[1]),
+      subscribe: subjectsIn(/subscribe\s*\{\s*allow:\s*\[([^\]]*)\]/.exec(block)?.[1]),
+    }));
+  const allowedBy = (kind) => (subject) =>
+    users.filter((user) => user[kind].some((pattern) => covers(pattern, subject))).map(({ name }) => name);
+  return { mayPublish: allowedBy('publish'), mayListen: allowedBy('subscribe') };
+}
+
+function subjectsIn(list = '') {
+  return list
+    .split(/[\s,]+/)
+    .map((subject) => subject.replaceAll('"', ''))
+    .filter(Boolean);
+}
+
+function covers(pattern, subject) {
+  const tokens = subject.split('.');
+  const parts = pattern.split('.');
+  return (
+    parts.every((part, at) => part === '>' || part === '*' || part === tokens[at]) &&
+    (parts.at(-1) === '>' || parts.length === tokens.length)
+  );
+}

@@ -1,0 +1,76 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { parse } from 'yaml';
+import { everyEndpoint, everyStreamEndpoint, everyTopic } from '#contracts/every-contract.js';
+
+/** Holds docs/asyncapi.yaml to the contracts and to AsyncAPI 3, and docs/nats-api.md to its examples. */
+
+interface Document {
+  asyncapi: string;
+  channels: Record<string, { address: string | null }>;
+  operations: Record<string, { action: string; channel: { $ref: string }; reply?: { channel: { $ref: string } } }>;
+  components: { schemas: Record<string, object> };
+}
+
+const text = readFileSync('docs/asyncapi.yaml', 'utf8');
+const document = parse(text) as Document;
+
+function validator(): ValidateFunction {
+  const { schemas } = createRequire(import.meta.url)('@asyncapi/specs') as { schemas: Record<string, object> };
+  // It brings the meta-schema of JSON Schema with it, and keywords of its own for editors.
+  return new Ajv({ meta: false, validateSchema: false, strict: false, validateFormats: false, allErrors: true }).compile(
+    schemas['3.0.0'] as object,
+  );
+}
+
+test('the document is what the contracts say (node scripts/asyncapi.mjs writes it)', () => {
+  const { stdout, status } = spawnSync(process.execPath, ['scripts/asyncapi.mjs', '--print'], {
+    encoding: 'utf8',
+    maxBuffer: 16 * 1024 * 1024,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  expect({ status, current: stdout === text }).toEqual({ status: 0, current: true });
+});
+
+test('it is valid AsyncAPI 3, and a document that is not is told apart', () => {
+  const validate = validator();
+  expect({ valid: validate(document), errors: validate.errors }).toEqual({ valid: true, errors: null });
+  const { info: _, ...without } = document as Document & { info: object };
+  expect(validate(without)).toBe(false);
+  expect(validate({ ...document, operations: { x: { action: 'shout', channel: { $ref: '#/channels/accountCreate' } } } })).toBe(false);
+});
+
+test('every reference leads somewhere, and every schema is a schema', () => {
+  const references = [...text.matchAll(/\$ref: "#\/([^"]+)"/g)].map(([, path = '']) => path);
+  expect(references.length).toBeGreaterThan(200);
+  const missing = references.filter(
+    (path) => path.split('/').reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], document) === undefined,
+  );
+  expect(missing).toEqual([]);
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  ajv.addSchema(document, 'asyncapi');
+  for (const name of Object.keys(document.components.schemas)) ajv.compile({ $ref: `asyncapi#/components/schemas/${name}` });
+});
+
+test('every subject has a channel and an operation', () => {
+  const addresses = Object.values(document.operations).map(({ action, channel, reply }) => {
+    const { address } = document.channels[channel.$ref.slice('#/channels/'.length)] ?? {};
+    return `${action} ${address}${reply ? ' with a reply' : ''}`;
+  });
+  expect(addresses.sort()).toEqual(
+    [
+      ...[...everyEndpoint, ...everyStreamEndpoint].map(({ subject }) => `receive ${subject} with a reply`),
+      ...everyTopic.map(({ subject }) => `send ${subject}`),
+    ].sort(),
+  );
+});
+
+test('docs/nats-api.md has an example of each subject', () => {
+  const page = readFileSync('docs/nats-api.md', 'utf8');
+  const asked = new Set([...page.matchAll(/^nats .* request .*?(\S+) '\{/gm)].map(([, subject]) => subject));
+  expect(everyEndpoint.map(({ subject }) => subject).filter((subject) => !asked.has(subject))).toEqual([]);
+  const told = new Set([...page.matchAll(/^nats .* subscribe (\S+)$/gm)].map(([, subject]) => subject));
+  expect(everyTopic.map(({ subject }) => subject).filter((subject) => !told.has(subject))).toEqual([]);
+});

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
+import { parse } from 'yaml';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+
+/**
+ * Runs every example of docs/nats-api.md, in its order, with the plain client: nothing of ours between it and the services. What they
+ * answer is what the page says, and what docs/asyncapi.yaml says.
+ */
+
+type Json = Record<string, unknown>;
+type User = keyof RunningStack['natsPasswords'];
+
+interface Example {
+  user: User;
+  subject: string;
+  payload: string;
+  reply: unknown;
+}
+
+const PAGE = readFileSync('docs/nats-api.md', 'utf8');
+const EXAMPLES: Example[] = [
+  ...PAGE.matchAll(/^nats --context (\S+) (?:--timeout \S+ )?request (\S+) '(.*)'\n```\n\n```json\n([^`]*)```/gm),
+].map(([, user, subject = '', payload = '', reply = '']) => ({ user: user as User, subject, payload, reply: JSON.parse(reply) }));
+const EVENTS = [...PAGE.matchAll(/^nats --context (\S+) subscribe (\S+)\n```\n\n```json\n([^`]*)```/gm)].map(
+  ([, user, subject = '', event = '']) => ({ user: user as User, subject, event: JSON.parse(event) as unknown }),
+);
+
+const codec = JSONCodec<unknown>();
+const connections = new Map<User, NatsConnection>();
+let stack: RunningStack;
+
+beforeAll(async () => {
+  const settings = { HOLD_SETTLED_EVENTS: 'true', REQUESTS_PER_MINUTE_DEFAULT: '600', CONCURRENCY_DEFAULT: '100' };
+  stack = await startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { billing: settings } });
+  for (const user of ['cli', 'internal', 'gateway', 'inference-proxy'] as const) {
+    const pass = stack.natsPasswords[user];
+    connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
+  }
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([...connections.values()].map((connection) => connection.close()));
+  await stack.stop();
+}, 30_000);
+
+function as(user: User): NatsConnection {
+  const connection = connections.get(user);
+  if (!connection) throw new Error(`no connection as ${user}`);
+  return connection;
+}
+
+async function ask(user: User, subject: string, payload: unknown): Promise<{ reply: Json; error: string | undefined }> {
+  const body = typeof payload === 'string' ? Buffer.from(payload) : codec.encode(payload);
+  const message: Msg = await as(user).request(subject, body, { timeout: 10_000 });
+  return { reply: codec.decode(message.data) as Json, error: message.headers?.get('Tollgate-Error-Code') || undefined };
+}
+
+/** What the shell would put there. */
+function filledIn(payload: string, known: Record<string, string>): Json {
+  return JSON.parse(payload.replace(/'\$(\w+)'/g, (_, name: string) => known[name] ?? '')) as Json;
+}
+
+const EVERY_TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+const EVERY_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Without what is another at every run: times, keys, how long it took, and ids other than those of the page. */
+function timeless(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(timeless);
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, field]) => [
+        name,
+        ['milliseconds', 'lastFour', 'nextCursor'].includes(name) && field ? '…' : timeless(field),
+      ]),
+    );
+  }
+  if (typeof value !== 'string' || value.startsWith('0190a6f0-')) return value;
+  if (value.startsWith('tg_')) return 'tg_…';
+  return value.replace(EVERY_TIME, (time) => (time.startsWith('2099') ? time : '…')).replace(EVERY_ID, '…');
+}
+
+interface Document {
+  channels: Record<string, { address: string | null; messages: { request?: { payload: { $ref: string } } } }>;
+  components: { schemas: Record<string, { required?: string[] }> };
+}
+
+const DOCUMENT = parse(readFileSync('docs/asyncapi.yaml', 'utf8')) as Document;
+const ajv = new Ajv({ strict: false, validateFormats: false });
+ajv.addSchema(DOCUMENT, 'asyncapi');
+
+/** What docs/asyncapi.yaml finds wrong with a message of this subject. */
+function faultsOf(subject: string, what: 'request' | 'reply' | 'event' | 'error', value: unknown): unknown {
+  const [name] = Object.entries(DOCUMENT.channels).find(([, { address }]) => address === subject) ?? [];
+  const path = what === 'error' ? 'components/messages/error' : `channels/${name}${what === 'reply' ? 'Reply' : ''}/messages/${what}`;
+  const validate = ajv.getSchema(`asyncapi#/${path}/payload`);
+  if (!validate) throw new Error(`${subject} has no ${what} in docs/asyncapi.yaml`);
+  return validate(value) ? undefined : validate.errors;
+}
+
+describe('the story of the page', () => {
+  const heard = new Map<string, unknown[]>();
+  const known: Record<string, string> = { TODAY: new Date().toISOString().slice(0, 10) };
+
+  beforeAll(async () => {
+    for (const { user, subject } of EVENTS) {
+      heard.set(subject, []);
+      as(user).subscribe(subject, { callback: (_, message) => heard.get(subject)?.push(codec.decode(message.data)) });
+    }
+    await Promise.all([...connections.values()].map((connection) => connection.flush()));
+  });
+
+  test.each(EXAMPLES.map((example, index) => [`${index + 1}: ${example.subject}`, example] as const))('%s', async (_, example) => {
+    const { user, subject, payload, reply: expected } = example;
+    const request = filledIn(payload, known);
+    expect(faultsOf(subject, 'request', request)).toBeUndefined();
+    const { reply, error } = await ask(user, subject, request);
+    if (typeof reply.key === 'string') known.KEY_DIGEST = createHash('sha256').update(reply.key).digest('hex');
+    expect(faultsOf(subject, error ? 'error' : 'reply', reply)).toBeUndefined();
+    expect(timeless(reply)).toEqual(timeless(expected));
+  });
+
+  test.each(EVENTS.map((event) => [event.subject, event] as const))('%s was told', async (subject, { event }) => {
+    while (heard.get(subject)?.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const [first] = heard.get(subject) ?? [];
+    expect(faultsOf(subject, 'event', first)).toBeUndefined();
+    expect(timeless(first)).toEqual(timeless(event));
+  });
+
+  test('told again, with fields nobody knows, it changes nothing: what has a name is done once', async () => {
+    const { accountId } = filledIn(EXAMPLES[0]?.payload ?? '{}', known) as { accountId: string };
+    const books = () =>
+      Promise.all([
+        ask('internal', 'billing.v1.balance.get', { accountId }),
+        ask('internal', 'billing.v1.movement.list', { accountId }),
+        ask('internal', 'billing.v1.usage.query', { accountId, from: known.TODAY, to: '2099-01-01' }).then(() => undefined),
+        ask('cli', 'billing.v1.project.list', { accountId }),
+        ask('cli', 'billing.v1.key.list', { accountId }),
+        ask('cli', 'billing.v1.hold.list', { accountId }),
+      ]);
+    const before = await books();
+    const outcomes: unknown[] = [];
+    for (const { user, subject, payload } of EXAMPLES) {
+      const { error } = await ask(user, subject, { ...filledIn(payload, known), 'a field of version 2': { deep: [1] } });
+      if (error) outcomes.push([subject, error]);
+    }
+    expect(await books()).toEqual(before);
+    expect(outcomes).toEqual([
+      ['billing.v1.key.create', 'conflict'],
+      ['billing.v1.key.resolve', 'invalid_api_key'],
+      ['billing.v1.refund.create', 'insufficient_balance'],
+    ]);
+  });
+});
+
+describe('what is wrong is refused, typed', () => {
+  const subjects = [...new Map(EXAMPLES.map(({ user, subject }) => [subject, user]))];
+
+  test.each(subjects)('%s refuses what is no JSON object', async (subject, user) => {
+    expect(await ask(user, subject, '{"accountId":')).toMatchObject({ error: 'invalid_json', reply: { code: 'invalid_json' } });
+    expect(await ask(user, subject, '[]')).toMatchObject({ error: 'invalid_request' });
+  });
+
+  const demanding = subjects.flatMap(([subject, user]) => {
+    const channel = Object.values(DOCUMENT.channels).find(({ address }) => address === subject);
+    const name = channel?.messages.request?.payload.$ref.split('/').at(-1) ?? '';
+    const fields = DOCUMENT.components.schemas[name]?.required ?? [];
+    return fields.map((field) => [subject, field, user, fields] as const);
+  });
+  test.each(demanding)('%s names %s when it is missing or of another type', async (subject, field, user, fields) => {
+    const example = filledIn(EXAMPLES.find((candidate) => candidate.subject === subject)?.payload ?? '{}', {
+      TODAY: '2026-01-01',
+      KEY_DIGEST: 'a'.repeat(64),
+    });
+    expect(fields.every((name) => name in example)).toBe(true);
+    const { [field]: _, ...without } = example;
+    for (const wrong of [without, { ...example, [field]: { no: 'text' } }]) {
+      const { reply, error } = await ask(user, subject, wrong);
+      expect({ error, code: reply.code }).toEqual({ error: 'invalid_request', code: 'invalid_request' });
+      expect(String(reply.param)).toMatch(new RegExp(`^${field}\\b`));
+      expect(faultsOf(subject, 'error', reply)).toBeUndefined();
+    }
+  });
+});
+
+test('service discovery shows the subjects of the page, each with its version, and no others', async () => {
+  const served: string[] = [];
+  for (const service of ['billing', 'catalog']) {
+    const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
+    served.push(...(reply.endpoints as { subject: string }[]).map(({ subject }) => subject));
+  }
+  expect(served.sort()).toEqual([...new Set(EXAMPLES.map(({ subject }) => subject))].sort());
+  expect(served.filter((subject) => !/^(billing|catalog)\.v1\./.test(subject))).toEqual([]);
+});
+
+test('nobody serves a version that does not exist', async () => {
+  const next = as('cli').request('billing.v2.account.create', codec.encode({ name: 'x' }), { timeout: 300 });
+  await expect(next).rejects.toMatchObject({ code: expect.stringMatching(/503|PERMISSIONS_VIOLATION|TIMEOUT/) });
+});
