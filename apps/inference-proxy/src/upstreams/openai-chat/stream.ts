@@ -6,6 +6,7 @@ import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { TextChunkTemplate } from './text-chunk-template.js';
 
 type Json = Record<string, unknown>;
 
@@ -22,6 +23,7 @@ export class ChatStreamParser implements StreamParser {
   private hasDeltas = false;
   private readonly calls: ToolCallAssembler;
   private readonly thinkTags: ThinkTags | undefined;
+  private readonly textChunks = new TextChunkTemplate();
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
@@ -30,8 +32,10 @@ export class ChatStreamParser implements StreamParser {
 
   push(payload: string, events: StreamEvent[]): void {
     if (this.done) return;
-    if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') this.finish(events, true);
-    else for (const chunk of parseChunks(payload)) this.read(chunk, events);
+    const text = this.textChunks.match(payload);
+    if (text !== undefined) events.push({ type: 'text-delta', text });
+    else if (payload.charCodeAt(0) === 0x5b && payload.trim() === '[DONE]') this.finish(events, true);
+    else this.readChunks(payload, events);
   }
 
   end(events: StreamEvent[]): void {
@@ -62,6 +66,13 @@ export class ChatStreamParser implements StreamParser {
     if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
     events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
     this.done = true;
+  }
+
+  private readChunks(payload: string, events: StreamEvent[]): void {
+    const chunks = parseChunks(payload);
+    for (const chunk of chunks) this.read(chunk, events);
+    const text = chunks.length === 1 && this.thinkTags === undefined ? textAlone(chunks[0] as Json) : undefined;
+    if (text !== undefined) this.textChunks.learn(payload, text);
   }
 
   private readChoice(choice: Json, events: StreamEvent[]): void {
@@ -135,6 +146,20 @@ export class ChatStreamParser implements StreamParser {
   private readUsage(usage: unknown): void {
     this.usage = parseUsage(usage) ?? this.usage; // the last wins, never the sum (T-25)
   }
+}
+
+/** The text of a chunk that says nothing else, `undefined` for any other. */
+function textAlone({ choices, usage, error }: Json): string | undefined {
+  const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
+  if (!isObject(choice) || choice.index || choice.finish_reason || choice.error || choice.usage || usage || error) return undefined;
+  const { delta } = choice;
+  if (!isObject(delta) || typeof delta.content !== 'string' || delta.content === '') return undefined;
+  const saysMore = Object.keys(delta).some((key) => key !== 'content' && key !== 'role' && !isNothing(delta[key]));
+  return saysMore ? undefined : delta.content;
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
 /** Usually one object. Lines that a server did not part by a blank line arrive as one payload. */
