@@ -11,6 +11,7 @@ import {
 } from '../body-fields.js';
 import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
+import { parseStopSequences } from '../stop-sequences.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { ChatFields } from './schema.js';
@@ -76,21 +77,9 @@ function outputLimitOf(fields: ChatFields): number | undefined {
   return newer ?? older;
 }
 
-const STOP_SEQUENCES_MAX = 4;
-
+/** One sequence, or an array of them. */
 function parseStop(source: JsonObject): string[] | undefined {
-  const { stop } = source;
-  if (isAbsent(stop)) return undefined;
-  if (typeof stop === 'string') return [checkedStop(stop, 'stop')];
-  if (!Array.isArray(stop)) throw invalidField('stop', 'must be a string or an array of strings');
-  if (stop.length > STOP_SEQUENCES_MAX) throw invalidField('stop', `must have at most ${STOP_SEQUENCES_MAX} sequences`);
-  return stop.length === 0 ? undefined : stop.map((sequence, index) => checkedStop(sequence, `stop[${index}]`));
-}
-
-function checkedStop(sequence: unknown, param: string): string {
-  if (typeof sequence !== 'string') throw invalidField(param, 'must be a string');
-  if (sequence === '') throw invalidField(param, 'must not be empty');
-  return sequence;
+  return typeof source.stop === 'string' ? [readName(source, 'stop', '')] : parseStopSequences(source, 'stop');
 }
 
 /** `json_schema` is taken though spec 4.3 lists only two types: real clients send it (D5). */

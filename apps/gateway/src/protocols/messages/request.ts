@@ -1,7 +1,8 @@
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { invalidField, isAbsent, type JsonObject, readArray, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
+import { invalidField, isAbsent, type JsonObject, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
+import { parseStopSequences } from '../stop-sequences.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { MessagesFields } from './schema.js';
@@ -30,7 +31,7 @@ export function parseRequest(body: unknown): MessagesRequest {
       maxOutputTokens: fields.max_tokens,
       temperature: fields.temperature,
       topP: fields.top_p,
-      stop: parseStopSequences(source),
+      stop: parseStopSequences(source, 'stop_sequences'),
       stream: fields.stream ?? false,
       hints: {},
     },
@@ -67,17 +68,4 @@ function isThinkingOn(source: JsonObject): boolean {
   const thinking = readOptionalObject(source, 'thinking', '');
   const type = thinking && readOptionalString(thinking, 'type', 'thinking');
   return type !== undefined && type !== 'disabled';
-}
-
-const STOP_SEQUENCES_MAX = 4;
-
-function parseStopSequences(source: JsonObject): string[] | undefined {
-  const sequences = readArray(source, 'stop_sequences', '');
-  if (sequences.length > STOP_SEQUENCES_MAX) throw invalidField('stop_sequences', `must have at most ${STOP_SEQUENCES_MAX} sequences`);
-  if (sequences.length === 0) return undefined;
-  return sequences.map((sequence, index) => {
-    if (typeof sequence !== 'string') throw invalidField(`stop_sequences[${index}]`, 'must be a string');
-    if (sequence === '') throw invalidField(`stop_sequences[${index}]`, 'must not be empty');
-    return sequence;
-  });
 }
