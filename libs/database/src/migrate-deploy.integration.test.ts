@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { requiredVariable } from '#testing/test-environment.js';
+
+const run = promisify(execFile);
+const serverUrl = requiredVariable('TEST_POSTGRES_URL');
+const name = `test_${randomUUID().replaceAll('-', '')}`;
+/** As a customer's database often is: one user, who owns it and may not make others. */
+const single = url(`${name}_owner`);
+const service = url(`${name}_service`);
+
+function url(username: string): string {
+  return Object.assign(new URL(serverUrl), { username, password: 'test', pathname: `/${name}` }).href;
+}
+
+async function onServer(...statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+beforeAll(() => onServer(`CREATE ROLE ${name}_owner LOGIN PASSWORD 'test'`, `CREATE DATABASE ${name} OWNER ${name}_owner`));
+afterAll(() => onServer(`DROP DATABASE ${name} WITH (FORCE)`, `DROP ROLE ${name}_owner`, `DROP ROLE IF EXISTS ${name}_service`));
+
+async function migrate(environment: Record<string, string>): Promise<string> {
+  const env = { PATH: process.env.PATH, NODE_OPTIONS: '', ...environment };
+  const { stdout } = await run(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env });
+  return stdout;
+}
+
+async function select(connectionString: string, sql: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('a single user who may not make others: it migrates, again without effect, and can do all the services do', async () => {
+  expect(await migrate({ DATABASE_URL: single })).toMatch(/^migrated: \S+_billing, /);
+  expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: single, CATALOG_DATABASE_URL: '' })).toBe(
+    'migrated: nothing was pending\n',
+  );
+  expect(await select(single, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
+});
+
+test('a service user it may not make is asked for; once somebody has made it, it gets its rights', async () => {
+  const environment = { DATABASE_URL: single, BILLING_DATABASE_URL: service };
+  await expect(migrate(environment)).rejects.toMatchObject({
+    code: 1,
+    stderr: `users of the services: the database has no user ${name}_service, and the one that migrates may not make it: make it, or give it CREATEROLE\n`,
+  });
+  await onServer(`CREATE ROLE ${name}_service LOGIN PASSWORD 'test'`);
+  expect(await migrate(environment)).toBe(`users of the services: ${name}_service\nmigrated: nothing was pending\n`);
+  expect(await select(service, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
+  await expect(select(service, 'DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
+});
