@@ -53,6 +53,7 @@ export class ChaosSystem {
       const { startReplicas } = await import('../../scripts/local/replicas.mjs');
       return new ChaosSystem(stack, await startReplicas(stack, replicas), cables);
     } catch (error) {
+      for (const cable of cables.values()) cable.close();
       await stack.stop();
       throw error;
     }
