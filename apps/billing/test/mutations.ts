@@ -267,7 +267,13 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
   ],
   'apps/billing/src/limits/request-window.ts': [
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
-    ['a counter remembers its last request', 'window.with(-1, [at, last[1] + 1])', 'window.with(-1, [last[0], last[1] + 1])', WINDOW, ''],
+    [
+      'a counter remembers its last request',
+      'window.with(-1, [at, last[1] + 1])',
+      'window.with(-1, [last[0], last[1] + 1])',
+      WINDOW,
+      'a second of requests counts',
+    ],
     ['a clock that steps back stands still', 'Math.max(now, last[0])', 'now', WINDOW, ''],
     [
       'Retry-After is not early',
@@ -446,7 +452,13 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       RUN,
       'what a gateway leaves unsettled',
     ],
-    ['a revoked key stops the upstream', 'this.stop.abort(new Error(`lease', 'void new Error(`lease', RUN, 'a lease that is revoked'],
+    [
+      'a revoked key stops the upstream',
+      'this.loss = loss;\n        this.stop.abort(',
+      'this.loss = loss;\n        Error(',
+      RUN,
+      'a lease that is revoked',
+    ],
   ],
   'apps/gateway/src/pipeline/settle-on-end.ts': [
     [

@@ -45,6 +45,12 @@ test('there are never more requests than the limit in any 60 s, and a refusal is
   );
 });
 
+test('a second of requests counts until 60 s after its last one', () => {
+  const window = [0, 400, 900].reduce<RequestWindow>((before, at) => admitRequest(before, START + at), []);
+  const countAt = (at: number): number => countRequests(slideWindow(window, START + at));
+  expect([0, 60_000, 60_899, 60_900].map(countAt)).toEqual([3, 3, 3, 0]);
+});
+
 test('Retry-After is neither early nor late: refused a second before it, admitted at it', () => {
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
