@@ -64,7 +64,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   expect(await messaging.request(accountCreate, { accountId, name: 'Acme' })).toEqual(account);
   await expect(messaging.request(accountCreate, { accountId, name: 'Other' })).rejects.toMatchObject({ code: 'conflict' });
-  expect(await messaging.request(accountList, { accountId })).toEqual({ accounts: [account] });
+  expect(await messaging.request(accountList, { accountId })).toEqual({ accounts: [account], nextCursor: null });
 
   const created = await messaging.request(projectCreate, { accountId, name: 'main' });
   const { projectId } = created;
@@ -72,13 +72,41 @@ test('an administrator opens an account, a project and a key, and the key resolv
   expect(created).toEqual(project);
   const updated = { ...project, name: 'prod', requestsPerMinuteMax: 7 };
   expect(await messaging.request(projectUpdate, { projectId, name: 'prod', requestsPerMinuteMax: 7 })).toEqual(updated);
-  expect(await messaging.request(projectList, { accountId })).toEqual({ projects: [updated] });
+  expect(await messaging.request(projectList, { accountId })).toEqual({ projects: [updated], nextCursor: null });
 
   const { key, ...apiKey } = await messaging.request(keyCreate, { projectId, name: 'ci' });
   expect(isWellFormedApiKey(key)).toBe(true);
   expect(apiKey).toEqual({ keyId: expect.any(String), projectId, name: 'ci', lastFour: key.slice(-4), createdAt: at, revokedAt: null });
-  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [apiKey] });
+  expect(await messaging.request(keyList, { projectId })).toEqual({ keys: [apiKey], nextCursor: null });
   expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
+});
+
+test('lists come in pages that do not overlap, and who names a project or key makes it once', async () => {
+  const { accountId } = await messaging.request(accountCreate, { name: 'Acme' });
+  const ids = Array.from({ length: 5 }, () => randomUUID());
+  for (const projectId of ids) await messaging.request(projectCreate, { accountId, projectId, name: projectId });
+  const pages: string[][] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await messaging.request(projectList, { accountId, limit: 2, ...(cursor && { cursor }) });
+    pages.push(page.projects.map(({ projectId }) => projectId));
+    cursor = page.nextCursor;
+  }
+  expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  const { nextCursor } = await messaging.request(projectList, { accountId, limit: 2 });
+  const elsewhere = messaging.request(projectList, { limit: 2, cursor: nextCursor as string });
+  await expect(elsewhere).rejects.toMatchObject({ code: 'invalid_request', param: 'cursor' });
+
+  const [projectId = ''] = ids;
+  const same = { accountId: accountId.toUpperCase(), projectId: projectId.toUpperCase(), name: projectId };
+  expect(await messaging.request(projectCreate, same)).toMatchObject({ projectId, accountId });
+  for (const changed of [{ name: 'other' }, { accountId: (await customer()).accountId }]) {
+    const other = messaging.request(projectCreate, { ...same, ...changed });
+    await expect(other).rejects.toMatchObject({ code: 'conflict', param: 'projectId' });
+  }
+  const keyId = randomUUID();
+  await messaging.request(keyCreate, { projectId, keyId });
+  await expect(messaging.request(keyCreate, { projectId, keyId })).rejects.toMatchObject({ code: 'conflict', param: 'keyId' });
+  expect((await messaging.request(keyList, { accountId, limit: 1 })).keys.map((key) => key.keyId)).toEqual([keyId]);
 });
 
 test('nothing that was stored gives the key away', async () => {

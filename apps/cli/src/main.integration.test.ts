@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type Account, accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { type Account, type AccountListReply, accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
@@ -28,8 +28,8 @@ const logger = createLogger('test', 'silent');
 
 @Controller()
 class FakeBilling {
-  @Serves(accountList) async list(): Promise<{ accounts: Account[] }> {
-    return { accounts: [ACCOUNT] };
+  @Serves(accountList) async list(): Promise<AccountListReply> {
+    return { accounts: [ACCOUNT], nextCursor: null };
   }
 
   @Serves(accountCreate) async create({ name }: { name: string }): Promise<Account> {
@@ -99,7 +99,7 @@ test('a table for people, and the reply itself for scripts', async () => {
     err: '',
   });
   const { out } = await tollgate(['account', 'list', '--json']);
-  expect(JSON.parse(out)).toEqual({ accounts: [ACCOUNT] });
+  expect(JSON.parse(out)).toEqual({ accounts: [ACCOUNT], nextCursor: null });
 });
 
 test('in the folder of npm start it needs no variables', async () => {
@@ -109,7 +109,7 @@ test('in the folder of npm start it needs no variables', async () => {
   await chmod(join(folder, '.local/secrets.json'), 0o600);
   const result = await tollgate(['account', 'list', '--json'], {});
   await rm(join(folder, '.local'), { recursive: true });
-  expect(JSON.parse(result.out)).toEqual({ accounts: [ACCOUNT] });
+  expect(JSON.parse(result.out)).toEqual({ accounts: [ACCOUNT], nextCursor: null });
 });
 
 test('what a service refuses is one line and code 1', async () => {

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Account, AccountCreateRequest, AccountStatus, AccountUpdateRequest } from '#contracts/billing/accounts.js';
+import type {
+  Account,
+  AccountCreateRequest,
+  AccountListReply,
+  AccountStatus,
+  AccountUpdateRequest,
+  ListRequest,
+} from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd } from '#money/pico-usd.js';
+import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
 /** Opens an account. Repeating it with the same id and name answers with the same account; another name is a `conflict`. */
@@ -38,9 +46,12 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
 }
 
 /** All accounts, or the one with `accountId`; oldest first. */
-export async function listAccounts(prisma: PrismaClient, accountId?: string): Promise<Account[]> {
-  const accounts = await prisma.account.findMany({ where: { id: accountId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] });
-  return accounts.map(renderAccount);
+export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
+  const where = { id: request.accountId ?? undefined };
+  const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
+    prisma.account.findMany({ where, orderBy: [...oldestFirst], ...page }),
+  );
+  return { accounts: rows.map(renderAccount), nextCursor };
 }
 
 /** `ServiceError('not_found')` if there is no such account. */

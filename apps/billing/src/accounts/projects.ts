@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ListRequest } from '#contracts/billing/accounts.js';
-import type { Project, ProjectCreateRequest, ProjectUpdateRequest } from '#contracts/billing/projects.js';
+import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
 /** The limits of a project that names none. */
@@ -54,12 +55,12 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
 }
 
 /** Oldest first. */
-export async function listProjects(prisma: PrismaClient, { accountId, projectId }: ListRequest): Promise<Project[]> {
-  const projects = await prisma.project.findMany({
-    where: { id: projectId, accountId },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return projects.map(renderProject);
+export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
+  const where = { id: request.projectId ?? undefined, accountId: request.accountId ?? undefined };
+  const { rows, nextCursor } = await pageOf(['projects', where], request, (page) =>
+    prisma.project.findMany({ where, orderBy: [...oldestFirst], ...page }),
+  );
+  return { projects: rows.map(renderProject), nextCursor };
 }
 
 function renderProject(row: Prisma.ProjectModel): Project {

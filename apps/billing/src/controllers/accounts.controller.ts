@@ -2,6 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import {
   type Account,
   AccountCreateRequest,
+  type AccountListReply,
   AccountUpdateRequest,
   accountCreate,
   accountList,
@@ -12,6 +13,7 @@ import { keyChanged } from '#contracts/billing/events.js';
 import {
   type Project,
   ProjectCreateRequest,
+  type ProjectListReply,
   ProjectUpdateRequest,
   projectCreate,
   projectList,
@@ -49,8 +51,8 @@ export class AccountsController {
   }
 
   @Serves(accountList)
-  async listAccounts({ accountId }: ListRequest): Promise<{ accounts: Account[] }> {
-    return { accounts: await orUnavailable(listAccounts(this.prisma, accountId ?? undefined)) };
+  async listAccounts(request: ListRequest): Promise<AccountListReply> {
+    return orUnavailable(listAccounts(this.prisma, request));
   }
 
   @Serves(projectCreate)
@@ -67,7 +69,7 @@ export class AccountsController {
   }
 
   @Serves(projectList)
-  async listProjects(request: ListRequest): Promise<{ projects: Project[] }> {
-    return { projects: await orUnavailable(listProjects(this.prisma, request)) };
+  async listProjects(request: ListRequest): Promise<ProjectListReply> {
+    return orUnavailable(listProjects(this.prisma, request));
   }
 }

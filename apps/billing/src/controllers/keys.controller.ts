@@ -4,6 +4,7 @@ import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
   KeyCreateRequest,
+  type KeyListReply,
   KeyResolveRequest,
   KeyRevokeRequest,
   keyCreate,
@@ -48,7 +49,7 @@ export class KeysController {
   }
 
   @Serves(keyList)
-  async list(request: ListRequest): Promise<{ keys: ApiKey[] }> {
-    return { keys: await orUnavailable(listKeys(this.prisma, request)) };
+  async list(request: ListRequest): Promise<KeyListReply> {
+    return orUnavailable(listKeys(this.prisma, request));
   }
 }

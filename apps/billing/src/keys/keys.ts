@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
 import type { ListRequest } from '#contracts/billing/accounts.js';
-import type { ApiKey, KeyCreateRequest, ResolvedKey } from '#contracts/billing/keys.js';
+import type { ApiKey, KeyCreateRequest, KeyListReply, ResolvedKey } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
+import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';
 
@@ -49,12 +50,15 @@ export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<Ap
 }
 
 /** Oldest first, revoked ones included. */
-export async function listKeys(prisma: PrismaClient, { accountId, projectId }: ListRequest): Promise<ApiKey[]> {
-  const keys = await prisma.apiKey.findMany({
-    where: { projectId, project: accountId === undefined ? undefined : { accountId } },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
-  return keys.map(renderKey);
+export async function listKeys(prisma: PrismaClient, request: ListRequest): Promise<KeyListReply> {
+  const where = {
+    projectId: request.projectId ?? undefined,
+    ...(request.accountId && { project: { accountId: request.accountId } }),
+  };
+  const { rows, nextCursor } = await pageOf(['keys', where], request, (page) =>
+    prisma.apiKey.findMany({ where, orderBy: [...oldestFirst], ...page }),
+  );
+  return { keys: rows.map(renderKey), nextCursor };
 }
 
 function renderKey(row: Prisma.ApiKeyModel): ApiKey {

@@ -3,6 +3,7 @@ import { balanceGet } from '#contracts/billing/money.js';
 import { command, UsageError } from '../command.js';
 import { argument, flag, id, optional, required, text, usd } from '../parameters.js';
 import { renderFields, renderMoney, renderTable } from '../render.js';
+import { cursor, morePages } from './more-pages.js';
 
 export const accountCommands = [
   command({
@@ -17,11 +18,11 @@ export const accountCommands = [
   command({
     name: 'account list',
     summary: 'List all accounts',
-    parameters: {},
+    parameters: { cursor },
     examples: ['account list', 'account list --json'],
     endpoint: accountList,
-    request: () => ({}),
-    render: ({ accounts }) =>
+    request: (values) => values,
+    render: ({ accounts, nextCursor }) =>
       renderTable(
         accounts,
         {
@@ -31,7 +32,7 @@ export const accountCommands = [
           CREATED: (row) => row.createdAt,
         },
         'no accounts',
-      ),
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'account update',

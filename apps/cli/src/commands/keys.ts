@@ -2,6 +2,7 @@ import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
 import { argument, id, optional, required, text } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
+import { cursor, morePages } from './more-pages.js';
 
 export const keyCommands = [
   command({
@@ -17,11 +18,11 @@ export const keyCommands = [
   command({
     name: 'key list',
     summary: 'List API keys by their last four characters',
-    parameters: { project: optional(id, 'only those of this project') },
+    parameters: { project: optional(id, 'only those of this project'), cursor },
     examples: ['key list', 'key list --project <project-id>'],
     endpoint: keyList,
-    request: ({ project }) => ({ projectId: project }),
-    render: ({ keys }) =>
+    request: ({ project, cursor }) => ({ projectId: project, cursor }),
+    render: ({ keys, nextCursor }) =>
       renderTable(
         keys,
         {
@@ -33,7 +34,7 @@ export const keyCommands = [
           REVOKED: (row) => row.revokedAt,
         },
         'no keys',
-      ),
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'key revoke',

@@ -3,7 +3,7 @@ import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
 import { command, UsageError } from '../command.js';
 import { id, instant, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
 import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
-import { morePages } from './more-pages.js';
+import { cursor, morePages } from './more-pages.js';
 
 export const moneyCommands = [
   command({
@@ -81,7 +81,7 @@ export const moneyCommands = [
       to: optional(instant, 'up to this time, which is not included'),
       kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these, with commas: ${MOVEMENT_KINDS.join(', ')}`),
       limit: optional(wholeNumber(1, 200), 'movements on one page; 100'),
-      cursor: optional(text(2_000, 'cursor'), 'the page after the one that showed it'),
+      cursor,
     },
     examples: ['movements list --account <account-id>', 'movements list --account <account-id> --from 2027-01-01 --kinds topup,refund'],
     endpoint: movementList,

@@ -2,6 +2,7 @@ import { type Project, projectCreate, projectList, projectUpdate } from '#contra
 import { command, UsageError } from '../command.js';
 import { argument, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
 import { renderFields, renderTable } from '../render.js';
+import { cursor, morePages } from './more-pages.js';
 
 const rpm = optional(wholeNumber(1, 1_000_000), 'most requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'most requests at once');
@@ -27,11 +28,11 @@ export const projectCommands = [
   command({
     name: 'project list',
     summary: 'List projects',
-    parameters: { account: optional(id, 'only those of this account') },
+    parameters: { account: optional(id, 'only those of this account'), cursor },
     examples: ['project list', 'project list --account <account-id>'],
     endpoint: projectList,
-    request: ({ account }) => ({ accountId: account }),
-    render: ({ projects }) =>
+    request: ({ account, cursor }) => ({ accountId: account, cursor }),
+    render: ({ projects, nextCursor }) =>
       renderTable(
         projects,
         {
@@ -43,7 +44,7 @@ export const projectCommands = [
           CONCURRENCY: (row) => row.concurrencyMax,
         },
         'no projects',
-      ),
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'project update',

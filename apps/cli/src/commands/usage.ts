@@ -2,7 +2,7 @@ import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery } from '#contracts
 import { command } from '../command.js';
 import { id, instant, oneOf, optional, required, someOf, text, wholeNumber } from '../parameters.js';
 import { renderDollars, renderTable } from '../render.js';
-import { morePages } from './more-pages.js';
+import { cursor, morePages } from './more-pages.js';
 
 export const usageCommands = [
   command({
@@ -18,7 +18,7 @@ export const usageCommands = [
       key: optional(id, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
       limit: optional(wholeNumber(1, 1_000), 'rows on one page; 100'),
-      cursor: optional(text(2_000, 'cursor'), 'the page after the one that showed it'),
+      cursor,
     },
     examples: [
       'usage --account <account-id> --from 2027-01-01 --step day --by model',

@@ -1,4 +1,4 @@
-import { IsIn, IsOptional, IsUUID, Matches } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { Text, USD } from './fields.js';
 
@@ -48,6 +48,20 @@ export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
 export class ListRequest {
   @IsOptional() @IsUUID() accountId?: string;
   @IsOptional() @IsUUID() projectId?: string;
+  /** Rows on one page. Default 1,000. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  /** `nextCursor` of the page before, with the same account and project. */
+  @IsOptional() @Text(2_000) cursor?: string;
 }
 
-export const accountList = new Endpoint<ListRequest, { accounts: Account[] }>('billing.v1.account.list', ListRequest, 'All accounts');
+export interface AccountListReply {
+  accounts: Account[];
+  /** Null: this was the last page. */
+  nextCursor: string | null;
+}
+
+export const accountList = new Endpoint<ListRequest, AccountListReply>(
+  'billing.v1.account.list',
+  ListRequest,
+  'All accounts, oldest first',
+);

@@ -52,4 +52,14 @@ export class KeyRevokeRequest {
 
 export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>('billing.v1.key.revoke', KeyRevokeRequest, 'Ends an API key for good');
 
-export const keyList = new Endpoint<ListRequest, { keys: ApiKey[] }>('billing.v1.key.list', ListRequest, 'Keys, of one project or all');
+export interface KeyListReply {
+  keys: ApiKey[];
+  /** Null: this was the last page. */
+  nextCursor: string | null;
+}
+
+export const keyList = new Endpoint<ListRequest, KeyListReply>(
+  'billing.v1.key.list',
+  ListRequest,
+  'Keys of one project or all, oldest first, revoked ones included',
+);

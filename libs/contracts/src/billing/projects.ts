@@ -42,8 +42,14 @@ export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
   'Changes limits, name or state',
 );
 
-export const projectList = new Endpoint<ListRequest, { projects: Project[] }>(
+export interface ProjectListReply {
+  projects: Project[];
+  /** Null: this was the last page. */
+  nextCursor: string | null;
+}
+
+export const projectList = new Endpoint<ListRequest, ProjectListReply>(
   'billing.v1.project.list',
   ListRequest,
-  'Projects, of one account or all',
+  'Projects of one account or all, oldest first',
 );
