@@ -1,17 +1,24 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
-import type { ModelRoute } from './routing/route-book.js';
+import type { UpstreamLink } from './routing/upstream-link.js';
 import { postStream, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from './upstreams/upstream-adapter.js';
 import type { UsageMeter } from './usage-meter.js';
 
-const PLAIN_REPLY_BYTES_MAX = 32 * 1024 * 1024;
+/** The longest plain reply; a stream may be longer by so much for every token asked for. */
+const PLAIN_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
+
+/** Where a call goes: an upstream, and the model's name there. */
+export interface CallTarget {
+  link: Pick<UpstreamLink, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
+  model: string;
+}
 
 /**
  * One call of one upstream: its reply as batches of events, one a read of the socket, ended by the terminal event. Throws
@@ -19,7 +26,7 @@ const ERROR_BODY_MS = 2_000;
  * up as soon as the caller leaves or has all it wants.
  */
 export async function* callUpstream(
-  { link, model }: ModelRoute,
+  { link, model }: CallTarget,
   { request, ticket }: GenerateRequest,
   meter: UsageMeter,
   apiKey: string | undefined,
@@ -51,8 +58,8 @@ export async function* callUpstream(
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
-    const first = await firstBytes(reply);
-    if (isEventStream(reply, first)) yield* readEvents(reply, first, adapter, call, shaper);
+    const first = await firstBytes(reply, timeouts.totalMs);
+    if (isEventStream(reply, first)) yield* readEvents(reply, first, link, call, shaper);
     else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
   } finally {
     if (shaper.finished && !shaper.wasCut) reply.drain();
@@ -91,14 +98,32 @@ async function errorText(reply: UpstreamReply): Promise<string> {
   return Buffer.concat(chunks).subarray(0, ERROR_BYTES_MAX).toString();
 }
 
-/** Chunks up to the first that is not blank: upstreams keep a connection alive with blank lines (U-13). */
-async function firstBytes(reply: UpstreamReply): Promise<Buffer[]> {
-  const first: Buffer[] = [];
+/** The first chunks that are not blank: upstreams keep a connection alive with blank lines (U-13), which nobody needs to keep. */
+async function firstBytes(reply: UpstreamReply, quietMsMax: number): Promise<Buffer[]> {
+  const quiet = new Quiet(quietMsMax);
   for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
-    first.push(...more);
-    if (more.some((chunk) => !isBlank(chunk))) break;
+    if (more.some((chunk) => !isBlank(chunk))) return more;
+    quiet.goesOn();
   }
-  return first;
+  return [];
+}
+
+/** How long an upstream has sent bytes that say nothing: each by itself is a sign of life, but not for ever. */
+class Quiet {
+  private since: number | undefined;
+
+  constructor(private readonly msMax: number) {}
+
+  ends(): void {
+    this.since = undefined;
+  }
+
+  /** Throws when it has lasted too long. */
+  goesOn(): void {
+    const now = performance.now();
+    this.since ??= now;
+    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'bytes that say nothing' });
+  }
 }
 
 function isBlank(chunk: Buffer): boolean {
@@ -117,16 +142,17 @@ function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean 
   return false;
 }
 
-/** A batch for every read of the socket, until the terminal event. */
+/** A batch for every read of the socket, until the terminal event. Bytes that say nothing count as silence, after a while. */
 async function* readEvents(
   reply: UpstreamReply,
   first: Buffer[],
-  adapter: UpstreamAdapter,
+  { adapter, upstream }: CallTarget['link'],
   call: UpstreamCall,
   shaper: ReplyShaper,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
+  const quiet = new Quiet(upstream.timeouts.totalMs);
   for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
     const events: StreamEvent[] = [];
     const failure = readChunks(chunks, lines, parser, events);
@@ -134,6 +160,8 @@ async function* readEvents(
     if (shaped.length > 0) yield shaped;
     if (shaper.finished) return;
     if (failure !== undefined) throw failure;
+    if (events.length > 0) quiet.ends();
+    else quiet.goesOn();
   }
 }
 

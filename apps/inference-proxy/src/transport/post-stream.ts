@@ -4,7 +4,12 @@ import { UpstreamFailure } from '../upstream-failure.js';
 
 /** Bytes of one reply held in memory before the socket is paused. */
 const BUFFERED_BYTES_MAX = 64 * 1024;
+/** What may follow the end of a reply, so that its socket can serve again. */
 const DRAIN_MS = 1_000;
+const DRAIN_BYTES_MAX = 64 * 1024;
+/** Bytes of plain replies in hand, over all of them. Each of them has so much of its own besides. */
+const LARGE_REPLIES_BYTES_MAX = 256 * 1024 * 1024;
+const SMALL_REPLY_BYTES = 1024 * 1024;
 
 export interface PostOptions {
   path: string;
@@ -49,6 +54,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private failure: unknown;
   private failed = false;
   private draining = false;
+  private drained = 0;
   private hurried = false;
   private wake: () => void = () => {};
   private timer: NodeJS.Timeout | undefined;
@@ -79,11 +85,21 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return undefined;
   }
 
-  /** The rest of the body. */
+  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory. */
   async readAll(first: Buffer[] = []): Promise<Buffer> {
-    const chunks = [...first];
-    for (let more = await this.read(); more !== undefined; more = await this.read()) chunks.push(...more);
-    return Buffer.concat(chunks);
+    const chunks: Buffer[] = [];
+    const share = new LargeReply();
+    try {
+      for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read()) {
+        for (const chunk of more) {
+          chunks.push(chunk);
+          share.grow(chunk.length);
+        }
+      }
+      return Buffer.concat(chunks);
+    } finally {
+      share.release();
+    }
   }
 
   /** From now on the whole rest must come within `ms`, however steadily it drips. */
@@ -121,7 +137,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.failed || this.draining) return;
+    if (this.failed) return;
+    if (this.draining) {
+      this.drained += chunk.length;
+      if (this.drained > DRAIN_BYTES_MAX) this.close();
+      return;
+    }
     if (!this.hurried) {
       if (this.totalBytes === 0) this.startBodyTimer();
       else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
@@ -204,6 +225,30 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       return new UpstreamFailure('limit', 'upstream_error', options);
     if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);
     return new UpstreamFailure('broken', 'upstream_error', options);
+  }
+}
+
+/** What one plain reply takes of the bound that all large ones share. */
+class LargeReply {
+  private static taken = 0;
+  private bytes = 0;
+
+  grow(bytes: number): void {
+    const before = this.share;
+    this.bytes += bytes;
+    LargeReply.taken += this.share - before;
+    if (LargeReply.taken > LARGE_REPLIES_BYTES_MAX && this.share > 0) {
+      throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many large replies at once' });
+    }
+  }
+
+  release(): void {
+    LargeReply.taken -= this.share;
+    this.bytes = 0;
+  }
+
+  private get share(): number {
+    return Math.max(0, this.bytes - SMALL_REPLY_BYTES);
   }
 }
 

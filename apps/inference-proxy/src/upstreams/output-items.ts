@@ -1,3 +1,5 @@
+import { ITEMS_MAX, overLimit } from './reply-limits.js';
+
 /** One item of a response's output (a message, reasoning, a call), and what has been said of it. */
 export interface OutputItem {
   /** Unknown while only pieces of it have come. */
@@ -62,6 +64,7 @@ export class OutputItems {
       isDone: false,
     };
     if (wire !== undefined) describe(item, wire);
+    if (this.all.length >= ITEMS_MAX) throw overLimit('items');
     this.all.push(item);
     if (typeof id === 'string' && id !== '') this.byId.set(id, item);
     if (index !== undefined) this.byIndex.set(index, item);

@@ -2,6 +2,8 @@ import type { StreamEvent } from '#inference/stream-event.js';
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
+/** White space that may stand before a tag; more of it is the answer's own. */
+const BLANK_LENGTH_MAX = 1_024;
 
 /**
  * Splits `<think>…</think>` at the head of a text into reasoning and text (U-5), across any number of pieces. Tags count
@@ -39,7 +41,7 @@ export class ThinkTags {
       this.trimming = false;
       return visible.slice(OPEN.length).trimStart();
     }
-    if (OPEN.startsWith(visible)) {
+    if (OPEN.startsWith(visible) && text.length <= BLANK_LENGTH_MAX) {
       this.held = text;
       return '';
     }

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Tool } from '#inference/tool.js';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { HELD_LENGTH_MAX, NAME_LENGTH_MAX, overLimit, TOOL_CALLS_MAX } from './reply-limits.js';
+import { WholeJson } from './whole-json.js';
 import { WrappedInput } from './wrapped-input.js';
 
-export const TOOL_CALLS_MAX = 128;
 const ID_LENGTH_MAX = 256;
 
 /** A piece of a call as upstreams send it; anything may be missing. */
@@ -31,6 +32,7 @@ interface OpenCall {
   ended: boolean;
   /** Of a custom tool that the dialect takes for a function. */
   wrapped: WrappedInput | undefined;
+  json: WholeJson;
 }
 
 /**
@@ -58,13 +60,14 @@ export class ToolCallAssembler {
     const call = this.find(piece) ?? this.add(piece, events);
     call.wireId ||= piece.id ?? '';
     if (piece.name && call.index === undefined) call.name = mergeName(call.name, piece.name);
-    const text = piece.argumentsText ?? '';
+    const text = call.ended ? '' : (piece.argumentsText ?? '');
     call.argumentsText += text;
-    if (call.index !== undefined) {
-      if (!call.ended) this.pass(call, text, events);
-    } else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
+    if (text !== '') call.json.push(text);
+    if (call.index !== undefined) this.pass(call, text, events);
+    else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
       this.start(call, events);
     }
+    this.assertHeld(call);
   }
 
   /** The upstream says that this call is complete; nothing more is taken for it. */
@@ -92,14 +95,20 @@ export class ToolCallAssembler {
     if (known.name === '') return known; // the name comes after its arguments
     if (known.name !== name && known.index !== undefined) return undefined;
     if (known.name !== name && this.tools.has(known.name) && this.tools.has(name)) return undefined;
-    return isWholeJson(known.argumentsText) ? undefined : known; // a name repeated or in pieces, unless the call was complete
+    return known.json.isWhole() ? undefined : known; // a name repeated or in pieces, unless the call was complete
+  }
+
+  /** What is not passed on yet is not counted by anyone else. */
+  private assertHeld({ index, name, argumentsText, wrapped }: OpenCall): void {
+    if (name.length > NAME_LENGTH_MAX) throw overLimit('characters of a name');
+    const isHeld = index === undefined || wrapped?.isHeld;
+    if (isHeld && argumentsText.length > HELD_LENGTH_MAX) throw overLimit('characters of a call');
   }
 
   private add({ index, id, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
-    if (this.calls.length >= TOOL_CALLS_MAX) throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many tool calls' });
+    if (this.calls.length >= TOOL_CALLS_MAX) throw overLimit('tool calls');
     // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
-    for (const earlier of this.calls)
-      if (earlier.name !== '' && !earlier.raw && isWholeJson(earlier.argumentsText)) this.finish(earlier, events);
+    for (const earlier of this.calls) if (earlier.name !== '' && !earlier.raw && earlier.json.isWhole()) this.finish(earlier, events);
     const call: OpenCall = {
       wireIndex: index,
       wireId: id ?? '',
@@ -110,6 +119,7 @@ export class ToolCallAssembler {
       raw,
       ended: false,
       wrapped: undefined,
+      json: new WholeJson(),
     };
     this.calls.push(call);
     if (index !== undefined) this.byWireIndex.set(index, call);
@@ -171,14 +181,4 @@ function isWrapped(call: OpenCall): boolean {
 function mergeName(known: string, piece: string): string {
   if (piece === known) return known;
   return piece.startsWith(known) ? piece : known + piece;
-}
-
-function isWholeJson(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -16,6 +16,11 @@ export class WrappedInput {
   /** The first half of a character whose second half has not come. */
   private half = '';
 
+  /** Nothing of it has been told yet. */
+  get isHeld(): boolean {
+    return this.state === 'opening' || this.state === 'other';
+  }
+
   /** What the piece adds to the input; nothing while that is not known. */
   push(piece: string): string {
     if (this.state === 'input') return this.read(piece);
@@ -28,7 +33,7 @@ export class WrappedInput {
 
   /** Nothing more comes: what has not been told yet. An escape that was cut off says nothing. */
   end(): string {
-    return this.state === 'opening' || this.state === 'other' ? inputOf(this.all) : this.half;
+    return this.isHeld ? inputOf(this.all) : this.half;
   }
 
   /** Where in the piece the input begins, if it does. */

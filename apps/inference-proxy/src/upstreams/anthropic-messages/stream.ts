@@ -3,6 +3,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
+import { ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -95,11 +96,14 @@ export class MessagesStreamParser implements StreamParser {
 
   private startBlock(block: Json, index: number, events: StreamEvent[]): void {
     if (block.type === 'tool_use') {
-      const input = isObject(block.input) && Object.keys(block.input).length > 0 ? JSON.stringify(block.input) : undefined;
+      const input = isObject(block.input) && Object.keys(block.input).length > 0 ? renderArguments(block.input) : undefined;
       this.calls.push({ index, id: wordOf(block.id), name: wordOf(block.name), argumentsText: input }, events);
     } else if (block.type === 'text') this.append('text-delta', block.text, events);
     else if (block.type === 'thinking') this.append('reasoning-delta', block.thinking, events);
-    else this.foreign.add(index);
+    else {
+      if (this.foreign.size >= ITEMS_MAX) throw overLimit('blocks');
+      this.foreign.add(index);
+    }
   }
 
   private readDelta(delta: Json, index: number, events: StreamEvent[]): void {
@@ -118,7 +122,7 @@ export class MessagesStreamParser implements StreamParser {
   /** Counts are cumulative: what is told later replaces what was told before, never adds to it (T-25). */
   private readUsage(usage: unknown): void {
     if (!isObject(usage)) return;
-    for (const [name, value] of Object.entries(usage)) if (value !== null) this.counts[name] = value;
+    for (const name of COUNTS) if (usage[name] !== null && usage[name] !== undefined) this.counts[name] = usage[name];
     this.usage = parseUsage(this.counts);
   }
 }
@@ -161,6 +165,8 @@ function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
   if (hasCalls) return 'tool-calls';
   return reason === 'tool-calls' ? 'stop' : reason;
 }
+
+const COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens', 'output_tokens_details'];
 
 /** `input_tokens` leaves out what was read from, and written to, the cache: the prompt is all three. */
 function parseUsage(counts: Json): Usage | undefined {

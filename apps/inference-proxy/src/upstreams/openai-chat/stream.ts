@@ -2,6 +2,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
+import { renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -136,7 +137,7 @@ export class ChatStreamParser implements StreamParser {
         index: typeof piece.index === 'number' ? piece.index : undefined,
         id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
         name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
-        argumentsText: typeof args === 'string' ? args : isObject(args) ? JSON.stringify(args) : undefined,
+        argumentsText: typeof args === 'string' ? args : isObject(args) ? renderArguments(args) : undefined,
         amongOthers,
       },
       events,
@@ -225,7 +226,7 @@ export function parseFinishReason(value: unknown): FinishReason {
   const word = typeof said === 'string' ? said.toLowerCase() : '';
   if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
   if (word === 'insufficient_system_resource') {
-    throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}`, retryAfterSeconds: 5 });
+    throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}` });
   }
   return FINISH_REASONS.get(word) ?? 'stop';
 }

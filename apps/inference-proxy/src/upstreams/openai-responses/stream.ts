@@ -1,8 +1,10 @@
+import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
 import { type OutputItem, OutputItems } from '../output-items.js';
+import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -43,6 +45,7 @@ export class ResponsesStreamParser implements StreamParser {
   private readonly calls: ToolCallAssembler;
   private readonly thinkTags: ThinkTags | undefined;
   private reasoningChannel: Channel | undefined;
+  private saidLength = 0;
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
@@ -155,13 +158,13 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** Passes on a piece of a text or, of a whole one, what has not been said yet. */
   private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
-    const text = isObject(value) ? JSON.stringify(value) : value;
+    const text = isObject(value) ? renderArguments(value) : value;
     if (typeof text !== 'string') return;
     const key = `${channel} ${typeof part === 'number' ? part : 0}`;
     const said = item.said.get(key) ?? '';
     const piece = isWhole ? (text.startsWith(said) ? text.slice(said.length) : '') : text;
     if (piece === '') return;
-    item.said.set(key, said + piece);
+    this.remember(item, key, said, piece);
     switch (channel) {
       case 'text':
         if (this.thinkTags === undefined) events.push({ type: 'text-delta', text: piece });
@@ -179,6 +182,14 @@ export class ResponsesStreamParser implements StreamParser {
         item.callIndex ??= this.calls.count;
         this.calls.push({ index: item.callIndex, argumentsText: piece, raw: channel === 'input' }, events);
     }
+  }
+
+  private remember(item: OutputItem, key: string, said: string, piece: string): void {
+    if (said === '' && item.said.size >= ITEMS_MAX) throw overLimit('parts of an item');
+    this.saidLength += piece.length;
+    // What is passed on is cut long before: the rest is text that leads nowhere.
+    if (this.saidLength > HELD_LENGTH_MAX + bytesOfTokens(4 * this.call.outputTokensMax)) throw overLimit('text');
+    item.said.set(key, said + piece);
   }
 
   /** Reasoning itself or its summary, never both (U-5); its parts are paragraphs. */

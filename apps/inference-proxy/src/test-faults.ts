@@ -1,0 +1,325 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { Upstream, UpstreamTimeouts } from '#contracts/catalog.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { CONTENT, DIALECT_STREAMS, type DialectStream, goodStream, REPORTED_USAGE } from '#testing/dialect-streams.js';
+import { chunked, drip, type Fault, flood, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
+
+/*
+ * Faults of upstreams, and what comes of them: which code the client is told, and what is billed. A failure without a
+ * `usage-report` before it costs nothing, one with it costs the content that came.
+ */
+
+const HELLO: StreamEvent = { type: 'text-delta', text: CONTENT };
+const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
+export const GOOD: StreamEvent[] = [HELLO, { type: 'usage-report', usage: REPORTED_USAGE }, STOP];
+
+export function received(outputTokens: number): StreamEvent {
+  return {
+    type: 'usage-report',
+    usage: { promptTokens: 20, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'estimated' },
+  };
+}
+
+export function failure(code: string): StreamEvent {
+  return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds: undefined } as unknown as StreamEvent;
+}
+
+/** Nothing billed. */
+const failed = (code = 'upstream_error'): StreamEvent[] => [failure(code)];
+/** The content that came is billed. */
+export const failedAfterHello = (code = 'upstream_error'): StreamEvent[] => [HELLO, received(2), failure(code)];
+
+const IMPATIENT: UpstreamTimeouts = { connectMs: 1_000, firstByteMs: 250, idleMs: 250, totalMs: 400 };
+const MIB = 1024 * 1024;
+
+type Fragments = DialectStream & { good: string; hello: string };
+export type Row = [name: string, fault: (dialect: Fragments) => Fault, outcome: StreamEvent[], timeouts?: UpstreamTimeouts];
+
+export const writes =
+  (...parts: (string | Buffer)[]): Fault =>
+  ({ socket }) => {
+    for (const part of parts) socket.write(part);
+  };
+const writesAndCloses =
+  (...parts: (string | Buffer)[]): Fault =>
+  ({ socket }) => {
+    for (const part of parts) socket.write(part);
+    socket.end();
+  };
+export const whole = (body: string): string => replyHead() + chunked(body) + LAST_CHUNK;
+
+export const slow: Row[] = [
+  [
+    'a head that drips in (slowloris)',
+    ({ good }) =>
+      ({ socket }) =>
+        drip(socket, whole(good), 20),
+    failed('upstream_timeout'),
+    IMPATIENT,
+  ],
+  [
+    'a body that drips in before content (slowloris)',
+    () =>
+      ({ socket }) => {
+        socket.write(replyHead());
+        const timer = setInterval(() => socket.write(chunked(': \n')), 20);
+        socket.on('close', () => clearInterval(timer));
+      },
+    failed('upstream_timeout'),
+    IMPATIENT,
+  ],
+  [
+    'events of nothing for ever, after content',
+    ({ hello, nothing }) =>
+      ({ socket }) => {
+        socket.write(replyHead() + chunked(hello));
+        const timer = setInterval(() => socket.write(chunked(nothing)), 20);
+        socket.on('close', () => clearInterval(timer));
+      },
+    failedAfterHello('upstream_timeout'),
+    IMPATIENT,
+  ],
+  ['a 200 at once, then silence', () => writes(replyHead()), failed('upstream_timeout'), IMPATIENT],
+  ['content, then silence', ({ hello }) => writes(replyHead(), chunked(hello)), failedAfterHello('upstream_timeout'), IMPATIENT],
+  [
+    'early hints for ever',
+    () =>
+      ({ socket }) => {
+        const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'), 5);
+        socket.on('close', () => clearInterval(timer));
+      },
+    failed('upstream_timeout'),
+    IMPATIENT,
+  ],
+  [
+    'a chunk extension without end',
+    ({ hello }) =>
+      ({ socket }) =>
+        void send(socket, `${replyHead()}${chunked(hello)}5;`).then(() => flood(socket, 'x'.repeat(65_536))),
+    failedAfterHello('upstream_timeout'),
+    IMPATIENT,
+  ],
+  ['an error whose text never ends', () => writes(replyHead({}, 'HTTP/1.1 500 No'), chunked('{"error":')), failed()],
+];
+
+export const framing: Row[] = [
+  ['early hints before the reply', ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3), whole(good)), GOOD],
+  ['100 Continue, which nobody waits for', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
+  [
+    'a protocol switch nobody asked for',
+    () => writes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    failed(),
+  ],
+  ['trailers', ({ good }) => writes(replyHead({ trailer: 'x-a' }), chunked(good), '0\r\nx-a: b\r\n\r\n'), GOOD],
+  [
+    'trailers without end, after the end',
+    ({ good }) =>
+      ({ socket }) =>
+        void send(socket, `${replyHead()}${chunked(good)}0\r\n`).then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
+    GOOD,
+  ],
+  [
+    'trailers without end, before it',
+    ({ hello }) =>
+      ({ socket }) =>
+        void send(socket, `${replyHead()}${chunked(hello)}0\r\n`).then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
+    failedAfterHello(),
+  ],
+  ['a chunk size that is no number', ({ hello }) => writes(replyHead(), chunked(hello), 'zz\r\nabc\r\n'), failedAfterHello()],
+  ['a chunk longer than it says', ({ hello }) => writes(replyHead(), chunked(hello), '3\r\nabcdef\r\n'), failedAfterHello()],
+  ['a chunk shorter than it says', ({ hello }) => writesAndCloses(replyHead(), chunked(hello), 'ffff\r\nabc\r\n'), failedAfterHello()],
+  [
+    'a chunk size beyond all numbers',
+    ({ hello }) => writes(replyHead(), chunked(hello), `${'f'.repeat(40)}\r\nabc\r\n`),
+    failedAfterHello(),
+  ],
+  ['a negative chunk size', ({ hello }) => writes(replyHead(), chunked(hello), '-1\r\nabc\r\n'), failedAfterHello()],
+  ['an end of the stream without the last chunk', ({ hello }) => writesAndCloses(replyHead(), chunked(hello)), failedAfterHello()],
+  [
+    'a content-length that is too long',
+    ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null, 'content-length': '9999' }), hello),
+    failedAfterHello(),
+  ],
+  [
+    'a content-length that is too short',
+    ({ hello, ending }) => writes(replyHead({ 'transfer-encoding': null, 'content-length': String(hello.length) }), hello, ending),
+    failedAfterHello(),
+  ],
+  ['a negative content-length', ({ good }) => writes(replyHead({ 'transfer-encoding': null, 'content-length': '-5' }), good), failed()],
+  [
+    'two different content-lengths',
+    ({ good }) => writes(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 9\r\n\r\n${good}`),
+    failed(),
+  ],
+  [
+    'content-length and chunked coding together',
+    ({ good }) => writes(replyHead({ 'content-length': '5' }), chunked(good), LAST_CHUNK),
+    failed(),
+  ],
+  ['HTTP/1.0, ended by closing', ({ good }) => writesAndCloses(replyHead({ 'transfer-encoding': null }, 'HTTP/1.0 200 OK'), good), GOOD],
+  [
+    'HTTP/1.0 cut short by closing',
+    ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null }, 'HTTP/1.0 200 OK'), hello),
+    failedAfterHello(),
+  ],
+  ['no head at all (HTTP/0.9)', ({ good }) => writesAndCloses(good), failed()],
+  ['another protocol', () => writesAndCloses('220 mail.example ESMTP\r\n'), failed()],
+  ['random bytes instead of a reply', () => writesAndCloses(randomBytes(4096)), failed()],
+  [
+    'a connection that only closes',
+    () =>
+      ({ socket }) =>
+        void socket.end(),
+    failed(),
+  ],
+  [
+    'a reset instead of a reply',
+    () =>
+      ({ socket }) =>
+        void socket.resetAndDestroy(),
+    failed(),
+  ],
+  [
+    'a reset within content',
+    ({ hello }) =>
+      ({ socket }) =>
+        void send(socket, replyHead() + chunked(hello)).then(() => setTimeout(() => socket.resetAndDestroy(), 30)),
+    failedAfterHello(),
+  ],
+];
+
+export const contents: Row[] = [
+  ['a stream called a web page', ({ good }) => writes(replyHead({ 'content-type': 'text/html' }), chunked(good), LAST_CHUNK), GOOD],
+  ['a stream called JSON', ({ good }) => writes(replyHead({ 'content-type': 'application/json' }), chunked(good), LAST_CHUNK), GOOD],
+  ['a stream of no type', ({ good }) => writes(replyHead({ 'content-type': null }), chunked(good), LAST_CHUNK), GOOD],
+  ['a web page called a stream', () => writes(whole('<!doctype html><html><body>Welcome</body></html>')), failed()],
+  ['a web page', () => writes(wholeReply('<html>Sign in</html>', { 'content-type': 'text/html' })), failed()],
+  ['a whole reply called a stream', ({ plain }) => writes(whole(plain(CONTENT))), GOOD],
+  ['204 without a word', () => writes('HTTP/1.1 204 No Content\r\n\r\n'), failed()],
+  [
+    'gzip nobody asked for',
+    ({ good }) => writes(replyHead({ 'content-encoding': 'gzip', 'transfer-encoding': null }), gzipSync(good)),
+    failed(),
+  ],
+  ...['deflate', 'br', 'zstd', 'gzip, identity', 'GZIP', 'x'].map(
+    (encoding): Row => [
+      `the encoding ${encoding}`,
+      ({ good }) => writes(replyHead({ 'content-encoding': encoding }), chunked(good), LAST_CHUNK),
+      failed(),
+    ],
+  ),
+  ['the encoding identity', ({ good }) => writes(replyHead({ 'content-encoding': 'identity' }), chunked(good), LAST_CHUNK), GOOD],
+  [
+    'gzip as a transfer coding',
+    ({ good }) =>
+      ({ socket }) => {
+        const bytes = gzipSync(good);
+        socket.end(
+          Buffer.concat([
+            Buffer.from(`${replyHead({ 'transfer-encoding': 'gzip, chunked' })}${bytes.length.toString(16)}\r\n`),
+            bytes,
+            Buffer.from(`\r\n${LAST_CHUNK}`),
+          ]),
+        );
+      },
+    failed(),
+  ],
+  ['random bytes as a stream', () => writesAndCloses(replyHead({ 'transfer-encoding': null }), randomBytes(100_000)), failed()],
+  [
+    'random bytes after content',
+    ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null }), hello, 'data: {', randomBytes(10_000), '\n\n'),
+    failedAfterHello(),
+  ],
+  ['NULs before the stream', ({ good }) => writes(replyHead(), chunked('\0'.repeat(1000)), chunked(`\n${good}`), LAST_CHUNK), GOOD],
+  ['NULs within an event', ({ hello }) => writes(replyHead(), chunked(hello, 'data: \0\0\0\n\n'), LAST_CHUNK), failedAfterHello()],
+  [
+    'half a character at the end',
+    ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null }), hello, 'data: {"a":"', Buffer.from([0xf0, 0x9f])),
+    failedAfterHello(),
+  ],
+  ...[301, 302, 303, 307, 308].map(
+    (status): Row => [
+      `a redirect ${status}`,
+      () => writes(wholeReply('', { location: '/v1/elsewhere' }, `HTTP/1.1 ${status} Moved`)),
+      failed(),
+    ],
+  ),
+];
+
+const EMPTY_COMMENT = `: ${'x'.repeat(60_000)}\n`;
+const endless =
+  (what: (dialect: Fragments) => string, first: (dialect: Fragments) => string = () => ''): Row[1] =>
+  (dialect) =>
+  ({ socket }) =>
+    void send(socket, replyHead() + (first(dialect) === '' ? '' : chunked(first(dialect)))).then(() =>
+      flood(socket, chunked(what(dialect).repeat(Math.ceil(65_536 / what(dialect).length)))),
+    );
+
+export const large: Row[] = [
+  [
+    'headers without end',
+    () =>
+      ({ socket }) =>
+        void send(socket, 'HTTP/1.1 200 OK\r\n').then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
+    failed(),
+  ],
+  ['a header of 1 MiB', ({ good }) => writes(replyHead({ 'x-a': 'b'.repeat(MIB) }), chunked(good), LAST_CHUNK), failed()],
+  ['10,000 small headers', ({ good }) => writes(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, good), failed()],
+  [
+    'a line without end',
+    endless(
+      () => 'x',
+      ({ hello }) => `${hello}data: {"a":"`,
+    ),
+    failedAfterHello(),
+  ],
+  [
+    'a line without end before content',
+    endless(
+      () => 'x',
+      () => 'data: "',
+    ),
+    failed(),
+  ],
+  [
+    'an event of lines without end',
+    endless(
+      () => 'data: x\n',
+      ({ hello }) => hello,
+    ),
+    failedAfterHello(),
+  ],
+  [
+    'comments without end',
+    endless(
+      () => EMPTY_COMMENT,
+      ({ hello }) => hello,
+    ),
+    failedAfterHello(),
+  ],
+  [
+    'events of nothing without end',
+    endless(
+      ({ nothing }) => nothing.padEnd(60_000, ': \n'),
+      ({ hello }) => hello,
+    ),
+    failedAfterHello(),
+  ],
+  ['NULs without end', endless(() => '\0'), failed()],
+  ['blank lines without end', endless(() => '\n'), failed()],
+  [
+    'a plain reply without end',
+    () =>
+      ({ socket }) =>
+        void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() =>
+          flood(socket, chunked('x'.repeat(65_536))),
+        ),
+    failed(),
+  ],
+];
+
+export function fragments(kind: Upstream['kind']): Fragments {
+  const dialect = DIALECT_STREAMS[kind];
+  return { ...dialect, good: goodStream(kind), hello: dialect.opening + dialect.text(CONTENT) };
+}

@@ -1,0 +1,37 @@
+import { UpstreamFailure } from '../upstream-failure.js';
+
+/*
+ * What a reply may make us remember. What a client gets to see is bounded by the tokens it pays for; these bound the rest, which
+ * no client sees and nobody pays for (docs/upstreams.md, "Limits").
+ */
+
+export const TOOL_CALLS_MAX = 128;
+
+/** Items of a response's output, and parts of one item; blocks of a message that are none of ours. */
+export const ITEMS_MAX = 1_024;
+
+/** Characters that cannot be passed on yet: arguments of a call without a name, a custom tool's input in no known form. */
+export const HELD_LENGTH_MAX = 1024 * 1024;
+
+/** Of a name or an id that is put together from pieces. */
+export const NAME_LENGTH_MAX = 1_024;
+
+/** How deep the arguments of a call may be nested where they come as an object. */
+export const JSON_DEPTH_MAX = 128;
+
+export function overLimit(what: string): UpstreamFailure {
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `too many or too much: ${what}` });
+}
+
+/** `JSON.stringify` of what an upstream sent as an object: its depth would overflow our stack. */
+export function renderArguments(value: Record<string, unknown>): string {
+  if (isDeeper(value, JSON_DEPTH_MAX)) throw overLimit('levels of nesting');
+  return JSON.stringify(value);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
+  return false;
+}

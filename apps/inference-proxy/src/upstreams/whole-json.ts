@@ -1,0 +1,53 @@
+/**
+ * Whether a growing text is one whole JSON object. It is asked again and again of ever longer text, by upstreams that repeat a
+ * name in every piece, so it reads each character once, when asked, and parses only when the brackets close.
+ */
+export class WholeJson {
+  private unread: string[] = [];
+  private text = '';
+  private depth = 0;
+  private inString = false;
+  private escaped = false;
+  private state: 'open' | 'whole' | 'broken' = 'open';
+
+  push(piece: string): void {
+    if (this.state !== 'broken') this.unread.push(piece);
+  }
+
+  isWhole(): boolean {
+    for (const piece of this.unread) {
+      for (let at = 0; at < piece.length && this.state !== 'broken'; at++)
+        this.read(piece.charAt(at), () => this.text + piece.slice(0, at + 1));
+      this.text += piece;
+    }
+    this.unread = [];
+    return this.state === 'whole';
+  }
+
+  private read(char: string, text: () => string): void {
+    if (this.inString) {
+      if (this.escaped) this.escaped = false;
+      else if (char === '\\') this.escaped = true;
+      else if (char === '"') this.inString = false;
+    } else if (BLANK.has(char)) {
+      // says nothing
+    } else if (this.state === 'whole' || (this.depth === 0 && char !== '{')) this.state = 'broken';
+    else if (char === '"') this.inString = true;
+    else if (char === '{' || char === '[') this.depth += 1;
+    else if (char === '}' || char === ']') {
+      this.depth -= 1;
+      if (this.depth === 0) this.state = isJson(text()) ? 'whole' : 'broken';
+    }
+  }
+}
+
+const BLANK = new Set(' \t\r\n');
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

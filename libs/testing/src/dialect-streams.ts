@@ -1,0 +1,113 @@
+import type { Upstream } from '#contracts/catalog.js';
+
+/** A stream of one dialect in parts: whole when joined. The reply says `CONTENT`. */
+export interface DialectStream {
+  /** What comes before content. */
+  opening: string;
+  /** An event of content that says the text. */
+  text(text: string): string;
+  /** The beginning of call `index`. */
+  call(index: number): string;
+  /** A piece of the arguments of call `index`. */
+  args(index: number, text: string): string;
+  /** From the last content to the end, usage (12 prompt, 3 output) included. */
+  ending: string;
+  /** An event that says nothing. */
+  nothing: string;
+  /** A whole reply to a plain request. */
+  plain(text: string): string;
+}
+
+export const CONTENT = 'Hello';
+export const REPORTED_USAGE = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' } as const;
+
+function event(data: unknown, name?: string): string {
+  return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
+}
+
+function typed(data: { type: string; [field: string]: unknown }): string {
+  return event(data, data.type);
+}
+
+function chunk(delta: unknown, finish: string | null = null): string {
+  return event({ id: 'c1', object: 'chat.completion.chunk', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] });
+}
+
+const CHAT_USAGE = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
+
+const chat: DialectStream = {
+  opening: chunk({ role: 'assistant', content: '' }),
+  text: (text) => chunk({ content: text }),
+  call: (index) =>
+    chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'get_weather', arguments: '' } }] }),
+  args: (index, text) => chunk({ tool_calls: [{ index, function: { arguments: text } }] }),
+  ending: `${chunk({}, 'stop')}${event({ choices: [], usage: CHAT_USAGE })}data: [DONE]\n\n`,
+  nothing: event({ id: 'c1', choices: [] }),
+  plain: (text) =>
+    JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }], usage: CHAT_USAGE }),
+};
+
+const RESPONSE_USAGE = { input_tokens: 12, output_tokens: 3, total_tokens: 15 };
+
+const responses: DialectStream = {
+  opening:
+    typed({ type: 'response.created', response: { id: 'r1', object: 'response', status: 'in_progress', output: [] } }) +
+    typed({ type: 'response.output_item.added', output_index: 0, item: { id: 'm1', type: 'message', role: 'assistant', content: [] } }),
+  text: (text) => typed({ type: 'response.output_text.delta', item_id: 'm1', output_index: 0, content_index: 0, delta: text }),
+  call: (index) =>
+    typed({
+      type: 'response.output_item.added',
+      output_index: index + 1,
+      item: { id: `f${index}`, type: 'function_call', call_id: `call_${index}`, name: 'get_weather', arguments: '' },
+    }),
+  args: (index, text) =>
+    typed({ type: 'response.function_call_arguments.delta', item_id: `f${index}`, output_index: index + 1, delta: text }),
+  ending: typed({ type: 'response.completed', response: { id: 'r1', object: 'response', status: 'completed', usage: RESPONSE_USAGE } }),
+  nothing: typed({ type: 'response.in_progress', response: { id: 'r1', status: 'in_progress' } }),
+  plain: (text) =>
+    JSON.stringify({
+      object: 'response',
+      status: 'completed',
+      output: [{ id: 'm1', type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }],
+      usage: RESPONSE_USAGE,
+    }),
+};
+
+const messages: DialectStream = {
+  opening:
+    typed({ type: 'message_start', message: { id: 'm1', type: 'message', role: 'assistant', content: [] } }) +
+    typed({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+  text: (text) => typed({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+  call: (index) =>
+    typed({
+      type: 'content_block_start',
+      index: index + 1,
+      content_block: { type: 'tool_use', id: `call_${index}`, name: 'get_weather', input: {} },
+    }),
+  args: (index, text) => typed({ type: 'content_block_delta', index: index + 1, delta: { type: 'input_json_delta', partial_json: text } }),
+  ending:
+    typed({ type: 'content_block_stop', index: 0 }) +
+    typed({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { input_tokens: 12, output_tokens: 3 } }) +
+    typed({ type: 'message_stop' }),
+  nothing: typed({ type: 'ping' }),
+  plain: (text) =>
+    JSON.stringify({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 12, output_tokens: 3 },
+    }),
+};
+
+export const DIALECT_STREAMS: Record<Upstream['kind'], DialectStream> = {
+  'openai-chat': chat,
+  'openai-responses': responses,
+  'anthropic-messages': messages,
+};
+
+/** A good stream, whole. */
+export function goodStream(kind: Upstream['kind'], text = CONTENT): string {
+  const { opening, text: say, ending } = DIALECT_STREAMS[kind];
+  return opening + say(text) + ending;
+}
