@@ -305,7 +305,7 @@ test.each([
   await renewals.close();
 });
 
-test('whoever asks learns which ended requests nobody has settled', async () => {
+test('whoever asks learns which ended requests nobody has settled, those of the reaper among them', async () => {
   const renewals = new Renewals(60_000, {
     connect: ledger.connect,
     batchMax: 10,
@@ -319,6 +319,11 @@ test('whoever asks learns which ended requests nobody has settled', async () => 
   expect(await renewals.renew({ renewals: [], ended: [settled, left, unknown] })).toEqual(reply);
   await settle(left, 1);
   expect(await renewals.renew({ renewals: [], ended: [left] })).toEqual({ ...reply, unsettled: [] });
+
+  const expired = await reaped(100n);
+  expect(await renewals.renew({ renewals: [], ended: [expired] })).toEqual({ ...reply, unsettled: [expired] });
+  await settle(expired, 50);
+  expect(await renewals.renew({ renewals: [], ended: [expired] })).toEqual({ ...reply, unsettled: [] });
   await renewals.close();
 });
 

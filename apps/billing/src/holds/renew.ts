@@ -36,13 +36,17 @@ const RENEW_HOLDS = {
     WHERE h.id = r.id RETURNING h.id, k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS may_call`,
 };
 
-const STILL_OPEN = {
-  name: 'still_open',
-  text: 'SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])',
+/** Open, or ended by the reaper alone: who knows more than its last reading may still settle late. */
+const NOT_SETTLED = {
+  name: 'not_settled',
+  text: `SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])
+    UNION ALL
+    SELECT s.hold_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
+    WHERE s.hold_id = ANY ($1::uuid[]) AND s.reason = 'lease-expired' AND l.hold_id IS NULL`,
 };
 
 /**
- * Extends leases and keeps meter readings, several in one commit, and looks which of `ended` are still open. The commit does
+ * Extends leases and keeps meter readings, several in one commit, and looks which of `ended` nobody has settled. The commit does
  * not wait for the disk: a reading that is lost in a crash comes again with the next renewal.
  */
 export async function renewHolds(
@@ -70,7 +74,7 @@ export async function renewHolds(
         readings.map((reading) => reading.source),
         leaseMs,
       ]),
-      ended.length > 0 ? execute<{ id: string }>(connection, STILL_OPEN, [plainArray(ended)]) : Promise.resolve(undefined),
+      ended.length > 0 ? execute<{ id: string }>(connection, NOT_SETTLED, [plainArray(ended)]) : Promise.resolve(undefined),
       connection.query('COMMIT'),
     ]);
     return {

@@ -143,7 +143,7 @@ export interface HoldRenewReply {
   renewed: string[];
   /** Those of `renewed` whose key, project or account may not call any more: stop their work, and settle what it has used. Absent: none. */
   stop?: string[];
-  /** Those of `ended` that are still open. Absent: none. */
+  /** Those of `ended` that nobody has settled: still open, or ended by the reaper alone. Absent: none. */
   unsettled?: string[];
   leaseMs: number;
 }
