@@ -1,42 +1,99 @@
 import type { LookupAddress } from 'node:dns';
-import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed } from './address-guard.js';
+import { FaultServer, wholeReply } from '#testing/fault-server.js';
+import { upstreamAt } from '../test-calls.js';
+import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed, type Resolver } from './address-guard.js';
+import { createUpstreamPool } from './upstream-pool.js';
 
 describe('which addresses may be called (billing.md 7, SSRF)', () => {
-  test.each([
-    // address, by default, with allowPrivateNetwork
-    ['93.184.216.34', true, true],
-    ['2606:4700::1111', true, true],
-    ['127.0.0.1', false, true],
-    ['::1', false, true],
-    ['10.1.2.3', false, true],
-    ['172.31.255.255', false, true],
-    ['192.168.0.1', false, true],
-    ['100.64.0.1', false, true],
-    ['fd12:3456::1', false, true],
-    ['169.254.169.254', false, false],
-    ['169.254.0.1', false, false],
-    ['fe80::1', false, false],
-    ['fe80::1%eth0', false, false],
-    ['fd00:ec2::254', false, false],
-    ['100.100.100.200', false, false],
-    ['168.63.129.16', false, false],
-    ['0.0.0.0', false, false],
-    ['::', false, false],
-    ['224.0.0.1', false, false],
-    ['ff02::1', false, false],
-    ['::ffff:169.254.169.254', false, false],
-    ['::FFFF:A9FE:A9FE', false, false],
-    ['::ffff:127.0.0.1', false, true],
-    ['::ffff:8.8.8.8', true, true],
-    ['::127.0.0.1', false, true],
-    ['64:ff9b::169.254.169.254', false, false],
-    ['64:ff9b::8.8.8.8', true, true],
-    ['2002:a9fe:a9fe::1', false, false],
-    ['2002:7f00:1::', false, true],
-    ['not an address', false, false],
-  ])('%s: %s, inside a private network %s', (address, byDefault, allowed) => {
-    expect([isAddressAllowed(address, false), isAddressAllowed(address, true)]).toEqual([byDefault, allowed]);
+  /** What is refused whatever the catalog says, what is refused unless the upstream is allowed the private network, what never is. */
+  const [never, allowed, always] = [
+    [false, false],
+    [false, true],
+    [true, true],
+  ];
+
+  test.each<[string, string, boolean[] | undefined]>([
+    ['a public address', '93.184.216.34', always],
+    ['a public address', '2606:4700::1111', always],
+    ['next to a private range', '172.32.0.1', always],
+    ['next to a private range', '11.0.0.1', always],
+    ['next to link-local', '169.255.0.1', always],
+    ['loopback', '127.0.0.1', allowed],
+    ['loopback', '127.255.255.254', allowed],
+    ['loopback', '::1', allowed],
+    ['private', '10.1.2.3', allowed],
+    ['private', '172.16.0.1', allowed],
+    ['private', '172.31.255.255', allowed],
+    ['private', '192.168.0.1', allowed],
+    ['carrier', '100.64.0.1', allowed],
+    ['unique local', 'fd12:3456::1', allowed],
+    ['site local', 'fec0::1', allowed],
+    ['documentation', '192.0.2.1', allowed],
+    ['benchmarks', '198.18.0.1', allowed],
+    ['reserved', '240.0.0.1', allowed],
+    ['metadata', '169.254.169.254', never],
+    ['metadata of containers', '169.254.170.2', never],
+    ['link-local', '169.254.0.1', never],
+    ['link-local', 'fe80::1', never],
+    ['link-local with a zone', 'fe80::1%eth0', never],
+    ['metadata of AWS', 'fd00:ec2::254', never],
+    ['metadata of AWS, written out', 'fd00:0ec2:0:0:0:0:0:254', never],
+    ['metadata of Google Cloud', 'fd20:ce::254', never],
+    ['metadata of Alibaba Cloud', '100.100.100.200', never],
+    ['metadata of Oracle Cloud', '192.0.0.192', never],
+    ['host services of Azure', '168.63.129.16', never],
+    ['this host', '0.0.0.0', never],
+    ['this host', '0.1.2.3', never],
+    ['this host', '::', never],
+    ['multicast', '224.0.0.1', never],
+    ['multicast', 'ff02::1', never],
+    ['broadcast', '255.255.255.255', never],
+    ['mapped metadata', '::ffff:169.254.169.254', never],
+    ['mapped metadata', '::FFFF:A9FE:A9FE', never],
+    ['mapped this host', '::ffff:0.0.0.0', never],
+    ['mapped loopback', '::ffff:127.0.0.1', allowed],
+    ['mapped public', '::ffff:8.8.8.8', always],
+    ['compatible loopback', '::127.0.0.1', allowed],
+    ['compatible metadata', '::a9fe:a9fe', never],
+    ['translated metadata', '::ffff:0:169.254.169.254', never],
+    ['NAT64 to metadata', '64:ff9b::169.254.169.254', never],
+    ['NAT64 to private', '64:ff9b::10.0.0.1', allowed],
+    ['NAT64 to public', '64:ff9b::8.8.8.8', always],
+    ['NAT64 of our own network', '64:ff9b:1::8.8.8.8', allowed],
+    ['NAT64 of our own network, to metadata', '64:ff9b:1::a9fe:a9fe', never],
+    ['NAT64 of our own network, to metadata, by its /48', '64:ff9b:1:a9fe:a9:fe00::', never],
+    ['6to4 of metadata', '2002:a9fe:a9fe::1', never],
+    ['6to4 of loopback', '2002:7f00:1::', allowed],
+    ['ISATAP of metadata', '2606:4700::5efe:169.254.169.254', never],
+    ['ISATAP of private', '2606:4700::200:5efe:10.0.0.1', allowed],
+    ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2', never],
+    ['no address', 'not an address', never],
+    ['no address', '', never],
+  ])('%s: %s', (_what, address, expected) => {
+    expect([isAddressAllowed(address, false), isAddressAllowed(address, true)]).toEqual(expected);
   });
+
+  test.each([
+    ['decimal', 'http://2130706433/', '127.0.0.1'],
+    ['octal', 'http://0177.0.0.1/', '127.0.0.1'],
+    ['hexadecimal', 'http://0x7f.0x0.0x0.0x1/', '127.0.0.1'],
+    ['hexadecimal, in one', 'http://0xa9fea9fe/', '169.254.169.254'],
+    ['short', 'http://127.1/', '127.0.0.1'],
+    ['mixed', 'http://0xa9.254.43518/', '169.254.169.254'],
+    ['with a dot at its end', 'http://169.254.169.254./', '169.254.169.254'],
+    ['in full-width digits', 'http://１２７.０.０.１/', '127.0.0.1'],
+    ['in encircled digits', 'http://①②⑦.⓪.⓪.①/', '127.0.0.1'],
+    ['escaped', 'http://%31%32%37.0.0.1/', '127.0.0.1'],
+    ['mapped', 'http://[::ffff:127.0.0.1]/', '[::ffff:7f00:1]'],
+  ])('a host written %s: %s', (_form, url, hostname) => {
+    expect(new URL(url).hostname).toBe(hostname);
+    expect(() => assertHostAllowed(new URL(url).hostname, false)).toThrow(AddressRefusedError);
+  });
+
+  test.each(['metadata.google.internal', 'METADATA.google.internal.', 'metadata.goog', 'instance-data.ec2.internal'])(
+    'the name of machine metadata is refused always: %s',
+    (name) => expect(() => assertHostAllowed(name, true)).toThrow(AddressRefusedError),
+  );
 
   test('an address in the URL is judged without a look-up', () => {
     expect(() => assertHostAllowed('[::1]', false)).toThrow(AddressRefusedError);
@@ -75,8 +132,27 @@ describe('the look-up', () => {
     await expect(ask(lookup, { all: true })).rejects.toThrow(AddressRefusedError);
   });
 
-  test('a name server that changes its mind is not asked again, so it cannot rebind', async () => {
+  test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew', async () => {
     const lookup = guardedLookup(false, resolveTo([{ address: '8.8.8.8', family: 4 }], [{ address: '127.0.0.1', family: 4 }]));
     expect([await ask(lookup, {}), await ask(lookup, {})]).toEqual(['8.8.8.8', '8.8.8.8']);
+    const { now } = Date;
+    Date.now = () => now() + 31_000;
+    try {
+      await expect(ask(lookup, {})).rejects.toThrow(AddressRefusedError);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  test('the address that was judged is the one the socket goes to', async () => {
+    const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
+    const other = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.2', port: server.port });
+    let asked = 0;
+    const resolve: Resolver = (_name, done) => done(null, [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }]);
+    const pool = createUpstreamPool(upstreamAt(`http://model.example:${server.port}`), resolve);
+    for (let n = 0; n < 3; n++) await (await pool.request({ path: '/', method: 'POST', body: '' })).body.dump();
+    await pool.destroy();
+    expect({ asked, server: server.requests, other: other.requests }).toEqual({ asked: 1, server: 3, other: 0 });
+    await Promise.all([server.stop(), other.stop()]);
   });
 });

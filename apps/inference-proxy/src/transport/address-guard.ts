@@ -21,6 +21,16 @@ const FORBIDDEN = blockList([
   'ff00::/8',
   'fd00:ec2::/32', // metadata of AWS, inside the unique-local range that may be allowed
   'fd20:ce::/32', // metadata of Google Cloud
+  '2001::/32', // Teredo: a tunnel to an IPv4 address that is hidden in it
+]);
+
+/** Names of machine metadata, whatever they resolve to. */
+const FORBIDDEN_NAMES = new Set([
+  'metadata.google.internal',
+  'metadata.goog',
+  'metadata.azure.internal',
+  'metadata.tencentyun.com',
+  'instance-data.ec2.internal',
 ]);
 
 /** Called only where the upstream says `allowPrivateNetwork`. */
@@ -40,30 +50,37 @@ const PRIVATE = blockList([
   'fc00::/7',
   'fec0::/10',
   '2001:db8::/32',
+  '3fff::/20',
   '100::/64',
+  '64:ff9b:1::/48', // NAT64 of one's own network
 ]);
 
-/** Whether an IP address (no name) may be called. IPv4 inside IPv6 (mapped, NAT64, 6to4) is judged as the IPv4 it is. */
+/** Whether an IP address (no name) may be called. IPv4 inside IPv6 (mapped, NAT64, 6to4, ISATAP) is judged as the IPv4 it is. */
 export function isAddressAllowed(address: string, allowPrivateNetwork: boolean): boolean {
   const plain = address.split('%')[0] ?? '';
   const family = isIP(plain);
   if (family === 0) return false;
-  const inner = family === 6 ? embeddedIpv4(plain) : undefined;
-  if (inner !== undefined && !isAddressAllowed(inner, allowPrivateNetwork)) return false;
+  if (family === 6 && embeddedIpv4(plain).some((inner) => !isAddressAllowed(inner, allowPrivateNetwork))) return false;
   const kind = family === 6 ? 'ipv6' : 'ipv4';
   // A mapped address is only a spelling of its IPv4; the others are routes of their own, and are checked as IPv6 too.
   return !FORBIDDEN.check(plain, kind) && (allowPrivateNetwork || !PRIVATE.check(plain, kind));
 }
 
-/** Throws when `hostname` of an upstream's URL is itself an address that may not be called. Names are judged by `guardedLookup`. */
+/**
+ * Throws when `hostname`, as the URL parser writes it, is itself an address that may not be called, or a name of machine
+ * metadata. Where other names lead is judged by `guardedLookup`.
+ */
 export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean): void {
   const bare = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(bare) !== 0 && !isAddressAllowed(bare, allowPrivateNetwork)) throw new AddressRefusedError(`${bare} may not be called`);
+  const isAllowed =
+    isIP(bare) === 0 ? !FORBIDDEN_NAMES.has(bare.toLowerCase().replace(/\.$/, '')) : isAddressAllowed(bare, allowPrivateNetwork);
+  if (!isAllowed) throw new AddressRefusedError(`${bare} may not be called`);
 }
 
 const RESOLUTION_TTL_MS = 30_000;
 
-type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
+/** How a name becomes addresses. */
+export type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
 
 /**
  * A `lookup` for sockets. The socket connects to the very address that was judged, so a second answer of the name server
@@ -108,16 +125,21 @@ function blockList(subnets: string[]): BlockList {
   return list;
 }
 
-/** The IPv4 address inside a mapped (`::ffff:0:0/96`), compatible (`::/96`), NAT64 (`64:ff9b::/96`) or 6to4 (`2002::/16`) address. */
-function embeddedIpv4(address: string): string | undefined {
-  const groups = expandIpv6(address);
-  const [g0 = 0, g1 = 0, g2 = 0, g3 = 0, g4 = 0, g5 = 0, g6 = 0, g7 = 0] = groups;
-  if (g0 === 0x2002) return dotted(g1, g2);
+/**
+ * The IPv4 addresses that an IPv6 address leads to: mapped (`::ffff:0:0/96`), compatible (`::/96`), translated, NAT64
+ * (`64:ff9b::/96`, and `64:ff9b:1::/48` with its two places), 6to4 (`2002::/16`), ISATAP.
+ */
+function embeddedIpv4(address: string): string[] {
+  const [g0 = 0, g1 = 0, g2 = 0, g3 = 0, g4 = 0, g5 = 0, g6 = 0, g7 = 0] = expandIpv6(address);
   const zeroHead = g0 === 0 && g1 === 0 && g2 === 0 && g3 === 0;
-  if (zeroHead && g4 === 0 && (g5 === 0xffff || g5 === 0) && (g6 !== 0 || g7 > 1)) return dotted(g6, g7);
-  if (zeroHead && g4 === 0xffff && g5 === 0) return dotted(g6, g7); // ::ffff:0:a.b.c.d, translated
-  if (g0 === 0x64 && g1 === 0xff9b) return dotted(g6, g7);
-  return undefined;
+  const found: string[] = [];
+  if (g0 === 0x2002) found.push(dotted(g1, g2));
+  if (zeroHead && g4 === 0 && (g5 === 0xffff || g5 === 0) && (g6 !== 0 || g7 > 1)) found.push(dotted(g6, g7));
+  if (zeroHead && g4 === 0xffff && g5 === 0) found.push(dotted(g6, g7)); // ::ffff:0:a.b.c.d, translated
+  if (g0 === 0x64 && g1 === 0xff9b) found.push(dotted(g6, g7));
+  if (g0 === 0x64 && g1 === 0xff9b && g2 === 1 && g3 !== 0) found.push(dotted(g3, ((g4 & 0xff) << 8) | (g5 >> 8))); // RFC 6052, a /48
+  if ((g4 & 0xfdff) === 0 && g5 === 0x5efe) found.push(dotted(g6, g7));
+  return found;
 }
 
 function expandIpv6(address: string): number[] {
