@@ -176,7 +176,7 @@ function readChunks(
   const take = (payload: string): void => parser.push(payload, events);
   try {
     if (closed) lines.end(take);
-    else for (const chunk of chunks) lines.push(chunk, take);
+    else lines.push(Buffer.concat(chunks), take); // upstreams send each event as a chunk of its own: many small ones cost more apart
     if (closed) parser.end(events);
     return undefined;
   } catch (error) {
