@@ -22,6 +22,7 @@ const LIMITS = {
 export class HttpServer {
   private readonly server: Server;
   private readonly running = new Set<GatewayRequest>();
+  private readonly sockets = new Set<Socket>();
   private draining = false;
 
   constructor(
@@ -40,6 +41,10 @@ export class HttpServer {
     });
     this.server.on('checkExpectation', serve);
     this.server.on('clientError', refuseMalformed);
+    this.server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
   }
 
   get requestsRunning(): number {
@@ -58,6 +63,8 @@ export class HttpServer {
     this.draining = true;
     const closed = once(this.server, 'close');
     this.server.close();
+    // Clients open connections ahead of their requests; Node takes those for busy, and would wait for them.
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
     const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
     await closed;
     clearTimeout(cut);
