@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey, isWellFormedApiKey } from '#contracts/api-key.js';
-import { accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { keyChanged } from '#contracts/billing/events.js';
 import { holdApply, holdList, holdRelease, holdRenew, holdReserve, holdSettle } from '#contracts/billing/holds.js';
 import { keyCreate, keyList, keyResolve, keyRevoke } from '#contracts/billing/keys.js';
@@ -167,6 +167,25 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
     holdId,
     settlement: { costPicoUsd: '1000' },
   });
+});
+
+test('a frozen account gets no holds until it is active again; it can be read, and its money can move', async () => {
+  const { key, ...acme } = await customer('1.00');
+  const { accountId } = acme;
+  const frozen = await messaging.request(accountUpdate, { accountId, status: 'frozen', statusReason: 'disputed' });
+  expect(frozen).toMatchObject({ accountId, status: 'frozen', statusReason: 'disputed' });
+  const refused = { status: 'refused', holdId: expect.any(String), code: 'account_frozen' };
+  expect(await messaging.request(holdReserve, reserveOf(acme, 1n))).toEqual(refused);
+  expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual(acme);
+  expect(await messaging.request(balanceGet, { accountId })).toMatchObject({ balance_usd: '1.00' });
+  expect(await messaging.request(topupCreate, { accountId, usd: '1', paymentId: randomUUID() })).toMatchObject({ credited: true });
+  const active = await messaging.request(accountUpdate, { accountId, status: 'active' });
+  expect(active).toMatchObject({ status: 'active', statusReason: null });
+  expect(await messaging.request(holdReserve, reserveOf(acme, 1n))).toMatchObject({ status: 'held' });
+  const reason = messaging.request(accountUpdate, { accountId, status: 'active', statusReason: 'x' });
+  await expect(reason).rejects.toMatchObject({ code: 'invalid_request', param: 'statusReason' });
+  const unknown = messaging.request(accountUpdate, { accountId: randomUUID(), name: 'x' });
+  await expect(unknown).rejects.toMatchObject({ code: 'not_found', param: 'accountId' });
 });
 
 test('several settles and reserves of several customers in one message, answered in order', async () => {

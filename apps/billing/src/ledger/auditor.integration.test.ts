@@ -10,6 +10,7 @@ import { INVARIANTS } from './invariants.js';
 import { refund } from './refund.js';
 
 const OVERDUE_MS = 90_000;
+const WAITING = `SELECT FROM pg_stat_activity WHERE application_name = 'test-auditor' AND datname = current_database() AND wait_event_type = 'Lock'`;
 
 let ledger: LedgerFixture;
 /** The owner's: may do what no service may. */
@@ -265,6 +266,17 @@ describe('on its schedule', () => {
     expect(await ledger.newLanes().reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
     await repair(customer.accountId);
   });
+});
+
+test('a service that stops does not wait for a check', async () => {
+  const auditor = newAuditor();
+  await owner.query('BEGIN');
+  await owner.query('LOCK TABLE billing.settlement IN ACCESS EXCLUSIVE MODE'); // as long as this lasts, no check ends
+  const [ticking, asking] = [auditor.tick(), expect(auditor.check()).rejects.toThrow()];
+  while ((await ledger.sql.query(WAITING)).rowCount !== 2) await new Promise((resolve) => setImmediate(resolve));
+  await auditor.stop();
+  await Promise.all([ticking, asking]);
+  await owner.query('ROLLBACK');
 });
 
 test('many who ask at once share a check that begins after they asked', async () => {

@@ -30,6 +30,9 @@ export class Auditor {
   private connection: PgConnection | undefined;
   private timer: NodeJS.Timeout | undefined;
   private ticking: Promise<void> | undefined;
+  /** Server processes that check at this moment. */
+  private readonly checking = new Set<number>();
+  private readonly stopping = new AbortController();
   private asked: Promise<LedgerCheckReply> | undefined;
   private waiting: Promise<LedgerCheckReply> | undefined;
 
@@ -47,10 +50,12 @@ export class Auditor {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    // A check may take minutes, and nothing is lost with it.
-    await this.connection?.end().catch(() => undefined);
+    // A check may take minutes, and nothing is lost with it: what is at work fails at once.
+    this.stopping.abort();
+    if (this.checking.size > 0) await this.cancelStatements().catch(() => undefined);
     await this.ticking;
     await this.asked?.catch(() => undefined);
+    await this.connection?.end().catch(() => undefined);
   }
 
   /** A check that begins now; if one is at work, then after it, and the same for all who ask meanwhile. */
@@ -75,7 +80,7 @@ export class Auditor {
     try {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
-      const report = await checkLedger(connection, this.options.overdueMs);
+      const report = await this.checkOn(connection);
       const frozen = await freezeAccounts(connection, accountsToFreeze(report));
       this.options.onChecked?.(report, await countFrozen(connection));
       const { milliseconds, checked, invariants, violations } = report;
@@ -90,12 +95,30 @@ export class Auditor {
   }
 
   private async checkOnce(): Promise<LedgerCheckReply> {
+    this.stopping.signal.throwIfAborted();
     const connection = await this.options.connect();
     try {
-      return await checkLedger(connection, this.options.overdueMs);
+      return await this.checkOn(connection);
     } finally {
       await connection.end().catch(() => undefined);
     }
+  }
+
+  private async checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
+    const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const pid = rows[0]?.pid ?? 0;
+    this.checking.add(pid);
+    try {
+      return await checkLedger(connection, this.options.overdueMs, this.stopping.signal);
+    } finally {
+      this.checking.delete(pid);
+    }
+  }
+
+  private async cancelStatements(): Promise<void> {
+    const connection = await this.options.connect();
+    await connection.query('SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS checking (pid)', [[...this.checking]]);
+    await connection.end();
   }
 
   /** The connection of the leader; whoever has it leads as long as it lasts. */

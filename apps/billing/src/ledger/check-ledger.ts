@@ -7,9 +7,10 @@ const SHOWN_MAX = 100;
 
 /**
  * Proves the invariants from the rows, in one snapshot, while traffic runs: it takes no lock, and nothing waits for it.
- * A hold may be open `overdueMs` after the end of its lease. The connection serves nothing else meanwhile.
+ * A hold may be open `overdueMs` after the end of its lease. The connection serves nothing else meanwhile. `signal` ends it after
+ * the statement that is under way.
  */
-export async function checkLedger(connection: PgConnection, overdueMs: number): Promise<LedgerCheckReply> {
+export async function checkLedger(connection: PgConnection, overdueMs: number, signal?: AbortSignal): Promise<LedgerCheckReply> {
   const start = performance.now();
   await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   try {
@@ -17,6 +18,7 @@ export async function checkLedger(connection: PgConnection, overdueMs: number): 
     const invariants: LedgerInvariant[] = [];
     const violations: LedgerViolation[] = [];
     for (const invariant of INVARIANTS) {
+      signal?.throwIfAborted();
       const found = await violationsOf(connection, invariant, overdueMs);
       invariants.push({ id: invariant.id, rule: invariant.rule, violations: found.total });
       violations.push(...found.first);
