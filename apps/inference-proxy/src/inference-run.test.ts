@@ -45,7 +45,7 @@ function begin(events: StreamEvent[]) {
 }
 
 test.each([
-  ['lost', 'internal_error'],
+  ['lost', 'model_unavailable'],
   ['revoked', 'invalid_api_key'],
 ] as const)('a lease that is %s stops the upstream: the stream says so, with what it has used (billing.md 7)', (loss, code) => {
   const { run, lease } = begin([HELLO]);

@@ -92,7 +92,7 @@ export class InferenceRun {
       return;
     }
     this.failed = true;
-    const { code, message, retryAfterSeconds } = this.loss ? LOSSES[this.loss] : (failure ?? LOSSES.lost);
+    const { code, message, retryAfterSeconds } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
   }
@@ -131,6 +131,9 @@ function settleWith(settlements: RunDependencies['settlements'], settlement: Set
 }
 
 const LOSSES: Record<LeaseLoss, Omit<CompletionFailure, 'type'>> = {
-  lost: { code: 'internal_error', message: 'An unexpected error occurred.' },
+  // Billing could not be reached for most of a lease, or has ended the hold meanwhile.
+  lost: { code: 'model_unavailable', message: 'Billing is temporarily unavailable. Try again.' },
   revoked: { code: 'invalid_api_key', message: 'The API key is not valid or has been revoked.' },
 };
+
+const UNEXPECTED: Omit<CompletionFailure, 'type'> = { code: 'internal_error', message: 'An unexpected error occurred.' };

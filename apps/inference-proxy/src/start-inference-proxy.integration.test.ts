@@ -225,7 +225,7 @@ test('a running request renews its hold with a reading, and stops when the hold 
   renew = () => [];
   expect((await events).slice(-2)).toEqual([
     { type: 'usage-report', usage: ESTIMATED },
-    expect.objectContaining({ type: 'completion-failure', code: 'internal_error' }),
+    expect.objectContaining({ type: 'completion-failure', code: 'model_unavailable' }),
   ]);
 });
 

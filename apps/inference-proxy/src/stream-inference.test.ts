@@ -468,7 +468,7 @@ test('a lost lease stops the upstream, and the stream says so', async () => {
   await stream.next();
   const closed = once((await asked).socket, 'close');
   lease.lose?.('lost');
-  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('internal_error')]);
+  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('model_unavailable')]);
   await closed;
 });
 
