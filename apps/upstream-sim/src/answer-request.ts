@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
+import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 import { SIM_MODELS } from './models.js';
 import { planReply, textOfLastUser } from './plan-reply.js';
 import { type Exchange, hangUntilAborted, sendStream } from './send-stream.js';
@@ -25,10 +26,10 @@ const FAILURES_REMEMBERED_MAX = 1_000;
  */
 export async function answerRequest(dialect: SimDialect, state: SimState, body: string, exchange: Exchange): Promise<void> {
   const { response, signal } = exchange;
-  const { chat: request, renderReply, renderEvents } = dialect.parseRequest(body);
-  const model = SIM_MODELS.get(request.model);
-  if (!model) throw SimError.unknownModel(request.model);
-  const lastUserText = textOfLastUser(request);
+  const { chat, renderReply, renderEvents } = dialect.parseRequest(body);
+  const model = SIM_MODELS.get(chat.model);
+  if (!model) throw SimError.unknownModel(chat.model);
+  const lastUserText = textOfLastUser(chat);
   const directives = untilTimesAreOver(state, lastUserText, findDirectives(lastUserText, state.defaults));
   if (directives.hang === true) return hangUntilAborted(signal);
   if (directives.cut === 0) {
@@ -40,6 +41,8 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
     if (directives.ttft) await delay(directives.ttft, undefined, { signal });
     return sendStatus(dialect, response, directives.status, directives);
   }
+  refuseAbilities(chat, body, directives.refuse);
+  const request = ignoreAbilities(chat, directives.ignore);
   if (directives.overflow) throw SimError.contextLength(model.contextTokens, promptTokens(request), model.contextTokens);
   const plan = planReply(request, model, directives);
   if (request.stream) {

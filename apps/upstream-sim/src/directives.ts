@@ -26,6 +26,9 @@ export interface Directives {
   completion?: number;
   nousage?: boolean;
   usage?: string;
+  // what it cannot do
+  refuse?: string;
+  ignore?: string;
   // failures
   status?: number;
   'retry-after'?: string;
@@ -63,6 +66,8 @@ const KINDS: Record<keyof Directives, Kind> = {
   completion: 'number',
   nousage: 'flag',
   usage: 'text',
+  refuse: 'text',
+  ignore: 'text',
   status: 'number',
   'retry-after': 'text',
   message: 'text',

@@ -4,7 +4,7 @@ import { answerRequest, readBody, type SimState } from './answer-request.js';
 import { chatDialect } from './chat-dialect.js';
 import { parseDirectives } from './directives.js';
 import { messagesDialect } from './messages-dialect/dialect.js';
-import { SIM_MODELS } from './models.js';
+import { SIM_MODELS, type SimModel } from './models.js';
 import { RequestLog } from './request-log.js';
 import { responsesDialect } from './responses-dialect/dialect.js';
 import type { SimDialect } from './sim-dialect.js';
@@ -105,7 +105,7 @@ class Simulator {
         return reply(response, 200, { status: 'ok' });
       case 'GET /v1/models':
         this.authenticate(request);
-        return reply(response, 200, { object: 'list', data: [...SIM_MODELS.keys()].map(modelObject) });
+        return reply(response, 200, { object: 'list', data: [...SIM_MODELS].map(modelObject) });
       case 'GET /sim/stats':
         return reply(response, 200, this.log.stats());
       case 'GET /sim/requests':
@@ -128,8 +128,8 @@ class Simulator {
   }
 }
 
-function modelObject(id: string): object {
-  return { id, object: 'model', created: 1_700_000_000, owned_by: 'upstream-sim' };
+function modelObject([id, { contextTokens }]: [string, SimModel]): object {
+  return { id, object: 'model', created: 1_700_000_000, owned_by: 'upstream-sim', max_model_len: contextTokens };
 }
 
 function reply(response: ServerResponse, status: number, value: unknown): void {

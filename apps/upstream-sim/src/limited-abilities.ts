@@ -1,0 +1,64 @@
+import type { ChatMessage, ChatPart, ChatRequest } from './chat-request.js';
+import { SimError } from './sim-error.js';
+
+type Json = Record<string, unknown>;
+
+/** What a server may refuse besides a field of the body: by its name in a directive, whether a request has it. */
+const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
+  plain: ({ stream }) => stream !== true,
+  images: ({ messages }) => messages.some(({ content }) => Array.isArray(content) && content.some(isImage)),
+  'json-schema': ({ response_format: format }) => format?.type === 'json_schema',
+  'strict-tools': (_chat, { tools }) => Array.isArray(tools) && tools.some((tool: Json) => isStrict(tool) || isStrict(tool.function)),
+  developer: ({ messages }, { input }) => messages.some(isDeveloper) || (Array.isArray(input) && input.some(isDeveloper)),
+  system: ({ messages }) => messages.some(isSystem),
+  'late-system': ({ messages }) => messages.findLastIndex(isSystem) > 0,
+  'same-role': ({ messages }) => {
+    const roles = messages.filter((message) => !isSystem(message)).map(({ role }) => role);
+    return roles[0] === 'assistant' || roles.some((role, index) => role !== 'tool' && role === roles[index - 1]);
+  },
+  'long-call-ids': ({ messages }) => messages.some(({ tool_calls: calls }) => calls?.some(({ id }) => !/^[A-Za-z0-9]{9}$/.test(id))),
+  'no-echo': ({ messages }) => messages.some((message) => message.tool_calls !== undefined && !('reasoning_content' in message)),
+};
+
+/**
+ * A server that can do less: `names` are fields of the body or abilities of the list above, with commas between them.
+ *
+ * @throws SimError naming the first that the request has
+ */
+export function refuseAbilities(chat: ChatRequest, bodyText: string, names: string | undefined): void {
+  if (names === undefined) return;
+  const body = JSON.parse(bodyText) as Json;
+  for (const name of names.split(',')) {
+    const isAsked = ABILITIES[name]?.(chat, body) ?? (body[name] !== undefined && body[name] !== null);
+    if (isAsked)
+      throw SimError.invalid(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
+  }
+}
+
+/** A server that takes what it does not do: the request without these fields (as chat completions name them), or without its `images`. */
+export function ignoreAbilities(chat: ChatRequest, names: string | undefined): ChatRequest {
+  if (names === undefined) return chat;
+  const ignored = names.split(',');
+  const kept = Object.fromEntries(Object.entries(chat).filter(([name]) => !ignored.includes(name))) as unknown as ChatRequest;
+  return ignored.includes('images') ? { ...kept, messages: kept.messages.map(withoutImages) } : kept;
+}
+
+function isImage(part: ChatPart): boolean {
+  return part.type === 'image_url';
+}
+
+function isStrict(tool: unknown): boolean {
+  return typeof tool === 'object' && tool !== null && (tool as Json).strict === true;
+}
+
+function isDeveloper(message: unknown): boolean {
+  return typeof message === 'object' && message !== null && (message as Json).role === 'developer';
+}
+
+function isSystem({ role }: ChatMessage): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function withoutImages(message: ChatMessage): ChatMessage {
+  return Array.isArray(message.content) ? { ...message, content: message.content.filter((part) => !isImage(part)) } : message;
+}
