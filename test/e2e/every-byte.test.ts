@@ -1,0 +1,114 @@
+import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
+import { costOf } from '#money/price.js';
+import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
+import { readBalance, untilNoHolds } from '#testing/tenant.js';
+import type { FormatName } from '../chaos/client-format.js';
+import { FaultStack, heard } from './fault-stack.js';
+
+/**
+ * A reply of an upstream, its head included, cut at every byte: whatever came of it, the client is told of no clean end, and what
+ * was received is settled once (spec 4.1, docs/money.md). Each client format at the upstream that speaks it.
+ */
+const PRICE = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
+const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is ', 'a fine day', ' to be cut', ' off in the', ' middle of'];
+const AT_ONCE = 12;
+
+const PAIRS = [
+  ['chat', 'openai-chat'],
+  ['responses', 'openai-responses'],
+  ['messages', 'anthropic-messages'],
+] as const satisfies readonly (readonly [FormatName, (typeof UPSTREAM_KINDS)[number]])[];
+
+let stack: FaultStack;
+let server: FaultServer;
+let raw: Buffer;
+
+/** A request that is tried again, because its socket closed without a byte, is cut at the same place. */
+const cutNext: Fault = ({ socket, body }) => {
+  const at = Number(/cut at (\d+)/.exec(body)?.[1]);
+  socket.end(raw.subarray(0, at));
+};
+
+beforeAll(async () => {
+  [stack, server] = await Promise.all([FaultStack.shared(), FaultServer.start(cutNext)]);
+  await stack.offer(
+    PAIRS.map(([, kind]) => ({ id: kind, kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
+  );
+}, 60_000);
+afterAll(async () => {
+  await Promise.all([stack?.stop(), server?.stop()]);
+}, 60_000);
+
+test.each(PAIRS)(
+  '%s at %s',
+  async (format, kind) => {
+    const { opening, text, ending } = DIALECT_STREAMS[kind];
+    raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
+    expect(raw.length).toBeLessThan(4_096);
+    // What comes after the blank line of the last event is HTTP's alone.
+    const wholeAt = raw.length - `\r\n${LAST_CHUNK}`.length;
+    const before = BigInt((await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey)).balance_pico_usd);
+    let spent = 0n;
+    const wrong: unknown[] = [];
+    const completed: number[] = [];
+    const check = async (at: number): Promise<void> => {
+      const answer = await stack.ask(format, kind, { text: `cut at ${at}` });
+      const told = heard(format, answer);
+      const { upstream, ...bill } = await stack.billOf(answer.requestId);
+      spent += BigInt(bill.costPicoUsd);
+      if (told.ended === 'complete') {
+        completed.push(at);
+        const usage = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' };
+        const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: costOf(usage, PRICE).toString() } };
+        if (!same({ text: told.text, bill }, expected)) wrong.push({ at, told, bill });
+        return;
+      }
+      const outputTokens = estimateOutputTokens(Buffer.byteLength(told.text));
+      const isRight =
+        told.ended === 'failed' &&
+        TEXTS.join('').startsWith(told.text) &&
+        bill.reason === 'failed' &&
+        bill.usage.outputTokens === outputTokens &&
+        (told.text === '' ? answer.status === 502 && bill.costPicoUsd === '0' : bill.costPicoUsd === costOf(bill.usage, PRICE).toString());
+      if (!isRight) wrong.push({ at, told, bill, status: answer.status });
+    };
+    await inParallel(mixed(raw.length), check);
+    await untilNoHolds(stack.administrator, stack.tenant.accountId);
+    const after = await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey);
+    expect({ wrong, completed: completed.sort((a, b) => a - b), spent, reserved: after.reserved_pico_usd }).toEqual({
+      wrong: [],
+      completed: Array.from({ length: raw.length - wholeAt }, (_, index) => wholeAt + index),
+      spent: before - BigInt(after.balance_pico_usd),
+      reserved: '0',
+    });
+  },
+  120_000,
+);
+
+/** Every byte once. Early cuts among late ones, since a route of which nothing but failures is heard would be left alone. */
+function mixed(length: number): number[] {
+  const half = Math.ceil(length / 2);
+  return Array.from({ length: half }, (_, at) => [half + at, at])
+    .flat()
+    .filter((at) => at < length);
+}
+
+async function inParallel(items: number[], work: (item: number) => Promise<void>): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const item of queue) await work(item);
+    }),
+  );
+}
+
+function same(actual: unknown, expected: unknown): boolean {
+  return JSON.stringify(actual, sorted) === JSON.stringify(expected, sorted);
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

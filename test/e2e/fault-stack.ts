@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { stringify } from 'yaml';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import { catalogApply, type Upstream } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, type StackInfo, stack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import { CLIENT_FORMATS, type Fields, type FormatName } from '../chaos/client-format.js';
+
+/** What the catalog file says of an upstream; a model of the same id runs there, and nowhere else. */
+export type UpstreamLines = Pick<Upstream, 'id' | 'kind' | 'baseUrl'> & { [field: string]: unknown };
+
+export interface Answer {
+  requestId: string;
+  status: number;
+  /** Of a reply that came whole. */
+  text: string;
+  /** The connection broke before the reply had ended. */
+  isBroken: boolean;
+}
+
+export type Bill = Omit<NonNullable<BilledRequest['settlement']>, 'settledAt'>;
+
+/** A whole system whose upstreams are the test's own. */
+export class FaultStack {
+  private constructor(
+    readonly facts: StackInfo,
+    readonly administrator: Messaging,
+    readonly tenant: Tenant,
+    readonly running: RunningStack | undefined,
+  ) {}
+
+  /** The system all tests share, which gets its catalog back in the end. */
+  static shared(): Promise<FaultStack> {
+    return FaultStack.over(stack(), undefined);
+  }
+
+  static async ofItsOwn(options: Parameters<typeof startPrivateStack>[0] = {}): Promise<FaultStack & { running: RunningStack }> {
+    const running = await startPrivateStack(options);
+    return (await FaultStack.over(running, running)) as FaultStack & { running: RunningStack };
+  }
+
+  private static async over(facts: StackInfo, running: RunningStack | undefined): Promise<FaultStack> {
+    const administrator = await connectAdministrator(facts);
+    return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }), running);
+  }
+
+  async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
+    await this.administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
+    await untilOffered(
+      this.facts.gatewayUrl,
+      this.tenant.apiKey,
+      upstreams.map(({ id }) => id),
+    );
+  }
+
+  open(
+    format: FormatName,
+    model: string,
+    options: { text?: string; stream?: boolean; outputTokensMax?: number; signal?: AbortSignal } = {},
+  ): Promise<Response> {
+    const { text = 'Hello', stream = true, outputTokensMax = 100, signal = AbortSignal.timeout(50_000) } = options;
+    const { path, body } = CLIENT_FORMATS[format];
+    return fetch(this.facts.gatewayUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.tenant.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body({ model, text, stream, outputTokensMax, withTool: true })),
+      signal,
+    });
+  }
+
+  async ask(...asked: Parameters<FaultStack['open']>): Promise<Answer> {
+    const response = await this.open(...asked);
+    const decoder = new TextDecoder();
+    let text = '';
+    let isBroken = false;
+    try {
+      for await (const bytes of response.body ?? []) text += decoder.decode(bytes, { stream: true });
+    } catch {
+      isBroken = true;
+    }
+    return { requestId: response.headers.get('x-request-id') ?? '', status: response.status, text, isBroken };
+  }
+
+  /** By the time a client has its reply, the reply is settled. */
+  async billOf(requestId: string): Promise<Bill & { upstream: string | null }> {
+    const { settlement, upstream } = await this.administrator.request(requestShow, { requestId });
+    if (settlement === null) throw new Error(`${requestId} is not settled`);
+    const { settledAt: _settledAt, ...bill } = settlement;
+    return { ...bill, upstream };
+  }
+
+  async stop(): Promise<void> {
+    if (this.running === undefined) {
+      await this.administrator.request(catalogApply, { yaml: readFileSync('config/catalog.yaml', 'utf8') });
+      await untilOffered(this.facts.gatewayUrl, this.tenant.apiKey, ['sim-fast', 'sim-reason', 'sim-vision', 'sim-tiny']);
+    }
+    await this.administrator.close();
+    await this.running?.stop();
+  }
+}
+
+function catalogOf(upstreams: readonly UpstreamLines[]): string {
+  const price = { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' };
+  return stringify({
+    upstreams,
+    models: upstreams.map(({ id }) => ({
+      id,
+      ownedBy: 'tollgate',
+      contextTokens: 1_000_000,
+      maxOutputTokens: 500_000,
+      price,
+      routes: [{ upstream: id, model: 'any' }],
+    })),
+  });
+}
+
+/** What a client of a stream has been told: the text, and how it ended. A plain error is a stream that failed at once. */
+export function heard(
+  format: FormatName,
+  { status, text, isBroken }: Answer,
+): { text: string; ended: 'complete' | 'failed' | 'open'; code?: string } {
+  if (status !== 200) return { text: '', ended: 'failed', code: errorCode(JSON.parse(text)) };
+  const told = { text: '', ended: 'open' as 'complete' | 'failed' | 'open', code: undefined as string | undefined };
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('data: ')) continue;
+    const data = line.slice('data: '.length);
+    if (data === '[DONE]') {
+      told.ended = 'complete';
+      continue;
+    }
+    const event: Fields = JSON.parse(data);
+    const seen = CLIENT_FORMATS[format].readEvent(event);
+    told.text += seen.text ?? '';
+    if (seen.ended !== undefined) told.ended = seen.ended;
+    if (seen.ended === 'failed') told.code = errorCode(event);
+  }
+  return { text: told.text, ended: isBroken ? 'open' : told.ended, ...(told.code === undefined ? {} : { code: told.code }) };
+}
+
+/** The code of an error of any format; Messages has types only. */
+function errorCode(event: Fields): string {
+  const error = event.error ?? event.response?.error ?? event;
+  return error.code ?? error.type;
+}

@@ -1,0 +1,114 @@
+import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
+import { FaultStack, type UpstreamLines } from './fault-stack.js';
+
+/**
+ * Upstreams inside our own network, as a catalog may name them (billing.md 7, "SSRF"). A canary listens on every address of this
+ * machine: what reaches it has come through.
+ */
+const { plain } = DIALECT_STREAMS['openai-chat'];
+let stack: FaultStack;
+let canary: FaultServer;
+let fault: Fault;
+
+beforeAll(async () => {
+  [stack, canary] = await Promise.all([FaultStack.shared(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
+}, 60_000);
+beforeEach(() => {
+  fault = ({ socket }) => void socket.end(wholeReply(plain('let in')));
+});
+afterAll(async () => {
+  await Promise.all([stack?.stop(), canary?.stop()]);
+}, 60_000);
+
+/** Hosts that lead to this machine, or to somebody's metadata. */
+const LOOPBACK = ['127.0.0.1', 'localhost', '2130706433', '0177.0.0.1', '0x7f.1', '127.1', '127.0.0.1.', '[::ffff:127.0.0.1]', '①②⑦.0.0.1'];
+const NEVER = [
+  '0.0.0.0',
+  '[::]',
+  '[::ffff:0.0.0.0]',
+  '169.254.169.254',
+  '0xa9fea9fe',
+  '[::ffff:169.254.169.254]',
+  '[64:ff9b::169.254.169.254]',
+  '[fd00:ec2::254]',
+  '[fe80::1]',
+  '100.100.100.200',
+  'metadata.google.internal',
+];
+const PRIVATE = ['10.255.255.1', '192.168.255.1', '172.16.255.1', '[fc00::1]', '[64:ff9b::7f00:1]'];
+
+function upstreamAt(host: string, index: number, allowPrivateNetwork: boolean): UpstreamLines {
+  const timeouts = { connectMs: 500 };
+  return { id: `u${index}`, kind: 'openai-chat', baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork, timeouts };
+}
+
+async function outcomes(hosts: string[], allowPrivateNetwork: boolean): Promise<Record<string, unknown>> {
+  await stack.offer(hosts.map((host, index) => upstreamAt(host, index, allowPrivateNetwork)));
+  const all = await Promise.all(
+    hosts.map(async (host, index) => {
+      const { status, text, requestId } = await stack.ask('chat', `u${index}`, { stream: false });
+      const { costPicoUsd } = await stack.billOf(requestId);
+      return [host, { status, code: JSON.parse(text).error?.code, isFree: costPicoUsd === '0' }] as const;
+    }),
+  );
+  return Object.fromEntries(all);
+}
+
+function each(hosts: string[], outcome: object): Record<string, unknown> {
+  return Object.fromEntries(hosts.map((host) => [host, outcome]));
+}
+
+const REFUSED = { status: 503, code: 'model_unavailable', isFree: true };
+
+test('by default nothing of our own network is called, however it is written: 503, nothing is billed', async () => {
+  const hosts = [...LOOPBACK, ...NEVER, ...PRIVATE];
+  expect(await outcomes(hosts, false)).toEqual(each(hosts, REFUSED));
+  expect(canary.connections).toBe(0);
+}, 60_000);
+
+test('where the catalog allows the private network, loopback is called, but metadata and link-local are not', async () => {
+  const expected = { ...each(LOOPBACK, { status: 200, code: undefined, isFree: false }), ...each(NEVER, REFUSED) };
+  expect(await outcomes([...LOOPBACK, ...NEVER], true)).toEqual(expected);
+  expect(canary.requests).toBe(LOOPBACK.length);
+}, 60_000);
+
+test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and its target is not told', async (status) => {
+  const before = canary.requests;
+  fault = ({ socket, head }) => {
+    const body = head.startsWith('POST /v1/') ? '' : plain('let in');
+    const location = `http://127.0.0.1:${canary.port}/latest/meta-data`;
+    socket.end(wholeReply(body, { location }, `HTTP/1.1 ${status} Moved`));
+  };
+  await stack.offer([upstreamAt('127.0.0.1', status, true)]);
+  const answer = await stack.ask('chat', `u${status}`, { stream: false });
+  expect({ status: answer.status, code: JSON.parse(answer.text).error.code, asked: canary.requests - before }).toEqual({
+    status: 502,
+    code: 'upstream_error',
+    asked: 1,
+  });
+  expect(answer.text).not.toMatch(/meta-data|127\.0\.0\.1/);
+});
+
+test('nothing that a client sends as a header reaches an upstream', async () => {
+  await stack.offer([upstreamAt('127.0.0.1', 0, true)]);
+  await fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${stack.tenant.apiKey}`,
+      'content-type': 'application/json',
+      'x-forwarded-for': '10.0.0.1',
+      'x-canary': 'canary',
+      cookie: 'canary=1',
+      'user-agent': 'canary',
+      'openai-organization': 'canary',
+    },
+    body: JSON.stringify({ model: 'u0', messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  const names = canary.lastHead
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(':')[0]?.toLowerCase());
+  expect(names.sort()).toEqual(['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'user-agent']);
+  expect(canary.lastHead).not.toMatch(/canary|10\.0\.0\.1|live_|bearer/i);
+});
