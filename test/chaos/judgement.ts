@@ -8,14 +8,15 @@ export interface Bill {
   paid: bigint;
   held: bigint;
   outputTokens: number;
-  settledLate: boolean;
+  /** What the reaper had billed, where a settlement came after it. */
+  reading: bigint | undefined;
 }
 
 /** The bills of an account by the key that asked for them. */
 export async function readBills(database: pg.Client, accountId: string): Promise<Map<string | null, Bill[]>> {
   const { rows } = await database.query<Record<string, string | null>>(
     `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
-        (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS paid, l.hold_id IS NOT NULL AS late
+        (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS paid, l.billed::text AS reading
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
     [accountId],
   );
@@ -27,11 +28,19 @@ export async function readBills(database: pg.Client, accountId: string): Promise
       paid: BigInt(row.paid ?? -1),
       held: BigInt(row.held ?? -1),
       outputTokens: Number(row.output_tokens),
-      settledLate: Boolean(row.late),
+      reading: row.reading ? BigInt(row.reading) : undefined,
     };
     bills.set(key, [...(bills.get(key) ?? []), bill]);
   }
   return bills;
+}
+
+/**
+ * Whether more was paid than is owed because the reaper's reading stands: a settlement that comes after it and to less takes
+ * nothing back (billing.md 2.3). Readings are estimates until the upstream reports.
+ */
+export function paysForReading(story: Story, [bill]: readonly Bill[]): boolean {
+  return bill?.reading !== undefined && bill.paid === bill.reading && bill.paid > (owed(story) ?? bill.paid);
 }
 
 /** What of a request's end goes against the rules; each request had a key of its own. */
@@ -47,16 +56,21 @@ export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean
 
   const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
   if (isReaped && gotSomething && !mayBeReaped) faults.push('it was reaped although its gateway or the proxies lived');
-  if (outcome.kind === 'completed') {
-    const owed = costOf(outcome.usage, priceOf(story));
-    if (isReaped ? paid > owed : paid !== owed) faults.push(`paid ${paid}, owed ${owed}`);
-  }
+  const due = owed(story);
+  if (due !== undefined && due !== paid && !isReaped && !paysForReading(story, bills)) faults.push(`paid ${paid}, owed ${due}`);
   if (outcome.kind === 'refused' && outcome.status === 500) faults.push(`what fails is not unexpected: ${outcome.message}`);
-  const gotNothing = outcome.kind === 'refused' || (outcome.kind === 'failed' && story.bytesSeen === 0 && story.ask.model !== 'sim-reason');
-  if (gotNothing && paid !== 0n) faults.push(`paid ${paid}, but its client was given an error and nothing else`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);
   if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) faults.push(`its client has seen ${tokensSeen} tokens`);
   return faults.map((fault) => `${describe(story)}: ${fault}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
+}
+
+/** Exactly, where that is known: what the reply said, or nothing for who was given an error and nothing else. */
+function owed(story: Story): bigint | undefined {
+  const { outcome, bytesSeen, ask } = story;
+  if (outcome.kind === 'completed') return costOf(outcome.usage, priceOf(story));
+  if (outcome.kind === 'refused') return 0n;
+  // Reasoning that a format does not show has been received all the same.
+  return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
 }
 
 /** The whole prompt and all its upstream would bring, by the dearer of report and estimate. */
