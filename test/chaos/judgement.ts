@@ -57,7 +57,8 @@ export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean
   const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
   if (isReaped && gotSomething && !mayBeReaped) faults.push('it was reaped although its gateway or the proxies lived');
   const due = owed(story);
-  if (due !== undefined && due !== paid && !isReaped && !paysForReading(story, bills)) faults.push(`paid ${paid}, owed ${due}`);
+  const isExcused = (isReaped && mayBeReaped) || paysForReading(story, bills);
+  if (due !== undefined && due !== paid && !isExcused) faults.push(`paid ${paid}, owed ${due}`);
   if (outcome.kind === 'refused' && outcome.status === 500) faults.push(`what fails is not unexpected: ${outcome.message}`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);
   if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) faults.push(`its client has seen ${tokensSeen} tokens`);

@@ -16,7 +16,7 @@ import { judge, paysForReading, readBills } from './judgement.js';
 /** How long a hold may live when all is well again: an extended lease, the grace, and what a busy machine adds. */
 const QUIET_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
 /** A settlement that was refused its hold is on its way still; and how long everything may take to serve again. */
-const LATE_MS = 10_000;
+const LATE_MS = 20_000;
 const SERVED_MS = 30_000;
 const REQUESTS_PER_CLIENT = 12;
 /** What is down refuses faster than anyone would ask again. */
