@@ -16,7 +16,7 @@ import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-infe
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { LateSettlements } from '../../apps/inference-proxy/src/leases/late-settlements.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import type { ModelRoute } from '../../apps/inference-proxy/src/routing/route-book.js';
+import type { RouteCall } from '../../apps/inference-proxy/src/routing/model-route.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
@@ -187,11 +187,12 @@ export class ProxyNode {
       isHeard: () => this.process.isAlive,
     });
     const dependencies: InferenceDependencies = {
-      routes: { acquire: () => route(pool) },
+      routes: { acquire: () => callOn(pool), mayRetry: () => true, retryAfterSeconds: () => 1 },
       leases: this.leases,
       settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,
       attemptsMax: 2,
+      failoverMs: 60_000,
     };
     this.process.serveStream(generate, (job, caller) => {
       onOpen(job.ticket.requestId, this);
@@ -205,15 +206,11 @@ export class ProxyNode {
   }
 }
 
-function route(pool: unknown): ModelRoute {
+function callOn(pool: unknown): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000 };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities: CAPABILITIES, timeouts };
-  return {
-    link: { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined },
-    model: 'model',
-    metrics: { ended: () => undefined },
-    release: () => undefined,
-  } as unknown as ModelRoute;
+  const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
+  return { route: { link, model: 'model' }, contentCame: () => undefined, end: () => undefined } as unknown as RouteCall;
 }
 
 /** A gateway from the key on: HTTP is not part of the simulation. */

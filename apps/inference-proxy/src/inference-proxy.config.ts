@@ -6,8 +6,17 @@ export class InferenceProxyConfig extends ServiceConfig {
   @IsInt() @Min(100) catalogRefreshMs = 30_000;
   /** Calls of upstreams for one request, the first included. */
   @IsInt() @Min(1) @Max(10) attemptsMax = 3;
-  /** How long an upstream that could not be reached is left alone. */
-  @IsInt() @Min(0) routeCooldownMs = 1_000;
+  /** After so long no further call is begun for a request: a little more than an upstream's first byte may take by default. */
+  @IsInt() @Min(0) failoverMs = 130_000;
+  /** How long a route rests after its breaker has tripped; each time in a row twice as long, up to the maximum. */
+  @IsInt() @Min(1) routeCooldownMs = 1_000;
+  @IsInt() @Min(1) routeCooldownMaxMs = 4_000;
+  /** Second calls of a model's requests, in percent of the requests, and how many at once. */
+  @IsInt() @Min(0) @Max(1_000) retryPercent = 20;
+  @IsInt() @Min(0) retryBurst = 1_000;
+  /** Requests of a model that may wait while all of its routes are full, and how long. */
+  @IsInt() @Min(0) queueMax = 100;
+  @IsInt() @Min(0) queueWaitMs = 2_000;
   /** How long a gateway has to settle a stream it has left, before the proxy does. */
   @IsInt() @Min(0) settleAfterAbortMs = 3_000;
 }

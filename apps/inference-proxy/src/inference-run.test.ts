@@ -3,7 +3,7 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { InferenceRun } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
-import type { ModelRoute } from './routing/route-book.js';
+import type { ModelRoute } from './routing/model-route.js';
 
 const TICKET = {
   holdId: '01990000-0000-7000-8000-000000000001',

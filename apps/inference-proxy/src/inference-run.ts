@@ -4,7 +4,7 @@ import { type CompletionFailure, isContent, type StreamEvent } from '#inference/
 import type { CallContext } from '#messaging/messaging.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
-import type { ModelRoute } from './routing/route-book.js';
+import type { ModelRoute } from './routing/model-route.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
 
@@ -85,14 +85,14 @@ export class InferenceRun {
   }
 
   /** The last batch of a stream that did not come to a good end: what was used, and the failure if there is one. */
-  *closing(failure: UpstreamFailure | undefined): Generator<readonly StreamEvent[]> {
+  *closing(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
     if (this.hasFinished) return;
     if (this.stopped && this.loss === undefined) {
       yield this.withUpstream([...this.pass(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
       return;
     }
     this.failed = true;
-    const { code, message, retryAfterSeconds } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
+    const { code, message } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
   }

@@ -10,7 +10,7 @@ import { LateSettlements } from './leases/late-settlements.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { ProxyMetrics } from './proxy-metrics.js';
 import { followCatalog } from './routing/follow-catalog.js';
-import { RouteBook } from './routing/route-book.js';
+import { RouteBook, type RoutingTerms } from './routing/route-book.js';
 
 /**
  * Starts the service: every object of it on one screen. It serves as soon as NATS is there and is ready once routes are
@@ -18,7 +18,7 @@ import { RouteBook } from './routing/route-book.js';
  */
 export async function startInferenceProxy(config: InferenceProxyConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
-  const routes = new RouteBook(new ProxyMetrics(registry), config.routeCooldownMs);
+  const routes = new RouteBook(new ProxyMetrics(registry), routingTerms(config), logger);
   let connected = (): boolean => false;
   const ops = await startOpsServer({
     host: config.opsHost,
@@ -30,7 +30,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     ],
   });
 
-  const { natsUrl: url, natsUser: user, natsPassword: password } = config;
+  const { natsUrl: url, natsUser: user, natsPassword: password, attemptsMax, failoverMs } = config;
   const messaging = await connectMessaging({ url, user, password, service: 'inference-proxy', logger });
   connected = () => messaging.connected;
   const leases = new LeaseKeeper(messaging, logger, undefined, config.settleAfterAbortMs);
@@ -45,7 +45,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     shutdownGraceMs: config.shutdownGraceMs,
   });
   const app = await NestFactory.createMicroservice(
-    inferenceProxyModule({ routes, leases, settlements, logger, attemptsMax: config.attemptsMax }),
+    inferenceProxyModule({ routes, leases, settlements, logger, attemptsMax, failoverMs }),
     { strategy: transport, logger: new FrameworkLogger(logger) },
   );
   await app.listen();
@@ -61,4 +61,9 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     await routes.close();
     await ops.close();
   };
+}
+
+function routingTerms(config: InferenceProxyConfig): RoutingTerms {
+  const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryPercent, retryBurst, queueMax, queueWaitMs } = config;
+  return { restMs, restMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };
 }

@@ -1,42 +1,7 @@
 import { once } from 'node:events';
-import { Registry } from 'prom-client';
-import type { SettleRequest } from '#contracts/billing/holds.js';
-import type { Route, Upstream } from '#contracts/catalog.js';
-import type { GenerateRequest } from '#contracts/inference.js';
-import type { InferenceRequest } from '#inference/request.js';
-import type { StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
-import { createLogger } from '#observability/logger.js';
-import type { Reader } from './inference-run.js';
-import type { LeaseLoss } from './leases/lease-keeper.js';
-import { ProxyMetrics } from './proxy-metrics.js';
-import { RouteBook } from './routing/route-book.js';
-import { type InferenceDependencies, streamInference } from './stream-inference.js';
+import { streamInference } from './stream-inference.js';
+import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
 import { answering, type Behaviour, chunk, DONE, hanging, plainReply, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
-import { grammarFault } from './upstreams/event-grammar.js';
-
-const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
-const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, source: 'reported' });
-const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
-
-function text(value: string): StreamEvent {
-  return { type: 'text-delta', text: value };
-}
-
-function usage(over: Partial<Usage>): StreamEvent {
-  return {
-    type: 'usage-report',
-    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated', ...over },
-  };
-}
-
-function failure(code: string, retryAfterSeconds?: number): StreamEvent {
-  return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
-}
-
-function reader(signal: AbortSignal = new AbortController().signal): Reader {
-  return { signal, callerIsThere: async () => !signal.aborted };
-}
 
 let upstream: TestUpstream;
 let stops: (() => Promise<void>)[];
@@ -50,71 +15,11 @@ afterEach(async () => {
   for (const stop of stops) await stop();
 });
 
-interface Setting {
-  upstreams?: Upstream[];
-  routes?: Partial<Route>[];
-  request?: Partial<InferenceRequest>;
-  outputTokensMax?: number;
-  attemptsMax?: number;
-}
-
-/** One proxy in small: real routes, sockets and dialect; leases and settlements as the test sees them. */
-function setUp(setting: Setting = {}) {
-  const registry = new Registry();
-  const book = new RouteBook(new ProxyMetrics(registry), 1_000, () => 0);
-  const upstreams = setting.upstreams ?? [upstream.definition()];
-  const routes = (setting.routes ?? upstreams.map(({ id }) => ({ upstream: id }))).map((route) => ({
-    upstream: 'test',
-    model: 'their-model',
-    weight: 1,
-    priority: 0,
-    ...route,
-  }));
-  book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
-  stops.unshift(() => book.close());
-  const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
-  const settlements: (() => SettleRequest)[] = [];
-  const dependencies: InferenceDependencies = {
-    routes: book,
-    leases: {
-      keep: (_ticket, read, lose) => {
-        Object.assign(lease, { read, lose });
-        return () => Object.assign(lease, { ended: true });
-      },
-    },
-    settlements: { schedule: (read) => settlements.push(read) },
-    logger: createLogger('test', 'silent'),
-    attemptsMax: setting.attemptsMax ?? 3,
-  };
-  const job: GenerateRequest = {
-    ticket: {
-      holdId: '01990000-0000-7000-8000-000000000001',
-      accountId: '01990000-0000-7000-8000-000000000002',
-      requestId: 'req_1',
-      outputTokensMax: setting.outputTokensMax ?? 100,
-      promptTokensEstimate: 20,
-      leaseMs: 60_000,
-    },
-    request: {
-      model: 'our-model',
-      turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
-      tools: [],
-      output: { kind: 'text' },
-      stream: true,
-      hints: {},
-      ...setting.request,
-    },
-  };
-  const client = new AbortController();
-  const stream = streamInference(job, reader(client.signal), dependencies);
-  return { stream, client, lease, settlements, book, registry, dependencies, job };
-}
-
-async function collect(stream: AsyncIterable<readonly StreamEvent[]>, ending: 'terminal' | 'open' = 'terminal'): Promise<StreamEvent[]> {
-  const events: StreamEvent[] = [];
-  for await (const batch of stream) events.push(...batch);
-  expect(grammarFault(events, ending)).toBeUndefined();
-  return events;
+/** A request to the one upstream, unless the test says otherwise. */
+function setUp(setting: Partial<Setting> = {}) {
+  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
+  stops.unshift(() => started.book.close());
+  return started;
 }
 
 describe('a good reply', () => {
@@ -218,10 +123,10 @@ test('an upstream that ignores its cap is cut, and given up', async () => {
 describe('failures before the first content', () => {
   test.each<[string, Behaviour, string, number | undefined]>([
     ['a 500', answering(500, { error: { message: 'boom' } }), 'upstream_error', undefined],
-    ['a 503', answering(503, 'busy'), 'model_unavailable', 5],
+    ['a 503', answering(503, 'busy'), 'model_unavailable', 1],
     ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
     ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'upstream_error', undefined],
-    ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 5],
+    ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 1],
     ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
     [
       'a context overflow',
@@ -256,105 +161,20 @@ describe('failures before the first content', () => {
   });
 
   test('a model without routes, and one whose upstream is away', async () => {
-    expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 2)]);
+    expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 5)]);
     const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
-    const { stream, job, dependencies } = setUp({ upstreams: [gone] });
-    expect(await collect(stream)).toEqual([START, failure('model_unavailable')]);
+    const { stream, job, dependencies } = setUp({ upstreams: [gone], terms: { restMs: 3_000, restMsMax: 3_000 } });
+    expect(await collect(stream)).toEqual([START, failure('model_unavailable', 3)]);
     // For a moment it is not even tried again.
-    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 2)]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 3)]);
   });
 
   test('an address that may not be called, a secret that is not there', async () => {
     const inside = upstream.definition({ allowPrivateNetwork: false });
-    expect(await collect(setUp({ upstreams: [inside] }).stream)).toEqual([START, failure('model_unavailable')]);
+    expect(await collect(setUp({ upstreams: [inside] }).stream)).toEqual([START, failure('model_unavailable', 1)]);
     const locked = upstream.definition({ apiKeyEnv: 'A_KEY_THAT_IS_NOT_SET' });
-    expect(await collect(setUp({ upstreams: [locked] }).stream)).toEqual([START, failure('model_unavailable')]);
+    expect(await collect(setUp({ upstreams: [locked] }).stream)).toEqual([START, failure('model_unavailable', 1)]);
     expect(upstream.calls).toBe(0);
-  });
-
-  test('a full upstream is model_capacity, and room again once a call has ended', async () => {
-    upstream.behave(hanging(chunk('one')));
-    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
-    await stream.next();
-    const again = () => collect(streamInference(job, reader(), dependencies));
-    expect(await again()).toEqual([failure('model_capacity', 1)]);
-    client.abort();
-    await collect(stream, 'open');
-    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
-    expect((await again()).at(-1)).toEqual(STOP);
-  });
-});
-
-describe('another route', () => {
-  let second: TestUpstream;
-
-  beforeEach(async () => {
-    second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
-    stops.push(() => second.stop());
-  });
-
-  const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
-  const SAVED = [{ type: 'upstream-start', upstream: 'second' }, text('saved'), usage({ outputTokens: 2 }), STOP];
-
-  test.each<[string, Behaviour]>([
-    ['500', answering(500, '')],
-    ['429', answering(429, '')],
-    ['a closed socket', (request) => void request.socket.destroy()],
-    ['a stream broken before content', streaming(chunk(''))],
-  ])('is tried after %s', async (_name, behaviour) => {
-    upstream.behave(behaviour);
-    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
-    expect(second.calls).toBe(1);
-  });
-
-  test('is tried when nothing listens, and then taken at once', async () => {
-    const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
-    expect(await collect(stream)).toEqual(SAVED);
-    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
-  });
-
-  test('is not tried when the request itself is refused', async () => {
-    upstream.behave(answering(400, { error: { message: 'prompt is too long' } }));
-    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, failure('context_length_exceeded')]);
-    expect(second.calls).toBe(0);
-  });
-
-  test('is never tried after content: what came is billed (T-29)', async () => {
-    upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
-    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
-      START,
-      text('Hello'),
-      usage({ outputTokens: 2 }),
-      failure('upstream_error'),
-    ]);
-    expect(second.calls).toBe(0);
-  });
-
-  test('is tried by a plain request as long as nothing was returned', async () => {
-    upstream.behave(streaming(chunk('half')));
-    const events = await collect(
-      setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
-    );
-    expect(events).toEqual(SAVED);
-  });
-
-  test('is tried when the first says nothing (M-30)', async () => {
-    upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
-    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
-  });
-
-  test('of a higher tier waits until the lower one is of no use', async () => {
-    upstream.behave(streaming(chunk('first', 'stop'), DONE));
-    const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
-    expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
-  });
-
-  test('attempts are bounded, and the last failure is told', async () => {
-    upstream.behave(answering(500, ''));
-    second.behave(answering(503, ''));
-    const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
-    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second' }, failure('model_unavailable', 5)]);
-    expect([upstream.calls, second.calls]).toEqual([1, 1]);
   });
 });
 
@@ -502,4 +322,25 @@ test('calls are counted by their outcome', async () => {
   expect(metrics).toContain('tollgate_upstream_calls_total{upstream="test",model="our-model",outcome="completed"} 1');
   expect(metrics).toContain('tollgate_upstream_calls_in_flight{upstream="test",model="our-model"} 0');
   expect(metrics).toContain('tollgate_upstream_tokens_total{upstream="test",model="our-model",kind="output"} 3');
+  const labels = 'upstream="test",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="our-model"';
+  expect(metrics).toContain(`gen_ai_client_operation_duration_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_server_time_to_first_token_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_server_time_per_output_token_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 12`);
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model"} 0');
+  expect(metrics).toContain('tollgate_model_requests_waiting{model="our-model"} 0');
+});
+
+test('failures are counted by their kind, and the breaker is shown', async () => {
+  upstream.behave((request) => void request.socket.destroy());
+  const { stream, registry } = setUp({
+    upstreams: [upstream.definition(), { ...upstream.definition({ id: 'gone' }), baseUrl: 'http://127.0.0.1:1/v1' }],
+    terms: { restMs: 9_000, restMsMax: 9_000 },
+  });
+  await collect(stream);
+  const metrics = await registry.metrics();
+  expect(metrics).toContain('tollgate_upstream_errors_total{upstream="test",model="our-model",kind="stale"} 2');
+  expect(metrics).toContain('tollgate_upstream_errors_total{upstream="gone",model="our-model",kind="unreachable"} 1');
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="gone",model="our-model"} 2');
+  expect(metrics).toMatch(/gen_ai_client_operation_duration_seconds_count\{upstream="gone",.*error_type="unreachable"\} 1/);
 });

@@ -4,14 +4,17 @@ import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Logger } from '#observability/logger.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
-import type { ModelRoute, RouteBook } from './routing/route-book.js';
+import type { ModelRoute, RouteCall } from './routing/model-route.js';
+import type { RouteBook } from './routing/route-book.js';
 import { UpstreamFailure } from './upstream-failure.js';
 
 export interface InferenceDependencies extends RunDependencies {
-  routes: Pick<RouteBook, 'acquire'>;
+  routes: Pick<RouteBook, 'acquire' | 'mayRetry' | 'retryAfterSeconds'>;
   logger: Logger;
   /** Calls of upstreams for one request, the first included. */
   attemptsMax: number;
+  /** After so long no further call is begun for a request. */
+  failoverMs: number;
 }
 
 type Batch = readonly StreamEvent[];
@@ -29,37 +32,62 @@ export async function* streamInference(
   dependencies: InferenceDependencies,
 ): AsyncGenerator<Batch, void, undefined> {
   const run = new InferenceRun(job, reader, dependencies);
+  const attempts = new Attempts(job, dependencies);
   try {
-    const tried = new Set<ModelRoute>();
     let failure: UpstreamFailure | undefined;
-    for (let attempt = 1; attempt <= dependencies.attemptsMax && !run.stopped; attempt++) {
-      const route = acquireRoute(job, tried, dependencies, failure);
-      if (route instanceof UpstreamFailure) {
-        failure = route;
+    while (!run.stopped) {
+      const call = await acquireRoute(run, attempts.tried, dependencies, failure);
+      if (call === undefined || call instanceof UpstreamFailure) {
+        failure = call ?? failure;
         break;
       }
-      // An idle socket that the upstream had just closed says nothing about the route: it gets one more chance.
-      const secondChance = failure?.kind === 'stale';
-      failure = yield* attemptOn(route, run, dependencies);
-      if (failure === undefined || run.hasReturnedContent || !failure.retryable) break;
-      if (failure.kind !== 'stale' || secondChance) tried.add(route);
+      failure = yield* attemptOn(call, run, dependencies);
+      if (failure === undefined || run.hasReturnedContent || !attempts.mayGoOn(call.route, failure)) break;
     }
-    yield* run.closing(failure);
+    yield* run.closing(failure, failure && retryAfterSeconds(failure, job, dependencies));
   } finally {
     run.end();
   }
 }
 
-/** A route, or why there is none; an earlier failure says more than that nothing is left to try. */
-function acquireRoute(
-  { request, ticket }: GenerateRequest,
+/** How often one request may still be tried. */
+class Attempts {
+  readonly tried = new Set<ModelRoute>();
+  private made = 0;
+  private hadStaleSocket = false;
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly job: GenerateRequest,
+    private readonly dependencies: InferenceDependencies,
+  ) {}
+
+  mayGoOn(route: ModelRoute, failure: UpstreamFailure): boolean {
+    const { attemptsMax, failoverMs, routes } = this.dependencies;
+    // An idle socket that the upstream had just closed says nothing about the route: once, that is no attempt.
+    const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
+    if (isFree) this.hadStaleSocket = true;
+    else {
+      this.tried.add(route);
+      this.made += 1;
+    }
+    if (!failure.retryable || this.made >= attemptsMax || performance.now() - this.startedAt >= failoverMs) return false;
+    return routes.mayRetry(this.job.request.model);
+  }
+}
+
+/** A route, or why there is none; an earlier failure says more than that nothing is left to try. Undefined: nobody wants one any more. */
+async function acquireRoute(
+  run: InferenceRun,
   tried: ReadonlySet<ModelRoute>,
   { routes, logger }: InferenceDependencies,
   earlier: UpstreamFailure | undefined,
-): ModelRoute | UpstreamFailure {
+): Promise<RouteCall | UpstreamFailure | undefined> {
+  const { request, ticket } = run.job;
   try {
-    return routes.acquire(request.model, tried);
+    return await routes.acquire(request, tried, run.stopSignal);
   } catch (error) {
+    if (run.stopped) return undefined;
     const failure = asFailure(error);
     if (earlier === undefined) logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route');
     return earlier ?? failure;
@@ -68,18 +96,17 @@ function acquireRoute(
 
 /** One call on one route. Returns why it failed; undefined when it came to its end, or was stopped by us. */
 async function* attemptOn(
-  route: ModelRoute,
+  call: RouteCall,
   run: InferenceRun,
   { logger }: InferenceDependencies,
 ): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
+  const { route } = call;
   const { request, ticket } = run.job;
-  const startedAt = performance.now();
   const meter = run.startAttempt(route);
   let failure: UpstreamFailure | undefined;
-  let firstContentMs: number | undefined;
   try {
     for await (const events of callUpstream(route, run.job, meter, apiKeyOf(route), run.stopSignal)) {
-      if (firstContentMs === undefined && events.some(isContent)) firstContentMs = performance.now() - startedAt;
+      if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (request.stream) yield run.pass(events);
       else run.collect(events);
     }
@@ -87,16 +114,20 @@ async function* attemptOn(
   } catch (error) {
     if (!run.stopped) failure = asFailure(error);
   } finally {
-    route.release(failure);
-    route.metrics.ended({
+    call.end({
       outcome: failure?.code ?? (run.stopped || !run.hasFinished ? 'cancelled' : 'completed'),
-      durationMs: performance.now() - startedAt,
-      firstContentMs,
+      failure,
       usage: meter.hasContent ? meter.soFar() : undefined,
     });
   }
   if (failure !== undefined) logFailure(logger, failure, { requestId: ticket.requestId, holdId: ticket.holdId, route });
   return failure;
+}
+
+/** Of failures that pass: the routes know when, an upstream's own word included (H-4). */
+function retryAfterSeconds(failure: UpstreamFailure, { request }: GenerateRequest, { routes }: InferenceDependencies): number | undefined {
+  const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
+  return passes ? (routes.retryAfterSeconds(request.model) ?? failure.retryAfterSeconds) : undefined;
 }
 
 /** The secret goes to the upstream that names it, and nowhere else. */

@@ -72,7 +72,7 @@ export class TestUpstream {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await request.toArray().catch(() => undefined);
     if (body === undefined) return;
-    this.bodies.push(JSON.parse(Buffer.concat(body).toString()));
+    this.bodies.push(body.length === 0 ? {} : JSON.parse(Buffer.concat(body).toString()));
     this.headers.push(request.headers);
     await this.behaviour(request, response);
   }

@@ -36,6 +36,7 @@ export type UpstreamFailureCode = keyof typeof MESSAGES;
 export interface UpstreamFailureOptions {
   /** What really happened, in any words. It is shortened and redacted here, and only ever logged. */
   detail?: string;
+  /** When the upstream says that it wants to be asked again; absent when it says nothing. */
   retryAfterSeconds?: number;
   /** Nothing will get better until the operator does something: a wrong key, an empty account, a missing model. */
   isOperatorsFault?: boolean;
@@ -72,8 +73,8 @@ const RETRYABLE = {
   refused: true,
   broken: true,
   empty: true,
+  timeout: true,
   rejected: false,
-  timeout: false,
   limit: false,
 } satisfies Record<FailureKind, boolean>;
 

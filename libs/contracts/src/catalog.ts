@@ -94,11 +94,33 @@ export interface Upstream {
   baseUrl: string;
   /** Name of the environment variable of the inference-proxy that holds the secret; the catalog never sees the secret. */
   apiKeyEnv: string | null;
+  /** Instead of it, a file in the proxy's folder of secrets: a key that is replaced there is in use within a second. */
+  apiKeyFile?: string | null;
+  /** Absent from a catalog service older than the field. Default null: the public authorities, no certificate of ours. */
+  tls?: UpstreamTls | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;
   /** Open sockets to it from one proxy replica. Default 256. */
   connectionsMax: number;
+  /** Absent from a catalog service older than the field. Default null: none. */
+  healthCheck?: UpstreamHealthCheck | null;
+}
+
+/** Files in the proxy's folder of secrets, PEM; a file that is replaced is used by the next connection. */
+export interface UpstreamTls {
+  /** Authorities that vouch for the upstream, instead of the public ones. */
+  caFile?: string | null;
+  /** The certificate we show, with its chain, and its key. */
+  certFile?: string | null;
+  keyFile?: string | null;
+}
+
+/** How a replica of the proxy asks an upstream, besides its traffic, whether it is well. */
+export interface UpstreamHealthCheck {
+  /** From the root of its host: `/health`. Asked with GET, without a key. */
+  path: string;
+  intervalMs: number;
 }
 
 export interface Route {
@@ -108,6 +130,8 @@ export interface Route {
   weight: number;
   /** Lower is tried first. Default 0. */
   priority: number;
+  /** Calls of one proxy replica on this route at once. Absent from a catalog service older than the field. Default null: no limit of its own. */
+  concurrencyMax?: number | null;
 }
 
 export interface RouteListReply {

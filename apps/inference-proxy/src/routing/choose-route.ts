@@ -1,39 +1,111 @@
-import { UpstreamFailure } from '../upstream-failure.js';
+import { affinity } from './prompt-prefix.js';
+
+/**
+ * What can be done with a route at a moment: `ready` for a call, `probe` when it has rested and one call may see whether it is
+ * well again, `full`, or `down`.
+ */
+export type Availability = 'ready' | 'probe' | 'full' | 'down';
 
 /** What the choice needs to know of a route. */
 export interface Choosable {
-  weight: number;
+  /** Of its name, for affinity. */
+  readonly hash: number;
   /** Lower is tried first. */
-  priority: number;
-  isUp: boolean;
-  isFull: boolean;
+  readonly priority: number;
+  readonly inFlight: number;
+  availability(now: number): Availability;
+  /** Its share among its equals at the moment; 0: not used. */
+  weight(now: number): number;
+  /** To the first content, from what came lately; undefined when nothing did. */
+  latencyMs(now: number): number | undefined;
+  /** How long the oldest call has been waiting for its first content: it takes at least that long. 0 when none does. */
+  waitingMs(now: number): number;
 }
 
-const CAPACITY_RETRY_AFTER_SECONDS = 1;
-const UNAVAILABLE_RETRY_AFTER_SECONDS = 2;
+export interface ChoiceTerms<Route> {
+  now: number;
+  /** Asked only where there is a choice to make. */
+  prefixKey: () => number;
+  /** In [0, 1). */
+  random: () => number;
+  /** Not these. */
+  tried: ReadonlySet<Route>;
+}
+
+/** How much busier than another a preferred route may be before the other is taken. */
+const BUSIER_MAX = 2;
+/** Before any route has answered, a wait below this says nothing. */
+const UNKNOWN_MS = 1_000;
 
 /**
- * A weighted choice among the usable routes of the lowest priority tier that has any. Throws `UpstreamFailure`:
- * `model_capacity` when all that keeps a route from being used is that it is full, else `model_unavailable`.
- * `random` is in [0, 1).
+ * Among the usable routes of the lowest priority tier that has any: the one the prompt's beginning prefers, unless another one,
+ * picked at random, is less than half as busy (the power of two choices). A route that is due a probe goes first, but not
+ * for a request that has failed elsewhere. `full`: all that keeps routes from being used is that they are; `down`: there is none.
  */
-export function chooseRoute<Route extends Choosable>(routes: readonly Route[], random: number): Route {
-  const up = routes.filter((route) => route.isUp && route.weight > 0);
-  const usable = up.filter((route) => !route.isFull);
-  if (usable.length === 0) {
-    throw up.length > 0
-      ? new UpstreamFailure('refused', 'model_capacity', { detail: 'every route is full', retryAfterSeconds: CAPACITY_RETRY_AFTER_SECONDS })
-      : new UpstreamFailure('unreachable', 'model_unavailable', {
-          detail: 'no route is up',
-          retryAfterSeconds: UNAVAILABLE_RETRY_AFTER_SECONDS,
-        });
+export function chooseRoute<Route extends Choosable>(routes: readonly Route[], terms: ChoiceTerms<Route>): Route | 'full' | 'down' {
+  const only = routes[0];
+  if (routes.length === 1 && only !== undefined && terms.tried.size === 0) {
+    const availability = only.availability(terms.now);
+    return availability === 'full' || availability === 'down' ? availability : only;
   }
-  const tier = Math.min(...usable.map((route) => route.priority));
-  const candidates = usable.filter((route) => route.priority === tier);
-  let point = random * candidates.reduce((sum, route) => sum + route.weight, 0);
-  for (const route of candidates) {
-    point -= route.weight;
-    if (point < 0) return route;
+  const { ready, probes, someAreFull } = lowestTier(routes, terms);
+  const [probe] = probes;
+  if (probe !== undefined && (ready.length === 0 || terms.tried.size === 0)) return probe;
+  const [first, second] = ready;
+  if (first === undefined) return someAreFull ? 'full' : 'down';
+  return second === undefined ? first : better(ready, terms);
+}
+
+interface Tier<Route> {
+  ready: Route[];
+  probes: Route[];
+  someAreFull: boolean;
+}
+
+function lowestTier<Route extends Choosable>(routes: readonly Route[], { now, tried }: ChoiceTerms<Route>): Tier<Route> {
+  const tier: Tier<Route> = { ready: [], probes: [], someAreFull: false };
+  let priority = Number.POSITIVE_INFINITY;
+  for (const route of routes) {
+    if (route.priority > priority || tried.has(route) || route.weight(now) <= 0) continue;
+    const availability = route.availability(now);
+    if (availability === 'full') tier.someAreFull = true;
+    if (availability === 'full' || availability === 'down') continue;
+    if (route.priority < priority) {
+      priority = route.priority;
+      tier.ready = [];
+      tier.probes = [];
+    }
+    (availability === 'ready' ? tier.ready : tier.probes).push(route);
   }
-  return candidates.at(-1) as Route;
+  return tier;
+}
+
+function better<Route extends Choosable>(routes: readonly Route[], { now, prefixKey, random }: ChoiceTerms<Route>): Route {
+  const preferred = mostLiked(routes, prefixKey(), now);
+  const at = Math.floor(random() * (routes.length - 1));
+  const other = routes[at < routes.indexOf(preferred) ? at : at + 1] ?? preferred;
+  return isMuchBusier(preferred, other, now) ? other : preferred;
+}
+
+function mostLiked<Route extends Choosable>(routes: readonly Route[], key: number, now: number): Route {
+  return routes.reduce(
+    (best, route) => {
+      const liking = affinity(key, route.hash, route.weight(now));
+      return liking > best.liking ? { route, liking } : best;
+    },
+    { route: routes[0] as Route, liking: -1 },
+  ).route;
+}
+
+/** Busy is what waits for an answer: the calls under way, in proportion to the weight, times how long one takes. */
+function isMuchBusier(route: Choosable, other: Choosable, now: number): boolean {
+  const [weight, otherWeight] = [route.weight(now), other.weight(now)];
+  const mean = (weight + otherWeight) / 2;
+  const load = 1 + (route.inFlight * mean) / weight;
+  const otherLoad = 1 + (other.inFlight * mean) / otherWeight;
+  const known = route.latencyMs(now);
+  const otherKnown = other.latencyMs(now);
+  const latencyMs = Math.max(known ?? otherKnown ?? UNKNOWN_MS, route.waitingMs(now));
+  const otherLatencyMs = Math.max(otherKnown ?? known ?? UNKNOWN_MS, other.waitingMs(now));
+  return load * latencyMs > BUSIER_MAX * otherLoad * otherLatencyMs;
 }

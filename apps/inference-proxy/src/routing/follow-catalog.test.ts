@@ -1,11 +1,11 @@
-import { Registry } from 'prom-client';
 import { catalogChanged, type RouteListReply, routeList } from '#contracts/catalog.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { ProxyMetrics } from '../proxy-metrics.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
 import { followCatalog } from './follow-catalog.js';
-import { RouteBook } from './route-book.js';
+import type { RouteCall } from './model-route.js';
+import type { RouteBook } from './route-book.js';
+import { testBook } from './test-book.js';
 
 function catalog(revision: number, routes: Record<string, string[]>): RouteListReply {
   const names = new Set(Object.values(routes).flat());
@@ -28,9 +28,15 @@ function catalog(revision: number, routes: Record<string, string[]>): RouteListR
   };
 }
 
+/** A call of a route that is free. */
+function take(book: RouteBook, model: string): RouteCall {
+  const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  return book.acquire(request, new Set(), new AbortController().signal) as RouteCall;
+}
+
 function setUp() {
   const messaging = new FakeMessaging();
-  const book = new RouteBook(new ProxyMetrics(new Registry()), 1_000, () => 0);
+  const book = testBook();
   const applied: number[] = [];
   const spied = Object.assign(Object.create(book) as RouteBook, {
     apply: (reply: RouteListReply) => {
@@ -91,17 +97,17 @@ test('while the catalog is away the known routes stand', async () => {
   messaging.publish(catalogChanged, { revision: 2 });
   await new Promise(setImmediate);
   stop();
-  expect(book.acquire('m', new Set()).link.upstream.id).toBe('a');
+  expect(take(book, 'm').route.link.upstream.id).toBe('a');
 });
 
 test('an unchanged upstream keeps its sockets and its count; others are replaced at once', () => {
-  const book = new RouteBook(new ProxyMetrics(new Registry()), 1_000, () => 0);
+  const book = testBook();
   book.apply(catalog(1, { m: ['a'], n: ['b'] }));
-  const running = book.acquire('m', new Set());
+  const running = take(book, 'm');
   book.apply(catalog(2, { m: ['a'], o: ['c'] }));
-  expect(() => book.acquire('m', new Set())).toThrow(expect.objectContaining({ code: 'model_capacity' }));
-  expect(() => book.acquire('n', new Set())).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
-  expect(book.acquire('o', new Set()).link.upstream.id).toBe('c');
-  running.release(undefined);
-  expect(book.acquire('m', new Set()).link).toBe(running.link);
+  expect(() => take(book, 'm')).toThrow(expect.objectContaining({ code: 'model_capacity' }));
+  expect(() => take(book, 'n')).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
+  expect(take(book, 'o').route.link.upstream.id).toBe('c');
+  running.end({ outcome: 'completed', failure: undefined, usage: undefined });
+  expect(take(book, 'm').route.link).toBe(running.route.link);
 });

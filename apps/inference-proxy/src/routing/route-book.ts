@@ -1,100 +1,75 @@
 import type { Route, RouteListReply, Upstream } from '#contracts/catalog.js';
-import type { ProxyMetrics, RouteMetrics } from '../proxy-metrics.js';
-import type { UpstreamFailure } from '../upstream-failure.js';
-import { chooseRoute } from './choose-route.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { Logger } from '#observability/logger.js';
+import type { ProxyMetrics } from '../proxy-metrics.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import type { BreakerTerms } from './breaker.js';
+import { ModelRoute, type RouteCall } from './model-route.js';
+import { ModelRoutes } from './model-routes.js';
+import type { RetryTerms } from './retry-budget.js';
 import { UpstreamLink } from './upstream-link.js';
+import type { LineTerms } from './waiting-line.js';
 
-/** A way to a model: an upstream, and the model's name there. Taken for one call with `acquire`, given back with `release`. */
-export class ModelRoute {
-  inFlight = 0;
+export type RoutingTerms = BreakerTerms & RetryTerms & LineTerms;
 
-  constructor(
-    readonly link: UpstreamLink,
-    private readonly route: Route,
-    readonly metrics: RouteMetrics,
-  ) {}
-
-  /** The model's name at the upstream. */
-  get model(): string {
-    return this.route.model;
-  }
-
-  get weight(): number {
-    return this.route.weight;
-  }
-
-  get priority(): number {
-    return this.route.priority;
-  }
-
-  get isUp(): boolean {
-    return this.link.isUp(performance.now());
-  }
-
-  get isFull(): boolean {
-    return this.link.isFull;
-  }
-
-  take(): void {
-    this.inFlight += 1;
-    this.link.inFlight += 1;
-    this.metrics.inFlight.inc();
-  }
-
-  release(failure: UpstreamFailure | undefined): void {
-    this.inFlight -= 1;
-    this.link.inFlight -= 1;
-    this.metrics.inFlight.dec();
-    if (failure?.kind === 'unreachable') this.link.markUnreachable(performance.now());
-  }
-}
-
-/** The routes known now. A new catalog replaces them at once; calls under way finish on the route they have. */
+/**
+ * The routes known now. A new catalog replaces them at once; calls under way finish on the route they have. A route that is
+ * in both keeps what is known of it: who is on it, how fast it is, and its breaker.
+ */
 export class RouteBook {
   private links = new Map<string, UpstreamLink>();
-  private models = new Map<string, ModelRoute[]>();
+  private models = new Map<string, ModelRoutes>();
+  private readonly waiting = new Set<ModelRoutes>();
   private applied: string | undefined;
 
   constructor(
     private readonly metrics: ProxyMetrics,
-    private readonly cooldownMs: number,
+    private readonly terms: RoutingTerms,
+    private readonly logger: Logger,
     private readonly random: () => number = Math.random,
-  ) {}
+  ) {
+    metrics.watch(() => [...this.models.values()]);
+  }
 
   /** A catalog has been read at least once. */
   get isKnown(): boolean {
     return this.applied !== undefined;
   }
 
-  /**
-   * Chooses a route of the model that is not among `tried`, and counts a call on it. Throws `UpstreamFailure` when there is
-   * none: `model_unavailable`, or `model_capacity` when all are full.
-   */
-  acquire(model: string, tried: ReadonlySet<ModelRoute>): ModelRoute {
-    const routes = (this.models.get(model) ?? []).filter((route) => !tried.has(route));
-    const route = chooseRoute(routes, this.random());
-    route.take();
-    return route;
+  /** As `ModelRoutes.acquire`. */
+  acquire(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): RouteCall | Promise<RouteCall> {
+    const model = this.models.get(request.model);
+    if (model === undefined) throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the model has no route' });
+    return model.acquire(request, tried, signal);
+  }
+
+  mayRetry(model: string): boolean {
+    return this.models.get(model)?.mayRetry() ?? false;
+  }
+
+  /** As `ModelRoutes.retryAfterSeconds`; undefined for a model nobody knows. */
+  retryAfterSeconds(model: string): number | undefined {
+    return this.models.get(model)?.retryAfterSeconds();
   }
 
   /** Makes the book equal to the catalog's reply. An upstream that did not change keeps its sockets. */
   apply(reply: RouteListReply): void {
     const text = JSON.stringify(reply);
     if (text === this.applied) return;
-    const links = new Map<string, UpstreamLink>();
-    for (const upstream of reply.upstreams) links.set(upstream.id, this.linkFor(upstream));
-    const models = new Map<string, ModelRoute[]>();
-    for (const { id, routes } of reply.models) {
-      const known = routes.flatMap((route) => {
-        const link = links.get(route.upstream);
-        return link === undefined ? [] : [new ModelRoute(link, route, this.metrics.ofRoute(route.upstream, id))];
-      });
-      models.set(id, known);
-    }
-    const retired = [...this.links.values()].filter((link) => links.get(link.upstream.id) !== link);
-    this.links = links;
+    const links = new Map(reply.upstreams.map((upstream) => [upstream.id, this.linkFor(upstream)]));
+    const models = new Map<string, ModelRoutes>();
+    const before = this.models;
     this.models = models;
     this.applied = text;
+    for (const link of links.values()) link.routes.clear();
+    for (const { id, routes } of reply.models) {
+      const model = before.get(id) ?? this.newModel(id);
+      models.set(id, model);
+      model.routes = routes.flatMap((route) => this.routeFor(model, route, links));
+    }
+    for (const [id, model] of before) if (!models.has(id)) model.routes = [];
+    const retired = [...this.links.values()].filter((link) => links.get(link.upstream.id) !== link);
+    this.links = links;
     for (const link of retired) void link.close();
   }
 
@@ -102,9 +77,48 @@ export class RouteBook {
     await Promise.all([...this.links.values()].map((link) => link.close()));
   }
 
+  private newModel(id: string): ModelRoutes {
+    return new ModelRoutes(id, this.terms, this.random, {
+      waits: (model) => this.waiting.add(model),
+      waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),
+    });
+  }
+
   private linkFor(upstream: Upstream): UpstreamLink {
     const known = this.links.get(upstream.id);
     if (known !== undefined && JSON.stringify(known.upstream) === JSON.stringify(upstream)) return known;
-    return new UpstreamLink(upstream, this.cooldownMs);
+    return new UpstreamLink(upstream);
+  }
+
+  private routeFor(model: ModelRoutes, definition: Route, links: ReadonlyMap<string, UpstreamLink>): ModelRoute[] {
+    const link = links.get(definition.upstream);
+    if (link === undefined) return [];
+    const known = model.routes.find((route) => route.link === link && route.model === definition.model);
+    const route =
+      known ?? new ModelRoute(link, definition, this.metrics.ofRoute(link.upstream, model.id), this.terms, this.observer(model));
+    route.redefine(definition);
+    link.routes.add(route);
+    return [route];
+  }
+
+  private observer({ id }: ModelRoutes) {
+    return {
+      breakerMoved: ({ link, model, breaker, inFlight }: ModelRoute): void => {
+        const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
+        if (breaker.state === 'open') this.logger.warn(fields, 'route rests: its upstream fails');
+        else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');
+      },
+      callEnded: (): void => {
+        if (this.waiting.size > 0) this.serveWaiting();
+      },
+    };
+  }
+
+  /** Models share upstreams: whoever has waited longest is served first. */
+  private serveWaiting(): void {
+    for (const model of [...this.waiting].sort((a, b) => a.oldestUntil - b.oldestUntil)) {
+      model.serve();
+      if (model.waiting === 0) this.waiting.delete(model);
+    }
   }
 }

@@ -4,45 +4,49 @@ import { AddressRefusedError, assertHostAllowed } from '../transport/address-gua
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
+import { HealthCheck } from './health-check.js';
+import type { ModelRoute } from './model-route.js';
 
-/** One upstream as this replica sees it: its sockets, how many are busy, and whether it was reachable a moment ago. */
+/** One upstream as this replica sees it: its sockets, how many are busy, and whether it is well for all that a check can say. */
 export class UpstreamLink {
   inFlight = 0;
+  /** The routes that lead here. */
+  readonly routes = new Set<ModelRoute>();
   readonly adapter: UpstreamAdapter;
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
   /** Why its address may not be called, if so. */
   readonly refusal: AddressRefusedError | undefined;
-  private coolingUntil = 0;
+  private readonly healthCheck: HealthCheck | undefined;
 
-  constructor(
-    readonly upstream: Upstream,
-    private readonly cooldownMs: number,
-  ) {
+  constructor(readonly upstream: Upstream) {
     const url = new URL(upstream.baseUrl);
     this.adapter = ADAPTERS[upstream.kind];
     this.basePath = url.pathname.replace(/\/*$/, '/');
     this.pool = createUpstreamPool(upstream);
     this.refusal = refusalOf(url.hostname, upstream.allowPrivateNetwork);
+    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, () => this.trip());
   }
 
   get isFull(): boolean {
     return this.inFlight >= this.upstream.connectionsMax;
   }
 
-  /** Whether it is worth a try: it was not unreachable just now. */
-  isUp(now: number): boolean {
-    return now >= this.coolingUntil;
+  /** False while its health check fails. */
+  get isWell(): boolean {
+    return this.healthCheck?.isWell ?? true;
   }
 
-  markUnreachable(now: number): void {
-    this.coolingUntil = now + this.cooldownMs;
+  /** Nobody answers there: no route that leads here need find out by itself. */
+  trip(): void {
+    const now = performance.now();
+    for (const route of this.routes) route.isUnreachable(now);
   }
 
   /** Lets running calls finish; takes no new ones. */
   async close(): Promise<void> {
-    await this.pool.close();
+    await Promise.all([this.pool.close(), this.healthCheck?.close()]);
   }
 }
 

@@ -22,7 +22,7 @@ export interface Refusal {
 export function classifyRefusal(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
   const { status, code, text, retryAfterSeconds } = refusal;
   const detail = [status || undefined, code, text].filter(Boolean).join(' ');
-  const busy = { detail, retryAfterSeconds: retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS };
+  const busy = { detail, retryAfterSeconds };
   const isBusy = status === 429 || RATE_LIMITED.test(code);
   const clientsFault = isBusy ? undefined : faultOfPrompt(refusal, request);
   if (clientsFault !== undefined) return new UpstreamFailure('rejected', clientsFault, { detail });
@@ -49,8 +49,6 @@ function faultOfPrompt(
   if (ABOUT_CONTENT.has(status) && says(CONTENT_POLICY)) return 'unsupported_content';
   return status === 413 ? 'context_length_exceeded' : undefined;
 }
-
-const RETRY_AFTER_DEFAULT_SECONDS = 5;
 
 const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
 const OVERLOADED = /overloaded|unavailable|no_capacity/i;

@@ -16,23 +16,23 @@ function read(status: number, body: unknown, headers: Record<string, string> = {
 const error = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
 
 test.each([
-  [400, 'rejected', 'upstream_error', undefined, false],
-  [401, 'refused', 'upstream_error', undefined, true],
-  [402, 'refused', 'upstream_error', undefined, true],
-  [403, 'refused', 'upstream_error', undefined, true],
-  [404, 'refused', 'model_unavailable', 5, true],
-  [408, 'timeout', 'upstream_timeout', undefined, false],
-  [413, 'rejected', 'context_length_exceeded', undefined, false],
-  [422, 'rejected', 'upstream_error', undefined, false],
-  [429, 'refused', 'model_capacity', 5, false],
-  [500, 'refused', 'upstream_error', undefined, false],
-  [502, 'refused', 'upstream_error', undefined, false],
-  [503, 'refused', 'model_unavailable', 5, false],
-  [504, 'timeout', 'upstream_timeout', undefined, false],
-  [529, 'refused', 'model_unavailable', 5, false],
-  [418, 'refused', 'upstream_error', undefined, false],
-])('status %i is %s, %s', (status, kind, code, retryAfterSeconds, isOperatorsFault) => {
-  expect(read(status, error('something'))).toEqual({ kind, code, retryAfterSeconds, isOperatorsFault });
+  [400, 'rejected', 'upstream_error', false],
+  [401, 'refused', 'upstream_error', true],
+  [402, 'refused', 'upstream_error', true],
+  [403, 'refused', 'upstream_error', true],
+  [404, 'refused', 'model_unavailable', true],
+  [408, 'timeout', 'upstream_timeout', false],
+  [413, 'rejected', 'context_length_exceeded', false],
+  [422, 'rejected', 'upstream_error', false],
+  [429, 'refused', 'model_capacity', false],
+  [500, 'refused', 'upstream_error', false],
+  [502, 'refused', 'upstream_error', false],
+  [503, 'refused', 'model_unavailable', false],
+  [504, 'timeout', 'upstream_timeout', false],
+  [529, 'refused', 'model_unavailable', false],
+  [418, 'refused', 'upstream_error', false],
+])('status %i is %s, %s', (status, kind, code, isOperatorsFault) => {
+  expect(read(status, error('something'))).toEqual({ kind, code, isOperatorsFault });
 });
 
 test.each([

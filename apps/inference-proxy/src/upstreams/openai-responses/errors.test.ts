@@ -14,18 +14,17 @@ function read(status: number, body: unknown, headers: Record<string, string> = {
 const error = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
 
 test.each([
-  [400, 'rejected', 'upstream_error', undefined, false],
-  [401, 'refused', 'upstream_error', undefined, true],
-  [404, 'refused', 'model_unavailable', 5, true],
-  [408, 'timeout', 'upstream_timeout', undefined, false],
-  [429, 'refused', 'model_capacity', 5, false],
-  [500, 'refused', 'upstream_error', undefined, false],
-  [503, 'refused', 'model_unavailable', 5, false],
-])('status %i is %s, %s (U-23)', (status, kind, code, retryAfterSeconds, isOperatorsFault) => {
+  [400, 'rejected', 'upstream_error', false],
+  [401, 'refused', 'upstream_error', true],
+  [404, 'refused', 'model_unavailable', true],
+  [408, 'timeout', 'upstream_timeout', false],
+  [429, 'refused', 'model_capacity', false],
+  [500, 'refused', 'upstream_error', false],
+  [503, 'refused', 'model_unavailable', false],
+])('status %i is %s, %s (U-23)', (status, kind, code, isOperatorsFault) => {
   expect(read(status, error('something', { type: 'some_error', param: null, code: null }))).toEqual({
     kind,
     code,
-    retryAfterSeconds,
     isOperatorsFault,
   });
 });

@@ -1,0 +1,189 @@
+import { streamInference } from './stream-inference.js';
+import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
+import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
+
+let upstream: TestUpstream;
+let stops: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start();
+  stops = [() => upstream.stop()];
+});
+
+afterEach(async () => {
+  for (const stop of stops) await stop();
+});
+
+/** A request to the one upstream, unless the test says otherwise. */
+function setUp(setting: Partial<Setting> = {}) {
+  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
+  stops.unshift(() => started.book.close());
+  return started;
+}
+
+describe('another route', () => {
+  let second: TestUpstream;
+
+  beforeEach(async () => {
+    second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
+    stops.push(() => second.stop());
+  });
+
+  const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
+  const SAVED = [{ type: 'upstream-start', upstream: 'second' }, text('saved'), usage({ outputTokens: 2 }), STOP];
+
+  test.each<[string, Behaviour]>([
+    ['500', answering(500, '')],
+    ['429', answering(429, '')],
+    ['a closed socket', (request) => void request.socket.destroy()],
+    ['a stream broken before content', streaming(chunk(''))],
+    ['a 504', answering(504, '')],
+  ])('is tried after %s', async (_name, behaviour) => {
+    upstream.behave(behaviour);
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
+    expect(second.calls).toBe(1);
+  });
+
+  test('is tried when nothing listens, and then taken at once', async () => {
+    const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+  });
+
+  test('is tried after silence', async () => {
+    upstream.behave(hanging(chunk('')));
+    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
+    expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
+    upstream.behave(() => {});
+    expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
+  });
+
+  test('is not tried when the time for it is over', async () => {
+    upstream.behave(answering(500, ''));
+    expect(await collect(setUp({ upstreams: both(), failoverMs: 0 }).stream)).toEqual([START, failure('upstream_error')]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is not tried when the budget for it is spent', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { retryPercent: 50, retryBurst: 1 } });
+    const again = () => collect(streamInference(job, reader(), dependencies));
+    expect(await collect(stream)).toEqual(SAVED);
+    const outcomes = [await again(), await again()].map((events) => events.at(-1)?.type);
+    expect(outcomes).toEqual(['completion-failure', 'completion-finish']);
+  });
+
+  test.each([429, 503])('is used as long as a %i has told the first to wait (U-23)', async (status) => {
+    upstream.behave(answering(status, '', { 'retry-after': '30' }));
+    const { stream, job, dependencies } = setUp({ upstreams: both() });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    expect(upstream.calls).toBe(1);
+  });
+
+  test('is used while the breaker of the first is open, and the first again when a probe succeeds', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 40, restMsMax: 40 } });
+    await collect(stream);
+    for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
+    expect(upstream.calls).toBe(5);
+    upstream.behave(streaming(chunk('first', 'stop'), DONE));
+    let events = SAVED;
+    while (events[0]?.type === 'upstream-start' && events[0].upstream === 'second') {
+      events = (await collect(streamInference(job, reader(), dependencies))) as typeof SAVED;
+    }
+    expect(events[1]).toEqual(text('first'));
+  });
+
+  test('is not tried when the request itself is refused', async () => {
+    upstream.behave(answering(400, { error: { message: 'prompt is too long' } }));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, failure('context_length_exceeded')]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is never tried after content: what came is billed (T-29)', async () => {
+    upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
+      START,
+      text('Hello'),
+      usage({ outputTokens: 2 }),
+      failure('upstream_error'),
+    ]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is tried by a plain request as long as nothing was returned', async () => {
+    upstream.behave(streaming(chunk('half')));
+    const events = await collect(
+      setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
+    );
+    expect(events).toEqual(SAVED);
+  });
+
+  test('is tried when the first says nothing (M-30)', async () => {
+    upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
+  });
+
+  test('of a higher tier waits until the lower one is of no use', async () => {
+    upstream.behave(streaming(chunk('first', 'stop'), DONE));
+    const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
+    expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
+  });
+
+  test('attempts are bounded, and the last failure is told', async () => {
+    upstream.behave(answering(500, ''));
+    second.behave(answering(503, ''));
+    const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
+    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second' }, failure('model_unavailable', 1)]);
+    expect([upstream.calls, second.calls]).toEqual([1, 1]);
+  });
+});
+
+describe('room', () => {
+  test('a full upstream is model_capacity, and room again once a call has ended', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
+    await stream.next();
+    const again = () => collect(streamInference(job, reader(), dependencies));
+    expect(await again()).toEqual([failure('model_capacity', 1)]);
+    client.abort();
+    await collect(stream, 'open');
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    expect((await again()).at(-1)).toEqual(STOP);
+  });
+
+  test('a request waits for room, and goes on when a call has ended', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const terms = { queueMax: 1, queueWaitMs: 5_000 };
+    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
+    await stream.next();
+    const waiting = collect(streamInference(job, reader(), dependencies));
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_capacity', 2)]);
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    client.abort();
+    await collect(stream, 'open');
+    expect(await waiting).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
+  });
+
+  test('a reader that leaves while waiting takes nothing, and owes nothing', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const terms = { queueMax: 9, queueWaitMs: 5_000 };
+    const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
+    await stream.next();
+    const leaving = new AbortController();
+    const waiting = collect(streamInference(job, reader(leaving.signal), dependencies), 'open');
+    leaving.abort();
+    expect(await waiting).toEqual([usage({ promptTokens: 0 })]);
+    expect(upstream.calls).toBe(1);
+    await stream.return();
+  });
+
+  test('whoever is told to wait hears of the upstream’s own time, not of ours', async () => {
+    upstream.behave(answering(429, '', { 'retry-after': '30' }));
+    const { stream, job, dependencies } = setUp();
+    expect(await collect(stream)).toEqual([START, failure('model_capacity', 30)]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_capacity', 30)]);
+    expect(upstream.calls).toBe(1);
+  });
+});

@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { testCases } from '#testing/long-run.js';
+import { type Breaker, type BreakerEvent, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
+
+const TERMS = { restMs: 1_000, restMsMax: 4_000 };
+
+/** A breaker and its clock: what happens to it, `afterMs` apart. */
+class Story {
+  breaker: Breaker = NEW_BREAKER;
+  now = 0;
+
+  after(ms: number): this {
+    this.now += ms;
+    return this;
+  }
+
+  happens(type: 'call-begun' | 'call-succeeded' | 'call-failed' | 'unreachable', times = 1, epoch = this.breaker.epoch): this {
+    for (let time = 0; time < times; time++) this.breaker = reduce(this.breaker, { type, epoch, isBusy: false }, this.now, TERMS);
+    return this;
+  }
+
+  isTold(forMs: number): this {
+    this.breaker = reduce(this.breaker, { type: 'told-to-wait', epoch: this.breaker.epoch, isBusy: true, forMs }, this.now, TERMS);
+    return this;
+  }
+
+  get summary() {
+    return [this.breaker.state, Math.max(0, callableAt(this.breaker) - this.now)];
+  }
+}
+
+const story = (): Story => new Story();
+
+describe('a closed breaker', () => {
+  test('opens after five failures in a row, not after four', () => {
+    expect(story().happens('call-failed', 4).summary).toEqual(['closed', 0]);
+    expect(story().happens('call-failed', 5).summary).toEqual(['open', 1_000]);
+    expect(story().happens('call-failed', 4).happens('call-succeeded').happens('call-failed', 4).summary).toEqual(['open', 1_000]);
+  });
+
+  test('counts a row however slowly it comes', () => {
+    const slow = story();
+    for (let call = 0; call < 5; call++) slow.after(60_000).happens('call-failed');
+    expect(slow.summary).toEqual(['open', 1_000]);
+  });
+
+  test('opens when half of the calls of the last seconds failed, and not for a third', () => {
+    const half = story();
+    for (let call = 0; call < 5; call++) half.happens('call-succeeded').happens('call-failed');
+    expect(half.summary).toEqual(['open', 1_000]);
+    const third = story();
+    for (let call = 0; call < 100; call++) third.after(50).happens('call-succeeded', 2).happens('call-failed');
+    expect(third.summary).toEqual(['closed', 0]);
+  });
+
+  test('forgets what is more than ten seconds old', () => {
+    const old = story().happens('call-succeeded', 40).after(10_000).happens('call-succeeded', 4);
+    for (let call = 0; call < 4; call++) old.happens('call-failed').happens('call-succeeded');
+    expect(old.summary).toEqual(['closed', 0]);
+    expect(old.happens('call-failed', 4).summary).toEqual(['open', 1_000]);
+  });
+
+  test('opens at once when nobody can be reached', () => {
+    expect(story().happens('unreachable').summary).toEqual(['open', 1_000]);
+  });
+
+  test('rests as long as it is told (U-23)', () => {
+    expect(story().isTold(17_000).summary).toEqual(['open', 17_000]);
+  });
+});
+
+describe('an open breaker', () => {
+  const tripped = (): Story => story().happens('unreachable');
+
+  test('lets one probe through when it has rested, and the next when the first says nothing', () => {
+    const probing = tripped().after(1_000);
+    expect(probing.summary).toEqual(['open', 0]);
+    expect(probing.happens('call-begun').summary).toEqual(['half-open', 1_000]);
+    expect(probing.after(1_000).summary).toEqual(['half-open', 0]);
+    expect(probing.happens('call-begun').summary).toEqual(['half-open', 1_000]);
+  });
+
+  test('closes when a probe succeeds, and traffic comes back little by little', () => {
+    const back = tripped().after(1_000).happens('call-begun').after(50).happens('call-succeeded');
+    expect(back.summary).toEqual(['closed', 0]);
+    const shares = [0, 100, 1_000, 3_000, 4_000, 9_000].map((ms) => trafficShare(back.breaker, back.now + ms));
+    expect(shares).toEqual([0.1, 0.1, 0.25, 0.75, 1, 1]);
+  });
+
+  test('rests twice as long after each failed probe, up to the limit', () => {
+    const failing = tripped();
+    const rests: unknown[] = [];
+    for (let probe = 0; probe < 5; probe++) {
+      rests.push(failing.summary[1]);
+      failing.after(4_000).happens('call-begun').happens('call-failed');
+    }
+    expect(rests).toEqual([1_000, 2_000, 4_000, 4_000, 4_000]);
+  });
+
+  test('rests longer when it trips again soon after it closed, not when it was well for a while', () => {
+    const closed = (): Story => tripped().after(1_000).happens('call-begun').happens('call-succeeded');
+    expect(closed().after(2_000).happens('unreachable').summary).toEqual(['open', 2_000]);
+    expect(closed().after(10_000).happens('unreachable').summary).toEqual(['open', 1_000]);
+  });
+
+  test('knows what tripped it', () => {
+    const isBusy = [story().isTold(1_000), story().happens('call-failed', 5), tripped()].map(
+      ({ breaker }) => breaker.state === 'open' && breaker.isBusy,
+    );
+    const refused = reduce(
+      tripped().after(1_000).happens('call-begun').breaker,
+      { type: 'call-failed', epoch: 1, isBusy: true },
+      1_000,
+      TERMS,
+    );
+    expect([...isBusy, refused.state === 'open' && refused.isBusy]).toEqual([true, false, false, true]);
+  });
+
+  test('does not hear of calls begun before it tripped', () => {
+    const probing = tripped().happens('call-succeeded', 1, 0).after(1_000).happens('call-begun');
+    const before = probing.breaker;
+    expect(probing.happens('call-failed', 9, 0).happens('call-succeeded', 1, 0).happens('unreachable', 1, 0).breaker).toBe(before);
+  });
+});
+
+test('a new route has all of its weight from the start', () => {
+  expect(trafficShare(NEW_BREAKER, 0)).toBe(1);
+});
+
+describe('whatever happens', () => {
+  const event = fc.oneof(
+    fc.record({
+      type: fc.constantFrom('call-begun' as const, 'call-succeeded' as const, 'call-failed' as const, 'unreachable' as const),
+      isBusy: fc.boolean(),
+      late: fc.boolean(),
+    }),
+    fc.record({
+      type: fc.constant('told-to-wait' as const),
+      isBusy: fc.boolean(),
+      late: fc.boolean(),
+      forMs: fc.integer({ min: 1, max: 60_000 }),
+    }),
+  );
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 3_000 }), event), { maxLength: 200 });
+
+  testCases(
+    'it never rests longer than it may or was told, only a trip begins an epoch, and only a success closes it',
+    { usual: 300, long: 100_000 },
+    steps,
+    (list) => {
+      let breaker: Breaker = NEW_BREAKER;
+      let now = 0;
+      for (const [ms, { late, ...step }] of list) {
+        now += ms;
+        const next = reduce(breaker, { ...step, epoch: breaker.epoch - (late ? 1 : 0) } as BreakerEvent, now, TERMS);
+        const restMsMax = step.type === 'told-to-wait' ? step.forMs : TERMS.restMsMax;
+        if (next !== breaker) expect(callableAt(next) - now).toBeLessThanOrEqual(restMsMax);
+        expect(next.epoch - breaker.epoch).toBe(next.state === 'open' && next !== breaker ? 1 : 0);
+        if (next.state === 'closed' && breaker.state !== 'closed') expect(step.type).toBe('call-succeeded');
+        if (late && step.type !== 'call-begun') expect(next).toBe(breaker);
+        expect(trafficShare(next, now)).toBeGreaterThan(0);
+        breaker = next;
+      }
+    },
+  );
+
+  testCases(
+    'an upstream that is well again is called after at most the longest rest, and closed by one probe',
+    { usual: 300, long: 100_000 },
+    steps,
+    (list) => {
+      let breaker: Breaker = NEW_BREAKER;
+      let now = 0;
+      for (const [ms, { late: _, ...step }] of list) {
+        now += ms;
+        if (step.type !== 'told-to-wait') breaker = reduce(breaker, { ...step, epoch: breaker.epoch }, now, TERMS);
+      }
+      expect(callableAt(breaker) - now).toBeLessThanOrEqual(TERMS.restMsMax);
+      now = Math.max(now, callableAt(breaker));
+      breaker = reduce(breaker, { type: 'call-begun' }, now, TERMS);
+      expect(reduce(breaker, { type: 'call-succeeded', epoch: breaker.epoch }, now, TERMS).state).toBe('closed');
+    },
+  );
+});

@@ -1,0 +1,190 @@
+import type { Route } from '#contracts/catalog.js';
+import type { Usage } from '#inference/usage.js';
+import type { CallOutcome, RouteMetrics } from '../proxy-metrics.js';
+import type { UpstreamFailure } from '../upstream-failure.js';
+import { type Breaker, type BreakerEvent, type BreakerTerms, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
+import type { Availability, Choosable } from './choose-route.js';
+import { PeakLatency } from './peak-latency.js';
+import { hashOf } from './prompt-prefix.js';
+import { RouteStatistics } from './route-statistics.js';
+import type { UpstreamLink } from './upstream-link.js';
+
+export interface RouteObserver {
+  /** The breaker has another state. */
+  breakerMoved(route: ModelRoute): void;
+  /** A call has ended: there may be room for another. */
+  callEnded(): void;
+}
+
+/** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
+export class ModelRoute implements Choosable {
+  inFlight = 0;
+  breaker: Breaker = NEW_BREAKER;
+  readonly hash: number;
+  readonly statistics = new RouteStatistics();
+  private readonly latency = new PeakLatency();
+  /** Streams without content yet, oldest first. */
+  private readonly waiting = new Set<RouteCall>();
+
+  constructor(
+    readonly link: UpstreamLink,
+    private route: Route,
+    readonly metrics: RouteMetrics,
+    private readonly terms: BreakerTerms,
+    private readonly observer: RouteObserver,
+  ) {
+    this.hash = hashOf(`${route.upstream}\n${route.model}`);
+  }
+
+  /** The model's name at the upstream. */
+  get model(): string {
+    return this.route.model;
+  }
+
+  get priority(): number {
+    return this.route.priority;
+  }
+
+  get definition(): Route {
+    return this.route;
+  }
+
+  /** Another weight, tier or cap; what is known of the route stays. */
+  redefine(route: Route): void {
+    this.route = route;
+  }
+
+  get isFull(): boolean {
+    const { concurrencyMax } = this.route;
+    return this.link.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
+  }
+
+  /** Until it may be called again; not above 0 when it may. */
+  restMs(now: number): number {
+    return this.link.isWell ? callableAt(this.breaker) - now : (this.link.upstream.healthCheck?.intervalMs ?? 0);
+  }
+
+  availability(now: number): Availability {
+    if (this.route.weight <= 0 || !this.link.isWell || callableAt(this.breaker) > now) return 'down';
+    if (this.isFull) return 'full';
+    return this.breaker.state === 'closed' ? 'ready' : 'probe';
+  }
+
+  weight(now: number): number {
+    return this.route.weight * trafficShare(this.breaker, now);
+  }
+
+  latencyMs(now: number): number | undefined {
+    return this.latency.readMs(now);
+  }
+
+  waitingMs(now: number): number {
+    for (const call of this.waiting) return now - call.startedAt;
+    return 0;
+  }
+
+  begin(isStream: boolean, now: number): RouteCall {
+    this.happen({ type: 'call-begun' }, now);
+    this.inFlight += 1;
+    this.link.inFlight += 1;
+    this.metrics.inFlight.inc();
+    const call = new RouteCall(this, this.breaker.epoch, now, isStream);
+    if (isStream) this.waiting.add(call);
+    return call;
+  }
+
+  isUnreachable(now: number): void {
+    this.happen({ type: 'unreachable', epoch: this.breaker.epoch }, now);
+  }
+
+  // ---- what its calls tell ----
+
+  contentCame(call: RouteCall, now: number): void {
+    this.waiting.delete(call);
+    if (call.isStream) this.latency.observe(now - call.startedAt, now);
+    this.happen({ type: 'call-succeeded', epoch: call.epoch }, now);
+  }
+
+  ended(call: RouteCall, end: CallEnd, now: number): void {
+    this.waiting.delete(call);
+    this.inFlight -= 1;
+    this.link.inFlight -= 1;
+    this.metrics.inFlight.dec();
+    if (end.failure !== undefined) this.judge(call, end.failure, now);
+    const { startedAt, firstContentAt, isStream } = call;
+    const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
+    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs };
+    this.statistics.ended(ended);
+    this.metrics.ended(ended);
+    this.observer.callEnded();
+  }
+
+  private judge(call: RouteCall, failure: UpstreamFailure, now: number): void {
+    const { epoch } = call;
+    const isBusy = failure.code === 'model_capacity';
+    switch (failure.kind) {
+      case 'unreachable':
+        if (epoch === this.breaker.epoch) this.link.trip();
+        return;
+      case 'timeout':
+        if (call.isStream && call.firstContentAt === undefined) this.latency.observe(now - call.startedAt, now);
+        this.happen({ type: 'call-failed', epoch, isBusy }, now);
+        return;
+      case 'refused': {
+        const { retryAfterSeconds } = failure;
+        if (retryAfterSeconds === undefined) this.happen({ type: 'call-failed', epoch, isBusy }, now);
+        else this.happen({ type: 'told-to-wait', epoch, isBusy, forMs: retryAfterSeconds * 1_000 }, now);
+        return;
+      }
+      case 'stale':
+      case 'broken':
+        this.happen({ type: 'call-failed', epoch, isBusy }, now);
+        return;
+      case 'rejected': // it read the request and judged it: it is well
+        this.happen({ type: 'call-succeeded', epoch }, now);
+        return;
+      case 'empty':
+      case 'limit':
+        return;
+    }
+  }
+
+  private happen(event: BreakerEvent, now: number): void {
+    const before = this.breaker.state;
+    this.breaker = reduce(this.breaker, event, now, this.terms);
+    if (this.breaker.state !== before) this.observer.breakerMoved(this);
+  }
+}
+
+/** How a call came to its end. */
+export interface CallEnd {
+  outcome: CallOutcome;
+  failure: UpstreamFailure | undefined;
+  /** Of calls that returned content. */
+  usage: Usage | undefined;
+}
+
+/** One call of a route, from `begin` to `end`. */
+export class RouteCall {
+  firstContentAt: number | undefined;
+
+  constructor(
+    readonly route: ModelRoute,
+    /** Of the breaker, when it began. */
+    readonly epoch: number,
+    readonly startedAt: number,
+    readonly isStream: boolean,
+  ) {}
+
+  /** To be told with each content; the first counts. */
+  contentCame(): void {
+    if (this.firstContentAt !== undefined) return;
+    this.firstContentAt = performance.now();
+    this.route.contentCame(this, this.firstContentAt);
+  }
+
+  /** Gives the route back. Exactly once. */
+  end(end: CallEnd): void {
+    this.route.ended(this, end, performance.now());
+  }
+}

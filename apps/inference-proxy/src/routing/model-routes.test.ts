@@ -1,0 +1,198 @@
+import type { Route, Upstream } from '#contracts/catalog.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { CAPABILITIES } from '../upstreams/conformance.js';
+import type { CallEnd, RouteCall } from './model-route.js';
+import type { RouteBook, RoutingTerms } from './route-book.js';
+import { testBook } from './test-book.js';
+
+const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
+
+const books: RouteBook[] = [];
+afterEach(async () => {
+  for (const book of books.splice(0)) await book.close();
+});
+
+function upstream(id: string, over: Partial<Upstream> = {}): Upstream {
+  const timeouts = { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 };
+  return {
+    id,
+    kind: 'openai-chat',
+    baseUrl: `http://${id}.example/v1`,
+    apiKeyEnv: null,
+    allowPrivateNetwork: false,
+    capabilities: CAPABILITIES,
+    timeouts,
+    connectionsMax: 1,
+    ...over,
+  };
+}
+
+/** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
+function setUp(models: Record<string, Partial<Route>[]>, terms: Partial<RoutingTerms> = {}, upstreams: Upstream[] = []) {
+  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, ...terms });
+  books.push(book);
+  let revision = 0;
+  const apply = (now: Record<string, Partial<Route>[]>): void => {
+    const named = new Set(Object.values(now).flatMap((routes) => routes.map((route) => route.upstream ?? 'a')));
+    book.apply({
+      revision: ++revision,
+      upstreams: [...named].map((id) => upstreams.find((known) => known.id === id) ?? upstream(id)),
+      models: Object.entries(now).map(([id, routes]) => ({
+        id,
+        routes: routes.map((route) => ({ upstream: 'a', model: 'theirs', weight: 1, priority: 0, ...route })),
+      })),
+    });
+  };
+  apply(models);
+  const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal) => {
+    const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+    return book.acquire(request, new Set(tried.map(({ route }) => route)), signal);
+  };
+  /** A call at once. */
+  const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
+    const call = ask(model, tried);
+    if (call instanceof Promise) throw new Error('it has to wait');
+    return call;
+  };
+  return { book, apply, ask, take };
+}
+
+const failed = (over: Partial<UpstreamFailure> = {}): CallEnd => {
+  const failure = new UpstreamFailure(over.kind ?? 'refused', over.code ?? 'upstream_error', { retryAfterSeconds: over.retryAfterSeconds });
+  return { outcome: failure.code, failure, usage: undefined };
+};
+const refusal = (code: string) => expect.objectContaining({ code });
+
+test('a route takes as many calls as its cap says, beside those of its upstream', () => {
+  const { take, ask } = setUp({ m: [{ concurrencyMax: 2 }], n: [{}] }, { queueMax: 0 }, [upstream('a', { connectionsMax: 3 })]);
+  const first = take();
+  take();
+  expect(() => ask()).toThrow(refusal('model_capacity'));
+  take('n');
+  first.end(DONE);
+  take('n');
+  expect(() => ask()).toThrow(refusal('model_capacity'));
+});
+
+test('whoever waits gets the next room, of any model on the upstream, in the order they came', async () => {
+  const { take, ask } = setUp({ m: [{}], n: [{}] });
+  const running = take();
+  const order: string[] = [];
+  const waits = ['n', 'm', 'n'].map(async (model, index) => {
+    const call = await ask(model);
+    order.push(`${index} ${model}`);
+    call.end(DONE);
+  });
+  running.end(DONE);
+  await Promise.all(waits);
+  expect(order).toEqual(['0 n', '1 m', '2 n']);
+});
+
+test('whoever has tried a route does not wait before those who can use it', async () => {
+  const { take, ask } = setUp({
+    m: [
+      { upstream: 'a', priority: 0 },
+      { upstream: 'b', priority: 1 },
+    ],
+  });
+  const [onA, onB] = [take(), take()];
+  const again = ask('m', [onA]);
+  const fresh = ask('m');
+  onA.end(DONE);
+  expect((await fresh).route).toBe(onA.route);
+  onB.end(DONE);
+  expect((await again).route).toBe(onB.route);
+});
+
+test('nobody waits for a route that is down', async () => {
+  const { take, ask } = setUp({ m: [{}] }, {}, [upstream('a', { connectionsMax: 2 })]);
+  const [first, second] = [take(), take()];
+  const waiting = ask();
+  first.end(failed({ kind: 'unreachable' }));
+  await expect(waiting).rejects.toEqual(refusal('model_unavailable'));
+  expect(() => ask()).toThrow(refusal('model_unavailable'));
+  second.end(DONE);
+});
+
+test('a new catalog serves who waits, and a model that is gone refuses them', async () => {
+  const { take, ask, apply } = setUp({ m: [{}], n: [{}] });
+  take();
+  const [onM, onN] = [ask('m'), ask('n')];
+  apply({ m: [{}, { upstream: 'b' }] });
+  expect((await onM).route.link.upstream.id).toBe('b');
+  await expect(onN).rejects.toEqual(refusal('model_unavailable'));
+});
+
+test('a route that stays in the catalog keeps its calls and its breaker, with its new weight', () => {
+  const { take, apply } = setUp({ m: [{ weight: 1 }] });
+  const call = take();
+  call.end(failed({ kind: 'unreachable' }));
+  apply({ m: [{ weight: 7 }, { upstream: 'b' }] });
+  expect(call.route).toMatchObject({ breaker: { state: 'open' }, definition: { weight: 7 } });
+  expect(take().route.link.upstream.id).toBe('b');
+});
+
+test('an upstream nobody can reach is down for all models at once; another one is not', () => {
+  const { take, ask } = setUp({ m: [{}], n: [{}], o: [{ upstream: 'b' }] });
+  take('m').end(failed({ kind: 'unreachable' }));
+  expect(() => ask('n')).toThrow(refusal('model_unavailable'));
+  expect(take('o').route.link.upstream.id).toBe('b');
+});
+
+test('a failing route says nothing of another model on the same upstream', () => {
+  const { take, ask } = setUp({ m: [{}], n: [{}] });
+  for (let call = 0; call < 5; call++) take('m').end(failed());
+  expect(() => ask('m')).toThrow(refusal('model_unavailable'));
+  take('n').end(DONE);
+});
+
+test.each([
+  ['rejects the request', failed({ kind: 'rejected', code: 'context_length_exceeded' })],
+  ['has nothing to say', failed({ kind: 'empty' })],
+  ['says too much', failed({ kind: 'limit' })],
+  ['was cancelled', { outcome: 'cancelled', failure: undefined, usage: undefined }],
+])('an upstream that %s is not ill', (_, end) => {
+  const { take } = setUp({ m: [{}] });
+  for (let call = 0; call < 20; call++) take().end(end);
+  expect(take().route.breaker.state).toBe('closed');
+});
+
+describe('when to come back (H-4)', () => {
+  test('as the upstream has said', () => {
+    const { take, ask, book } = setUp({ m: [{}] });
+    take().end(failed({ code: 'model_capacity', retryAfterSeconds: 17 }));
+    expect(() => ask()).toThrow(refusal('model_capacity'));
+    expect(book.retryAfterSeconds('m')).toBe(17);
+  });
+
+  test('when the breaker lets the next call through; the earliest of all routes', () => {
+    const { take, book } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 4_000 });
+    take().end(failed({ code: 'model_unavailable', retryAfterSeconds: 60 }));
+    expect(book.retryAfterSeconds('m')).toBe(1);
+    take().end(failed({ kind: 'unreachable' }));
+    expect(book.retryAfterSeconds('m')).toBe(4);
+  });
+
+  test('by the length of the calls and of the line when all are full', async () => {
+    const { take, ask, book } = setUp({ m: [{}] });
+    const leaving = new AbortController();
+    const running = take();
+    running.route.statistics.durationMs = 6_000;
+    expect(book.retryAfterSeconds('m')).toBe(6);
+    const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
+    expect(book.retryAfterSeconds('m')).toBe(18);
+    leaving.abort(new Error('left'));
+    await expect(Promise.all(waits)).rejects.toThrow('left');
+    running.route.statistics.durationMs = 600_000;
+    expect(book.retryAfterSeconds('m')).toBe(60);
+  });
+
+  test('a model nobody knows says nothing', () => {
+    expect(setUp({ m: [{}] }).book.retryAfterSeconds('unknown')).toBeUndefined();
+  });
+});
+
+test('the budget is per model', () => {
+  const { book } = setUp({ m: [{}], n: [{}] }, { retryBurst: 1 });
+  expect([book.mayRetry('m'), book.mayRetry('m'), book.mayRetry('n'), book.mayRetry('unknown')]).toEqual([true, false, true, false]);
+});

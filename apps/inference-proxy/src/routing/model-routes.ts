@@ -1,0 +1,139 @@
+import type { InferenceRequest } from '#inference/request.js';
+import type { WaitOutcome } from '../proxy-metrics.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { chooseRoute } from './choose-route.js';
+import type { ModelRoute, RouteCall } from './model-route.js';
+import { prefixKey } from './prompt-prefix.js';
+import { RetryBudget, type RetryTerms } from './retry-budget.js';
+import { type LineTerms, type Turn, WaitingLine } from './waiting-line.js';
+
+const RETRY_AFTER_SECONDS_MAX = 60;
+/** Nothing but a new catalog will help. */
+const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
+const CALL_MS_UNKNOWN = 1_000;
+
+export interface LineObserver {
+  /** Somebody begins to wait: from now on `serve` must be called when anything becomes free. */
+  waits(model: ModelRoutes): void;
+  waited(outcome: WaitOutcome, ms: number): void;
+}
+
+/** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
+export class ModelRoutes {
+  private list: readonly ModelRoute[] = [];
+  private readonly line: WaitingLine<RouteCall>;
+  private readonly budget: RetryBudget;
+
+  constructor(
+    readonly id: string,
+    terms: LineTerms & RetryTerms,
+    private readonly random: () => number,
+    private readonly observer: LineObserver,
+  ) {
+    this.line = new WaitingLine(
+      terms,
+      () => full('waited in vain'),
+      () => this.nextChangeMs(performance.now()),
+    );
+    this.budget = new RetryBudget(terms);
+  }
+
+  get routes(): readonly ModelRoute[] {
+    return this.list;
+  }
+
+  /** Who waits now has a look at the new ones. */
+  set routes(routes: readonly ModelRoute[]) {
+    this.list = routes;
+    this.serve();
+  }
+
+  get waiting(): number {
+    return this.line.size;
+  }
+
+  /** When the first in the line is given up. */
+  get oldestUntil(): number {
+    return this.line.oldestUntil;
+  }
+
+  /**
+   * A call on the best route that is not among `tried`; a promise of it while all are full. Throws or rejects with `UpstreamFailure`:
+   * `model_unavailable` when no route is up, `model_capacity` when all are full and there is no place in the line or the wait
+   * was in vain; rejects with the signal's reason when it fires.
+   */
+  acquire(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): RouteCall | Promise<RouteCall> {
+    if (tried.size === 0) this.budget.deposit();
+    const turn = this.take(request, tried);
+    if (turn !== undefined) {
+      if ('grant' in turn) return turn.grant;
+      throw turn.refusal;
+    }
+    if (this.line.isFull) throw full('so many wait that the line is full, too');
+    return this.wait(request, tried, signal);
+  }
+
+  /** Whether the budget has a second call left; if so, it is spent. */
+  mayRetry(): boolean {
+    return this.budget.withdraw(performance.now());
+  }
+
+  /** Gives what has become free to who waits for it. */
+  serve(): void {
+    if (this.line.size > 0) this.line.serve();
+  }
+
+  /**
+   * When it is worth while to come back, in whole seconds from 1 to 60 (H-4): when the first route may be called again, be it
+   * its upstream that said so (`Retry-After`) or its breaker, or when the line will have moved on, by the usual length of a call.
+   */
+  retryAfterSeconds(): number {
+    if (this.list.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
+    const now = performance.now();
+    const waitMs = Math.min(...this.list.map((route) => Math.max(route.restMs(now), route.isFull ? this.drainMs(route) : 0)));
+    return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
+  }
+
+  private async wait(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): Promise<RouteCall> {
+    const since = performance.now();
+    let outcome: WaitOutcome = 'refused';
+    try {
+      const turn = this.line.wait(() => this.take(request, tried), tried.size > 0, signal);
+      this.observer.waits(this);
+      const call = await turn;
+      outcome = 'served';
+      return call;
+    } finally {
+      this.observer.waited(outcome === 'refused' && signal.aborted ? 'left' : outcome, performance.now() - since);
+    }
+  }
+
+  private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>): Turn<RouteCall> {
+    const now = performance.now();
+    const route = chooseRoute(this.list, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
+    if (route === 'full') return undefined;
+    if (route === 'down') return { refusal: this.down() };
+    return { grant: route.begin(request.stream, now) };
+  }
+
+  private down(): UpstreamFailure {
+    const isBusy = this.list.some(({ breaker }) => breaker.state !== 'closed' && breaker.isBusy);
+    if (isBusy) return new UpstreamFailure('refused', 'model_capacity', { detail: 'every route was told to wait' });
+    return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no route is up' });
+  }
+
+  /** Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. */
+  private drainMs({ statistics, link, inFlight }: ModelRoute): number {
+    const running = link.isFull ? link.inFlight : inFlight;
+    return ((statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running)) * (this.line.size + 1);
+  }
+
+  /** Until a route has rested. */
+  private nextChangeMs(now: number): number {
+    return Math.min(...this.list.map((route) => route.restMs(now)).filter((ms) => ms > 0));
+  }
+}
+
+function full(detail: string): UpstreamFailure {
+  return new UpstreamFailure('refused', 'model_capacity', { detail: `every route is full: ${detail}` });
+}

@@ -1,0 +1,25 @@
+import { PeakLatency } from './peak-latency.js';
+
+function after(...observed: [ms: number, at: number][]): PeakLatency {
+  const latency = new PeakLatency();
+  for (const [ms, at] of observed) latency.observe(ms, at);
+  return latency;
+}
+
+test('nothing is known before the first answer, and long after the last', () => {
+  expect(after().readMs(5)).toBeUndefined();
+  expect(after([100, 0]).readMs(10_000)).toBeGreaterThan(0);
+  expect(after([100, 0]).readMs(10_001)).toBeUndefined();
+});
+
+test('a slow answer counts at once, fast ones little by little', () => {
+  expect(after([100, 0], [1_000, 10]).readMs(10)).toBe(1_000);
+  const calmed = after([1_000, 0], [100, 1_000]).readMs(1_000) ?? 0;
+  expect(calmed).toBeCloseTo(100 + 900 * Math.exp(-1 / 3), 6);
+});
+
+test('what was ten times slower is worth another look after some seconds without an answer', () => {
+  const slow = after([1_000, 0]);
+  expect(slow.readMs(3_000)).toBeGreaterThan(200);
+  expect(slow.readMs(5_000)).toBeLessThan(200);
+});

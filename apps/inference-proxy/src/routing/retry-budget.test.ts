@@ -1,0 +1,25 @@
+import { RetryBudget } from './retry-budget.js';
+
+/** How many of `wanted` second calls are allowed at a moment. */
+function allowed(budget: RetryBudget, wanted: number, now: number): number {
+  return Array.from({ length: wanted }, () => budget.withdraw(now)).filter(Boolean).length;
+}
+
+test('a burst is allowed, and then a share of the requests', () => {
+  const budget = new RetryBudget({ retryPercent: 20, retryBurst: 10 });
+  expect(allowed(budget, 50, 0)).toBe(10);
+  for (let request = 0; request < 26; request++) budget.deposit();
+  expect(allowed(budget, 50, 0)).toBe(5);
+});
+
+test('where there is little traffic there is one a second all the same', () => {
+  const budget = new RetryBudget({ retryPercent: 20, retryBurst: 10 });
+  allowed(budget, 10, 0);
+  expect([allowed(budget, 5, 900), allowed(budget, 5, 1_100), allowed(budget, 20, 60_000)]).toEqual([0, 1, 10]);
+});
+
+test('with nothing in it there are none', () => {
+  const budget = new RetryBudget({ retryPercent: 0, retryBurst: 0 });
+  budget.deposit();
+  expect(allowed(budget, 3, 60_000)).toBe(0);
+});

@@ -1,0 +1,31 @@
+import type { EndedCall } from '../proxy-metrics.js';
+
+/** Of a new value, how much counts in a moving average. */
+const SHARE = 0.1;
+/** A rate measured on less would be noise. */
+const TOKENS_MIN = 8;
+
+/** What an operator is shown of a route: counts since the start of this replica, and averages of the last calls. */
+export class RouteStatistics {
+  calls = 0;
+  /** By the kind of the failure. */
+  readonly errors: Record<string, number> = {};
+  durationMs: number | undefined;
+  firstContentMs: number | undefined;
+  tokensPerSecond: number | undefined;
+
+  ended({ failure, isStream, durationMs, firstContentMs, usage }: EndedCall): void {
+    this.calls += 1;
+    if (failure !== undefined) this.errors[failure.kind] = (this.errors[failure.kind] ?? 0) + 1;
+    this.durationMs = average(this.durationMs, durationMs);
+    if (!isStream || firstContentMs === undefined) return;
+    this.firstContentMs = average(this.firstContentMs, firstContentMs);
+    const streamMs = durationMs - firstContentMs;
+    const tokens = usage?.outputTokens ?? 0;
+    if (tokens >= TOKENS_MIN && streamMs > 0) this.tokensPerSecond = average(this.tokensPerSecond, ((tokens - 1) / streamMs) * 1_000);
+  }
+}
+
+function average(known: number | undefined, value: number): number {
+  return known === undefined ? value : known + (value - known) * SHARE;
+}
