@@ -114,6 +114,7 @@ test('a start brings its file: the gateway sees models and prices, the inference
         defaultOutputTokens: 100,
         input: ['text'],
         reasoning: false,
+        reasoningEcho: false,
         tokensPerImageMax: 1_600,
         price: { version: 1, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '1000000' },
       },
