@@ -4,9 +4,9 @@ import { holdList } from '#contracts/billing/holds.js';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js';
-import { catalogOf, modelAt, startUpstreams, type Upstreams, untilOffered } from './nine-pairs/upstreams.js';
+import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /**
  * Requests that agents were seen to send (docs/use-with), with their headers, at models of each upstream dialect. The simulator reads
@@ -75,7 +75,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(running);
   await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
   tenant = await createTenant(administrator);
-  await untilOffered(running.gatewayUrl, tenant.apiKey);
+  await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
 }, 60_000);
 afterAll(async () => {
   await administrator?.close();

@@ -8,7 +8,7 @@ import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf, type Price } from '#money/price.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
 import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/src/test-upstream.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(running);
   await administrator.request(catalogApply, { yaml: catalog() });
   tenant = await createTenant(administrator);
-  await untilOffered();
+  await untilOffered(running.gatewayUrl, tenant.apiKey, ['as-asked', 'always-streams']);
 }, 120_000);
 afterAll(async () => {
   await administrator?.close();
@@ -85,16 +85,6 @@ function catalog(): string {
     upstreams: [at('as-asked', false), at('always-streams', true)],
     models: [model('as-asked'), model('always-streams')],
   });
-}
-
-async function untilOffered(): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-    const response = await fetch(`${running.gatewayUrl}/v1/models/always-streams`, {
-      headers: { authorization: `Bearer ${tenant.apiKey}` },
-    });
-    if (response.status === 200) return;
-  }
-  throw new Error('the catalog was not applied');
 }
 
 async function behave(response: ServerResponse): Promise<void> {

@@ -3,22 +3,21 @@ import { requestShow } from '#contracts/billing/requests.js';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
-import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant, untilOffered } from '#testing/tenant.js';
 import { chatClient } from './nine-pairs/chat-client.js';
 import { type Bill, expectationOf } from './nine-pairs/expectation.js';
-import { type Case, everyCase, exceptionsOf, type Mode } from './nine-pairs/grid.js';
+import { type Case, everyCase, exceptionsOf, MODES, type Mode } from './nine-pairs/grid.js';
 import { messagesClient } from './nine-pairs/messages-client.js';
 import type { FormatClient, Outcome } from './nine-pairs/outcome.js';
 import { responsesClient } from './nine-pairs/responses-client.js';
 import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
-import { catalogOf, heardBy, modelAt, startUpstreams, type Upstreams, untilOffered } from './nine-pairs/upstreams.js';
+import { catalogOf, heardBy, modelOf, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /**
  * Three client formats at upstreams of three dialects, through the whole system: whichever pair it is, a scenario comes to the
  * same reply, the same usage and the same bill, plain and streamed. The scenarios are data, in nine-pairs/.
  */
 const AT_ONCE = 16;
-const MODES: Mode[] = ['plain', 'streamed'];
 
 type Asked = { outcome: Outcome; bill: Bill | undefined } | { error: unknown };
 
@@ -36,7 +35,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(running);
   await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
   tenant = await createTenant(administrator);
-  await untilOffered(running.gatewayUrl, tenant.apiKey);
+  await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
   const clients: Record<ClientFormat, FormatClient<never>> = {
     chat: chatClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
     responses: responsesClient(running.gatewayUrl, tenant.apiKey) as FormatClient<never>,
@@ -56,8 +55,8 @@ afterAll(async () => {
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
 }, 60_000);
 
-async function ask(client: FormatClient<never>, { scenario, dialect }: Case, mode: Mode): Promise<Asked> {
-  const body = client.render(scenario.ask, modelAt(scenario.ask.model ?? 'sim-fast', dialect));
+async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<Asked> {
+  const body = client.render(one.scenario.ask, modelOf(one, mode));
   const outcome = await client[mode](body);
   // At once: by the time a client has its reply, the reply is settled.
   const billed = await administrator?.request(requestShow, { requestId: outcome.requestId });

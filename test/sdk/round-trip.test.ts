@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
-import { connectAdministrator, createTenant } from '#testing/tenant.js';
+import { connectAdministrator, createTenant, untilOffered } from '#testing/tenant.js';
 import { aiSdk } from './round-trip/ai-sdk-clients.js';
 import { TURNS } from './round-trip/conversation.js';
 import { expectedPrompts } from './round-trip/expected-prompts.js';
@@ -28,21 +28,17 @@ beforeAll(async () => {
   [administrator, upstreams] = await Promise.all([connectAdministrator(stack()), startUpstreams()]);
   ({ apiKey } = await createTenant(administrator));
   await administrator.request(catalogApply, { yaml: catalogWith(upstreams) });
-  await untilOffered(ROUTES.map(({ model }) => model));
+  await untilOffered(
+    gatewayUrl,
+    apiKey,
+    ROUTES.map(({ model }) => model),
+  );
 });
 afterAll(async () => {
   await administrator.request(catalogApply, { yaml: DEMO_CATALOG });
   await administrator.close();
   await Promise.all(Object.values(upstreams).map((sim) => sim.close()));
 });
-
-async function untilOffered(models: string[]): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-    const offered = new Set((await openai().models.list()).data.map(({ id }) => id));
-    if (models.every((model) => offered.has(model))) return;
-  }
-  throw new Error(`not offered: ${models.join(', ')}`);
-}
 
 const openai = () => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
 const anthropic = () => new Anthropic({ baseURL: gatewayUrl, apiKey, maxRetries: 0 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { accountCreate } from '#contracts/billing/accounts.js';
 import { holdList } from '#contracts/billing/holds.js';
@@ -42,6 +43,19 @@ export async function readBalance(gatewayUrl: string, apiKey: string): Promise<B
   return (await response.json()) as Balance;
 }
 
+const POLL_MS = 20;
+
+/** Resolves when the gateway offers these models: it hears of a change of the catalog a moment after the one who made it. */
+export async function untilOffered(gatewayUrl: string, apiKey: string, models: readonly string[], deadlineMs = 10_000): Promise<void> {
+  for (const deadline = Date.now() + deadlineMs; Date.now() < deadline; await delay(POLL_MS)) {
+    const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } });
+    const { data } = (await response.json()) as { data: { id: string }[] };
+    const offered = new Set(data.map(({ id }) => id));
+    if (models.every((model) => offered.has(model))) return;
+  }
+  throw new Error(`not offered after ${deadlineMs} ms: ${models.join(', ')}`);
+}
+
 /** Resolves when the account has no open holds; what happens to a hold after its client has left is not tied to any reply. */
 export async function untilNoHolds(administrator: Messaging, accountId: string, deadlineMs = 10_000): Promise<void> {
   const deadline = Date.now() + deadlineMs;
@@ -49,6 +63,6 @@ export async function untilNoHolds(administrator: Messaging, accountId: string, 
     const { holds } = await administrator.request(holdList, { accountId });
     if (holds.length === 0) return;
     if (Date.now() > deadline) throw new Error(`still held after ${deadlineMs} ms: ${JSON.stringify(holds)}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await delay(POLL_MS);
   }
 }

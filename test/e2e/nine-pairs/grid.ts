@@ -6,7 +6,8 @@ import { TOOL_CALLS } from './tools.js';
 
 export const SCENARIOS: readonly Scenario[] = [...ANSWERS, ...TOOL_CALLS, ...ENDS, ...FAILURES];
 
-export type Mode = 'plain' | 'streamed';
+export const MODES = ['plain', 'streamed'] as const;
+export type Mode = (typeof MODES)[number];
 
 /** One scenario, asked by one client format of one dialect. */
 export interface Case {

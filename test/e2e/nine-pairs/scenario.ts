@@ -1,8 +1,9 @@
 import type { ErrorCode } from '#inference/errors.js';
+import type { ProtocolName } from '../../../apps/gateway/src/protocols/protocol-adapter.js';
 
 /** What clients speak: the endpoints of the gateway. */
-export const CLIENT_FORMATS = ['chat', 'responses', 'messages'] as const;
-export type ClientFormat = (typeof CLIENT_FORMATS)[number];
+export type ClientFormat = ProtocolName;
+export const CLIENT_FORMATS: readonly ClientFormat[] = ['chat', 'responses', 'messages'];
 
 /** What upstreams speak (docs/upstreams.md). */
 export const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;

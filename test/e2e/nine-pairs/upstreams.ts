@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
 import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/sim-server.js';
+import { type Case, everyCase, MODES, type Mode, SCENARIOS } from './grid.js';
 import { DIALECTS, type Dialect, type SimModel } from './scenario.js';
 
 /** No two prices are alike, so that one taken for another shows. */
@@ -18,9 +19,9 @@ export async function startUpstreams(): Promise<Upstreams> {
   return Object.fromEntries(await Promise.all(started)) as Upstreams;
 }
 
-/** Every model once for each dialect. */
+/** Every model that is asked for, at the upstream of its dialect. */
 export function catalogOf(upstreams: Upstreams): string {
-  return stringify({
+  const catalog = {
     upstreams: DIALECTS.map((kind) => ({
       id: kind,
       kind,
@@ -28,19 +29,37 @@ export function catalogOf(upstreams: Upstreams): string {
       allowPrivateNetwork: true,
       capabilities: kind === 'openai-responses' ? { reasoningSummary: true } : {},
     })),
-    models: Object.entries(LIST_PRICES).flatMap(([model, price]) =>
-      DIALECTS.map((upstream) => ({
-        id: modelAt(model as SimModel, upstream),
-        ownedBy: 'tollgate',
-        contextTokens: 131_072,
-        maxOutputTokens: 8_192,
-        input: model === 'sim-vision' ? ['text', 'image'] : ['text'],
-        reasoning: model === 'sim-reason',
-        price,
-        routes: [{ upstream, model }],
-      })),
-    ),
-  });
+    models: [...OFFERED].map(([id, { model, dialect }]) => ({
+      id,
+      ownedBy: 'tollgate',
+      contextTokens: 131_072,
+      maxOutputTokens: 8_192,
+      input: model === 'sim-vision' ? ['text', 'image'] : ['text'],
+      reasoning: model === 'sim-reason',
+      price: LIST_PRICES[model],
+      routes: [{ upstream: dialect, model }],
+    })),
+  };
+  // The catalog takes no aliases for what is the same.
+  return stringify(catalog, { aliasDuplicateObjects: false });
+}
+
+/** Which model of which simulator a name of the catalog is. */
+const OFFERED = new Map(
+  everyCase().flatMap((one) => MODES.map((mode) => [modelOf(one, mode), { model: simModelOf(one), dialect: one.dialect }])),
+);
+/** The names of all models of `catalogOf`. */
+export const PAIR_MODELS: readonly string[] = [...OFFERED.keys()];
+
+/** The model that a case is asked of. What fails has a model of its own: a route that has failed, or was full, is given a rest. */
+export function modelOf(one: Case, mode: Mode): string {
+  const { scenario, client, dialect } = one;
+  const model = modelAt(simModelOf(one), dialect);
+  return scenario.failure === undefined ? model : `${model}-${client}-${mode}-failing-${SCENARIOS.indexOf(scenario)}`;
+}
+
+function simModelOf({ scenario }: Case): SimModel {
+  return scenario.ask.model ?? 'sim-fast';
 }
 
 /** The catalog's name of a model that runs at the upstream of this dialect. */
@@ -65,14 +84,4 @@ export async function heardBy({ url }: SimServer): Promise<{ paths: Set<string>;
     const { started = 0, aborted = 0, open } = (await read('stats')) as Record<string, number>;
     if (open === 0) return { paths, started, aborted };
   }
-}
-
-/** Resolves when the gateway has heard of the last of the models above. */
-export async function untilOffered(gatewayUrl: string, apiKey: string): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; ) {
-    const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } });
-    const { data } = (await response.json()) as { data: { id: string }[] };
-    if (data.some(({ id }) => id === modelAt('sim-vision', 'anthropic-messages'))) return;
-  }
-  throw new Error('the models of the pairs are not offered');
 }
