@@ -10,8 +10,9 @@ import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
 import { GatewayConfig } from '../gateway.config.js';
+import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import { type RunningGateway, startGateway } from '../start-gateway.js';
-import { ROUTES } from './routes.js';
+import { protocolAt, ROUTES } from './routes.js';
 
 /** Whatever arrives over HTTP, the answer is not "we failed": it is a reply, or a refusal in the words of the path's format. */
 
@@ -65,18 +66,14 @@ async function ask(method: string, path: string, headers: Record<string, string>
   return { status: response.statusCode, type: String(response.headers['content-type']), text: await response.body.text() };
 }
 
-const endings: Record<string, RegExp> = {
-  [ROUTES.chatCompletions.path]: /\n\ndata: \[DONE\]\n\n$/,
-  [ROUTES.responses.path]: /\n\nevent: response\.completed\ndata: [^\n]+\n\n$/,
-  [ROUTES.messages.path]: /\n\nevent: message_stop\ndata: [^\n]+\n\n$/,
+const ENDINGS: Record<ProtocolName, RegExp> = {
+  chat: /\n\ndata: \[DONE\]\n\n$/,
+  responses: /\n\nevent: response\.completed\ndata: [^\n]+\n\n$/,
+  messages: /\n\nevent: message_stop\ndata: [^\n]+\n\n$/,
 };
+const POSTS = Object.values(ROUTES).filter(({ method }) => method === 'POST');
 
-describe.each([
-  ['chat', ROUTES.chatCompletions.path],
-  ['responses', ROUTES.responses.path],
-  ['messages', ROUTES.messages.path],
-  ['messages', ROUTES.countTokens.path],
-])('%s at %s', (format, path) => {
+describe.each(POSTS.map(({ path }) => [protocolAt(path), path] as const))('%s at %s', (format, path) => {
   const folder = join(import.meta.dirname, '..', 'protocols', format, '__fixtures__', 'requests');
   const bodies = readdirSync(folder).map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')).body);
 
@@ -84,7 +81,7 @@ describe.each([
     const answer = await ask('POST', path, { ...KEY, 'content-type': 'application/json' }, body);
     if (answer.status !== 200) expectRefusal(format, answer, [400, 404, 413]);
     else if (answer.type === 'application/json') JSON.parse(answer.text);
-    else expect([answer.type, answer.text]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(endings[path] ?? /^$/)]);
+    else expect([answer.type, answer.text]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(ENDINGS[format])]);
   });
 });
 

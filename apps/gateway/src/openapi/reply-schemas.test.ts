@@ -7,8 +7,9 @@ import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
+import type { RequestExample } from '../protocols/json-schema.js';
 import { REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
-import type { ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
+import type { ProtocolAdapter, ProtocolName, ReplyContext } from '../protocols/protocol-adapter.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { openApiDocument } from './document.js';
 
@@ -19,11 +20,15 @@ const PROTOCOLS = join(import.meta.dirname, '../protocols');
 
 const COUNTS = { usual: 50, long: 2_000 };
 
-describe.each([
-  { adapter: ADAPTERS.chat as ProtocolAdapter, requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
-  { adapter: ADAPTERS.responses as ProtocolAdapter, requests: RESPONSES_EXAMPLES, reply: 'Response', event: 'ResponseStreamEvent' },
-  { adapter: ADAPTERS.messages as ProtocolAdapter, requests: MESSAGES_EXAMPLES, reply: 'Message', event: 'MessageStreamEvent' },
-])('$adapter.name', ({ adapter, requests, reply, event }) => {
+/** The components that describe what a format writes. */
+const COMPONENTS: Record<ProtocolName, { requests: Record<string, RequestExample>; reply: string; event: string }> = {
+  chat: { requests: CHAT_EXAMPLES, reply: 'ChatCompletion', event: 'ChatStreamEvent' },
+  responses: { requests: RESPONSES_EXAMPLES, reply: 'Response', event: 'ResponseStreamEvent' },
+  messages: { requests: MESSAGES_EXAMPLES, reply: 'Message', event: 'MessageStreamEvent' },
+};
+
+describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
+  const { requests, reply, event } = COMPONENTS[adapter.name];
   const golden = join(PROTOCOLS, adapter.name, '__fixtures__/replies');
   const parsed = adapter.parseRequest(requests.streamed?.value);
   const tools = { customTools: adapter.name === 'responses', namespaces: adapter.name === 'responses' };

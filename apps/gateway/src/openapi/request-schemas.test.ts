@@ -7,6 +7,7 @@ import { replaceValue, valuesWithin } from '#testing/replace-value.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { bodyOf, type Refusal, readJson, readRequests } from '../protocols/conformance-fixtures.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
+import type { ProtocolAdapter, ProtocolName } from '../protocols/protocol-adapter.js';
 import { openApiDocument } from './document.js';
 
 /**
@@ -35,10 +36,15 @@ interface Parsed {
   tools: readonly unknown[];
 }
 
+/** The component that describes a format's bodies. */
+const COMPONENTS: Record<ProtocolName, string> = { chat: 'ChatRequest', responses: 'ResponsesRequest', messages: 'MessagesRequest' };
+
 describe.each([
-  { format: 'chat', component: 'ChatRequest', parse: (body: unknown): Parsed => ADAPTERS.chat.parseRequest(body).request },
-  { format: 'responses', component: 'ResponsesRequest', parse: (body: unknown): Parsed => ADAPTERS.responses.parseRequest(body).request },
-  { format: 'messages', component: 'MessagesRequest', parse: (body: unknown): Parsed => ADAPTERS.messages.parseRequest(body).request },
+  ...Object.values<ProtocolAdapter>(ADAPTERS).map((adapter) => ({
+    format: adapter.name,
+    component: COMPONENTS[adapter.name],
+    parse: (body: unknown): Parsed => adapter.parseRequest(body).request,
+  })),
   { format: 'messages', component: 'CountTokensRequest', parse: (body: unknown): Parsed => parseCountRequest(body) },
 ])('$component', ({ format, component, parse }) => {
   const fixtures = join(PROTOCOLS, format, '__fixtures__');
