@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { isCertificateError } from './tls-connector.js';
 
 /** Bytes of one reply held in memory before the socket is paused. */
 const BUFFERED_BYTES_MAX = 64 * 1024;
@@ -220,7 +221,9 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private failureOf(error: Error): UpstreamFailure {
     const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
     const options = { detail, cause: error };
-    if (this.controller === undefined) return new UpstreamFailure('unreachable', 'model_unavailable', options);
+    if (this.controller === undefined) {
+      return new UpstreamFailure('unreachable', 'model_unavailable', { ...options, isOperatorsFault: isCertificateError(error) });
+    }
     if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')
       return new UpstreamFailure('limit', 'upstream_error', options);
     if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);

@@ -1,17 +1,26 @@
 import { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from './address-guard.js';
+import { tlsConnector } from './tls-connector.js';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
 
 /**
  * Keep-alive sockets to one upstream, never more than `connectionsMax`. What exceeds them would queue silently inside the
- * pool, so routing admits no more calls than there are sockets. Timeouts of a reply are `postStream`'s.
+ * pool, so routing admits no more calls than there are sockets. Certificates are verified, whatever the environment says.
+ * Timeouts of a reply are `postStream`'s.
  */
 export function createUpstreamPool(
-  upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts'>,
+  upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts' | 'tls'>,
   resolve?: Resolver,
 ): Pool {
+  const connect = {
+    lookup: guardedLookup(upstream.allowPrivateNetwork, resolve),
+    timeout: upstream.timeouts.connectMs,
+    allowH2: false,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+  } as const;
   return new Pool(new URL(upstream.baseUrl).origin, {
     connections: upstream.connectionsMax,
     pipelining: 1,
@@ -19,7 +28,6 @@ export function createUpstreamPool(
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connectTimeout: upstream.timeouts.connectMs,
-    connect: { lookup: guardedLookup(upstream.allowPrivateNetwork, resolve) },
+    connect: upstream.tls ? tlsConnector(upstream.tls, connect) : connect,
   });
 }

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket, TlsOptions } from 'node:tls';
+import type { Upstream } from '#contracts/catalog.js';
+import { FaultServer, wholeReply } from '#testing/fault-server.js';
+import { TestAuthority, type TestCertificate } from '#testing/test-certificates.js';
+import { upstreamAt } from '../test-calls.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { readApiKey } from './api-key.js';
+import { postStream } from './post-stream.js';
+import { createUpstreamPool } from './upstream-pool.js';
+
+const authority = new TestAuthority();
+const stranger = new TestAuthority('Somebody else');
+const good = authority.issue('upstream', { hosts: ['127.0.0.1', 'localhost'] });
+const { UPSTREAM_SECRETS_DIR } = process.env;
+const clock = performance.now;
+
+let folder: string;
+let server: FaultServer | undefined;
+/** Names differ from test to test, since files are known by their names. */
+let prefix: string;
+let tests = 0;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+  process.env.UPSTREAM_SECRETS_DIR = folder;
+  prefix = `t${tests++}-`;
+});
+afterEach(async () => {
+  performance.now = clock;
+  process.env.UPSTREAM_SECRETS_DIR = UPSTREAM_SECRETS_DIR;
+  if (UPSTREAM_SECRETS_DIR === undefined) delete process.env.UPSTREAM_SECRETS_DIR;
+  rmSync(folder, { recursive: true });
+  await server?.stop();
+  server = undefined;
+});
+
+function put(name: string, text: string): string {
+  writeFileSync(join(folder, prefix + name), text);
+  return prefix + name;
+}
+
+async function serve(certificate: TestCertificate, options: TlsOptions = {}): Promise<FaultServer> {
+  // Each call on a connection of its own, and in the body who the server was talking to.
+  server = await FaultServer.start(
+    ({ socket }) => {
+      const peer = (socket as TLSSocket).getPeerCertificate();
+      socket.end(wholeReply(String(peer.subject?.CN ?? 'nobody'), { connection: 'close' }));
+    },
+    { tls: { ...certificate, ...options } },
+  );
+  return server;
+}
+
+/** The body of the reply, or why there is none. */
+async function call(upstream: Partial<Upstream>, host = '127.0.0.1', times = 1, between: () => void = () => {}): Promise<unknown[]> {
+  const pool = createUpstreamPool(upstreamAt(`https://${host}:${server?.port}/v1`, upstream));
+  const outcomes: unknown[] = [];
+  for (let n = 0; n < times; n++) {
+    const timeouts = { firstByteMs: 5_000, totalMs: 5_000 };
+    const options = { path: '/', headers: {}, body: '', timeouts, bytesMax: 1_000 };
+    outcomes.push(
+      await postStream(pool, options, new AbortController().signal).then(
+        async (reply) => (await reply.readAll()).toString(),
+        ({ kind, code, isOperatorsFault }: UpstreamFailure) => ({ kind, code, isOperatorsFault }),
+      ),
+    );
+    between();
+  }
+  await pool.destroy();
+  return outcomes;
+}
+
+const NOT_TRUSTED = { kind: 'unreachable', code: 'model_unavailable', isOperatorsFault: true };
+
+describe('the certificate of an upstream', () => {
+  test('of an authority nobody knows is refused, by default', async () => {
+    await serve(good);
+    expect(await call({})).toEqual([NOT_TRUSTED]);
+    expect(server?.requests).toBe(0);
+  });
+
+  test('is refused also where the environment would have it otherwise', async () => {
+    await serve(good);
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    try {
+      expect(await call({})).toEqual([NOT_TRUSTED]);
+    } finally {
+      delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    }
+  });
+
+  test('of the authority its catalog entry names is taken', async () => {
+    await serve(good);
+    expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } })).toEqual(['nobody']);
+    expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } }, 'localhost')).toEqual(['nobody']);
+  });
+
+  test.each<[string, () => TestCertificate]>([
+    ['another authority', () => stranger.issue('upstream', { hosts: ['127.0.0.1'] })],
+    ['another host', () => authority.issue('upstream', { hosts: ['other.example'] })],
+    ['no host at all', () => authority.issue('127.0.0.1')],
+    ['yesterday', () => authority.issue('upstream', { hosts: ['127.0.0.1'], isExpired: true })],
+  ])('of %s is refused', async (_what, certificate) => {
+    await serve(certificate());
+    expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } })).toEqual([NOT_TRUSTED]);
+    expect(server?.requests).toBe(0);
+  });
+
+  test('an upstream that speaks an old TLS is refused', async () => {
+    await serve(good, { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+    expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatchObject([{ kind: 'unreachable' }]);
+  });
+
+  test('a server that accepts and never shakes hands is left when the time for connecting is over', async () => {
+    server = await FaultServer.start();
+    const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 5_000 };
+    expect(await call({ timeouts })).toEqual([{ kind: 'unreachable', code: 'model_unavailable', isOperatorsFault: false }]);
+  });
+});
+
+describe('our certificate', () => {
+  const wanted = { requestCert: true, rejectUnauthorized: true, ca: authority.cert };
+  const files = ({ cert, key }: TestCertificate) => ({
+    caFile: put('ca.pem', authority.cert),
+    certFile: put('client.pem', cert),
+    keyFile: put('client.key', key),
+  });
+
+  test('is shown to the upstream it is for', async () => {
+    await serve(good, wanted);
+    expect(await call({ tls: files(authority.issue('tollgate')) })).toEqual(['tollgate']);
+  });
+
+  test('is needed where the upstream asks for one', async () => {
+    await serve(good, wanted);
+    const [without] = await call({ tls: { caFile: put('ca.pem', authority.cert) } });
+    const [wrong] = await call({ tls: files(stranger.issue('tollgate')) });
+    expect([without, wrong]).toEqual([
+      expect.objectContaining({ code: expect.stringMatching(/upstream_error|model_unavailable/) }),
+      expect.objectContaining({ code: expect.stringMatching(/upstream_error|model_unavailable/) }),
+    ]);
+    expect(server?.requests).toBe(0);
+  });
+
+  test('that is replaced is shown by the next connection, a second later and without a restart', async () => {
+    await serve(good, wanted);
+    const tls = files(authority.issue('the old one'));
+    let turn = 0;
+    const replace = (): void => {
+      files(authority.issue('the new one'));
+      performance.now = () => clock.call(performance) + 1_100 * ++turn;
+    };
+    expect(await call({ tls }, '127.0.0.1', 2, replace)).toEqual(['the old one', 'the new one']);
+  });
+
+  test('that is missing, or is none, makes no connection; one that comes later does', async () => {
+    await serve(good);
+    const caFile = put('ca.pem', authority.cert);
+    expect(await call({ tls: { caFile: 'not-there.pem' } })).toEqual([NOT_TRUSTED]);
+    expect(await call({ tls: { caFile, certFile: put('a.pem', 'no certificate'), keyFile: put('a.key', 'no key') } })).toEqual([
+      NOT_TRUSTED,
+    ]);
+    const late = `${prefix}late.pem`;
+    const arrive = (): void => {
+      put('late.pem', authority.cert);
+      performance.now = () => clock.call(performance) + 1_100;
+    };
+    expect(await call({ tls: { caFile: late } }, '127.0.0.1', 2, arrive)).toEqual([NOT_TRUSTED, 'nobody']);
+  });
+});
+
+describe('the key of an upstream', () => {
+  test('in a file is read from the folder of secrets, and again when it is replaced', () => {
+    const apiKeyFile = put('key', 'sk-one\n');
+    const upstream = { apiKeyEnv: null, apiKeyFile };
+    expect(readApiKey(upstream)).toBe('sk-one');
+    put('key', 'sk-another\n');
+    performance.now = () => clock.call(performance) + 1_100;
+    expect(readApiKey(upstream)).toBe('sk-another');
+  });
+
+  test('in the environment is read from there; none is none', () => {
+    process.env.TEST_KEY_OF_AN_UPSTREAM = 'sk-env';
+    expect(readApiKey({ apiKeyEnv: 'TEST_KEY_OF_AN_UPSTREAM' })).toBe('sk-env');
+    delete process.env.TEST_KEY_OF_AN_UPSTREAM;
+    expect(readApiKey({ apiKeyEnv: null })).toBeUndefined();
+  });
+
+  test.each([
+    [{ apiKeyEnv: null, apiKeyFile: 'not-there' }],
+    [{ apiKeyEnv: null, apiKeyFile: '../../etc/passwd' }],
+    [{ apiKeyEnv: 'NOT_SET_ANYWHERE' }],
+    [{ apiKeyEnv: 'NATS_PASSWORD' }],
+  ])('that is not there, or is a secret of ours, is a failure to be mended by the operator: %j', (upstream) => {
+    process.env.NATS_PASSWORD = 'ours';
+    try {
+      readApiKey(upstream);
+      throw new Error('it was read');
+    } catch (error) {
+      expect(error).toBeInstanceOf(UpstreamFailure);
+      expect(error).toMatchObject({ code: 'model_unavailable', isOperatorsFault: true });
+    } finally {
+      delete process.env.NATS_PASSWORD;
+    }
+  });
+});

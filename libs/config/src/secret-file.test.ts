@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SecretFile } from './secret-file.js';
+
+let folder: string;
+let now: number;
+const clock = performance.now;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+  now = 0;
+  performance.now = () => now;
+});
+afterEach(() => {
+  performance.now = clock;
+  rmSync(folder, { recursive: true });
+});
+
+const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+
+test('a secret that is replaced is read again, after a second and not before', () => {
+  write('key', 'one');
+  const file = new SecretFile('key', folder);
+  expect([file.read()?.toString(), file.version]).toEqual(['one', 1]);
+  write('key', 'another');
+  now = 999;
+  expect([file.read()?.toString(), file.version]).toEqual(['one', 1]);
+  now = 1_000;
+  expect([file.read()?.toString(), file.version]).toEqual(['another', 2]);
+  now = 2_000;
+  expect([file.read()?.toString(), file.version]).toEqual(['another', 2]);
+});
+
+test('a folder that is swapped as a whole, as Kubernetes does it, is noticed', () => {
+  for (const [at, text] of [
+    ['..1', 'old'],
+    ['..2', 'new'],
+  ] as const) {
+    mkdirSync(join(folder, at));
+    write(`${at}/key`, text);
+  }
+  symlinkSync('..1', join(folder, '..data'));
+  symlinkSync('..data/key', join(folder, 'key'));
+  const file = new SecretFile('key', folder);
+  expect(file.read()?.toString()).toBe('old');
+  symlinkSync('..2', join(folder, '..next'));
+  renameSync(join(folder, '..next'), join(folder, '..data'));
+  now = 1_000;
+  expect(file.read()?.toString()).toBe('new');
+});
+
+test('a file that is away is no secret, until it is there', () => {
+  const file = new SecretFile('later', folder);
+  expect(file.read()).toBeUndefined();
+  write('later', 'here');
+  now = 1_000;
+  expect(file.read()?.toString()).toBe('here');
+  rmSync(join(folder, 'later'));
+  now = 2_000;
+  expect(file.read()).toBeUndefined();
+});
+
+test.each(['../key', '/etc/passwd', '.hidden', 'a/../../key', '..', '', 'a//b', 'a/b/c/d/e', '.'])('%j names nothing', (name) => {
+  write('key', 'secret');
+  expect(new SecretFile(name, folder).read()).toBeUndefined();
+});
