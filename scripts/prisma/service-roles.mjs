@@ -74,6 +74,7 @@ export const GRANTS = {
           'capabilities',
           'timeouts',
           'connections_max',
+          'health_check',
         ],
       },
       model: {
@@ -92,7 +93,7 @@ export const GRANTS = {
           'tokens_per_image_max',
         ],
       },
-      route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority'] },
+      route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request is never another one.
       price: { select: true, insert: true },
     },

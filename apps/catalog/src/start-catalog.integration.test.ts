@@ -123,7 +123,7 @@ test('a start brings its file: the gateway sees models and prices, the inference
   expect(await proxy.request(routeList, {})).toMatchObject({
     revision: 1,
     upstreams: [{ id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', apiKeyEnv: null, connectionsMax: 256 }],
-    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0 }] }],
+    models: [{ id: 'a', routes: [{ upstream: 'local', model: 'a', weight: 1, priority: 0, concurrencyMax: null }] }],
   });
 });
 

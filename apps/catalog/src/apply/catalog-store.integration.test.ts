@@ -28,7 +28,7 @@ afterEach(async () => {
 const catalog = (models: Record<string, string>, baseUrl = 'http://127.0.0.1:9100/v1') =>
   parseCatalogFile(
     JSON.stringify({
-      upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl, timeouts: { idleMs: 7_000 } }],
+      upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl, timeouts: { idleMs: 7_000 }, healthCheck: { path: '/health' } }],
       models: Object.entries(models).map(([id, usd]) => ({
         id,
         ownedBy: 'us',
@@ -36,7 +36,7 @@ const catalog = (models: Record<string, string>, baseUrl = 'http://127.0.0.1:910
         contextTokens: 1_000,
         maxOutputTokens: 100,
         price: { inputUsdPerMTok: usd, cachedInputUsdPerMTok: '0', outputUsdPerMTok: usd },
-        routes: [{ upstream: 'local', model: id }],
+        routes: [{ upstream: 'local', model: id, concurrencyMax: 4 }],
       })),
     }),
     'c.yaml',

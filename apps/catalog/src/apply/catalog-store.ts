@@ -1,3 +1,4 @@
+import type { UpstreamHealthCheck } from '#contracts/catalog.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
@@ -85,6 +86,7 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
     // Written by us and checked before; a field added since has its default.
     capabilities: { ...new CapabilitiesEntry(), ...(row.capabilities as Partial<CapabilitiesEntry>) },
     timeouts: { ...new TimeoutsEntry(), ...(row.timeouts as Partial<TimeoutsEntry>) },
+    healthCheck: row.healthCheck as unknown as UpstreamHealthCheck | null,
   };
 }
 
@@ -101,11 +103,12 @@ function storedModel({ prices, routes, created, input, ...row }: ModelRecord): S
       cachedInputPicoUsd: price.cachedInputPrice,
       outputPicoUsd: price.outputPrice,
     },
-    routes: routes.map(({ upstreamId, upstreamModel, weight, priority, enabled, position }) => ({
+    routes: routes.map(({ upstreamId, upstreamModel, weight, priority, concurrencyMax, enabled, position }) => ({
       upstream: upstreamId,
       model: upstreamModel,
       weight,
       priority,
+      concurrencyMax,
       enabled,
       position,
     })),

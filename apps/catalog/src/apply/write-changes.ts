@@ -1,4 +1,4 @@
-import type { Prisma } from '#database/prisma-client.js';
+import { Prisma } from '#database/prisma-client.js';
 import type { Changes } from './plan-changes.js';
 
 /** A transaction. */
@@ -6,8 +6,13 @@ export type Database = Prisma.TransactionClient;
 
 /** Writes planned rows in the order their foreign keys ask for. Prices are inserted, never updated. */
 export async function writeChanges(tx: Database, { upstreams, models, prices, routes }: Changes): Promise<void> {
-  for (const { id, capabilities, timeouts, ...rest } of upstreams) {
-    const row = { ...rest, capabilities: { ...capabilities }, timeouts: { ...timeouts } };
+  for (const { id, capabilities, timeouts, healthCheck, ...rest } of upstreams) {
+    const row = {
+      ...rest,
+      capabilities: { ...capabilities },
+      timeouts: { ...timeouts },
+      healthCheck: healthCheck ? { ...healthCheck } : Prisma.DbNull,
+    };
     await tx.upstream.upsert({ where: { id }, create: { id, ...row }, update: row });
   }
   for (const { id, created, ...rest } of models) {

@@ -1,7 +1,13 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities, type UpstreamTimeouts } from '#contracts/catalog.js';
+import {
+  UPSTREAM_KINDS,
+  type Upstream,
+  type UpstreamCapabilities,
+  type UpstreamHealthCheck,
+  type UpstreamTimeouts,
+} from '#contracts/catalog.js';
 import {
   BaseUrl,
   Fields,
@@ -12,6 +18,7 @@ import {
   SetOf,
   Text,
   TrueOrFalse,
+  UrlPath,
   UsdPerMillionTokens,
   VariableName,
   WholeNumber,
@@ -52,6 +59,11 @@ export class TimeoutsEntry implements UpstreamTimeouts {
   @WholeNumber(1, DAY_MS) totalMs = 600_000;
 }
 
+export class HealthCheckEntry implements UpstreamHealthCheck {
+  @UrlPath() path!: string;
+  @WholeNumber(100, DAY_MS) intervalMs = 5_000;
+}
+
 export class UpstreamEntry {
   @Identifier(64) id!: string;
   @OneOf(UPSTREAM_KINDS) kind!: Upstream['kind'];
@@ -61,6 +73,7 @@ export class UpstreamEntry {
   @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
   @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();
   @WholeNumber(1, 65_535) connectionsMax = 256;
+  @Optional() @Fields() @ValidateNested() @Type(() => HealthCheckEntry) healthCheck?: HealthCheckEntry;
 }
 
 export class PriceEntry {
@@ -74,6 +87,7 @@ export class RouteEntry {
   @Text(256) model!: string;
   @WholeNumber(1, 1_000_000) weight = 1;
   @WholeNumber(0, 1_000) priority = 0;
+  @Optional() @WholeNumber(1, 65_535) concurrencyMax?: number;
 }
 
 export class ModelEntry {

@@ -51,6 +51,7 @@ test('what is left out has its default', () => {
         },
         timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
         connectionsMax: 256,
+        healthCheck: null,
       },
     ],
     models: [
@@ -66,7 +67,7 @@ test('what is left out has its default', () => {
         reasoning: false,
         tokensPerImageMax: 1_600,
         price: { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n },
-        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0 }],
+        routes: [{ upstream: 'local', model: 'Org/Small', weight: 1, priority: 0, concurrencyMax: null }],
       },
     ],
   } satisfies WantedCatalog);
@@ -81,6 +82,7 @@ upstreams:
     baseUrl: https://api.example.com/v1
     apiKeyEnv: HOSTED_KEY
     connectionsMax: 32
+    healthCheck: { path: /health }
     capabilities: { stop: false, maxTokensField: max_completion_tokens }
     timeouts: { idleMs: 5000 }
 models:
@@ -95,7 +97,7 @@ models:
     reasoning: true
     tokensPerImageMax: 85
     price: { inputUsdPerMTok: "0", cachedInputUsdPerMTok: "0", outputUsdPerMTok: "0.000001" }
-    routes: [{ upstream: hosted, model: big, weight: 3, priority: 2 }]
+    routes: [{ upstream: hosted, model: big, weight: 3, priority: 2, concurrencyMax: 8 }]
 `,
     'c.yaml',
     noVariables,
@@ -103,6 +105,7 @@ models:
   expect(upstreams[0]).toMatchObject({
     apiKeyEnv: 'HOSTED_KEY',
     connectionsMax: 32,
+    healthCheck: { path: '/health', intervalMs: 5_000 },
     capabilities: { stop: false, maxTokensField: 'max_completion_tokens', streamOptions: true },
     timeouts: { idleMs: 5_000, connectMs: 5_000 },
   });
@@ -118,7 +121,7 @@ models:
     reasoning: true,
     tokensPerImageMax: 85,
     price: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1n },
-    routes: [{ upstream: 'hosted', model: 'big', weight: 3, priority: 2 }],
+    routes: [{ upstream: 'hosted', model: 'big', weight: 3, priority: 2, concurrencyMax: 8 }],
   });
 });
 
@@ -202,6 +205,22 @@ describe('faults', () => {
       'no route',
       edited(['[{ upstream: local, model: Org/Small }]', '[]']),
       'c.yaml:12: models[0].routes: must be a list of 1 to 100 entries',
+    ],
+    [
+      'a health check without a path',
+      edited(['kind: openai-chat', 'kind: openai-chat\n    healthCheck: { intervalMs: 5 }']),
+      'c.yaml:5: upstreams[0].healthCheck.path: must be a path that begins with / such as /health\n' +
+        'c.yaml:5: upstreams[0].healthCheck.intervalMs: must be a whole number from 100 to 86400000',
+    ],
+    [
+      'a health check at another host',
+      edited(['kind: openai-chat', 'kind: openai-chat\n    healthCheck: { path: "http://other/" }']),
+      'c.yaml:5: upstreams[0].healthCheck.path: must be a path that begins with / such as /health',
+    ],
+    [
+      'a cap of nothing',
+      edited(['Org/Small }', 'Org/Small, concurrencyMax: 0 }']),
+      'c.yaml:12: models[0].routes[0].concurrencyMax: must be a whole number from 1 to 65535',
     ],
     [
       'a route twice',

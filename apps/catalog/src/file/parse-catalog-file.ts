@@ -115,8 +115,14 @@ function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, 
   return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
 }
 
-function upstreamOf({ apiKeyEnv, capabilities, timeouts, ...upstream }: UpstreamEntry): Upstream {
-  return { ...upstream, apiKeyEnv: apiKeyEnv ?? null, capabilities: { ...capabilities }, timeouts: { ...timeouts } };
+function upstreamOf({ apiKeyEnv, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): Upstream {
+  return {
+    ...upstream,
+    apiKeyEnv: apiKeyEnv ?? null,
+    capabilities: { ...capabilities },
+    timeouts: { ...timeouts },
+    healthCheck: healthCheck === undefined ? null : { ...healthCheck },
+  };
 }
 
 function modelOf({ created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
@@ -129,7 +135,7 @@ function modelOf({ created, defaultOutputTokens, price, routes, ...model }: Mode
       cachedInputPicoUsd: parseUsdPerMillionTokens(price.cachedInputUsdPerMTok),
       outputPicoUsd: parseUsdPerMillionTokens(price.outputUsdPerMTok),
     },
-    routes: routes.map((route) => ({ ...route })),
+    routes: routes.map((route) => ({ ...route, concurrencyMax: route.concurrencyMax ?? null })),
   };
 }
 

@@ -54,6 +54,14 @@ export function BaseUrl(): PropertyDecorator {
   return rule('must be an http:// or https:// URL without credentials, query or fragment', isBaseUrl);
 }
 
+/** What follows the host in a URL. */
+export function UrlPath(): PropertyDecorator {
+  return rule(
+    'must be a path that begins with / such as /health',
+    (value) => typeof value === 'string' && value.length <= 2_000 && /^\/(?!\/)[!-~]*$/.test(value) && !value.includes('#'),
+  );
+}
+
 /** USD per million tokens, quoted: an unquoted `0.15` has been through a float already. */
 export function UsdPerMillionTokens(): PropertyDecorator {
   return rule(
