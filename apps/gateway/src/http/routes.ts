@@ -5,14 +5,16 @@ export interface Route {
   path: string;
   /** Where the key may stand: `Authorization: Bearer` alone, or also `x-api-key`, which then wins (architecture.md, "Where the contract is silent"). */
   key: 'none' | 'bearer' | 'bearer-or-x-api-key';
+  /** Whose error bodies it answers with, and so do unknown paths below it; absent: the general ones, which are chat's (spec 7). */
+  format?: ProtocolName;
 }
 
 /** Every endpoint there is. As the router has it, case and a final slash do not matter; query strings are ignored (L-3). */
 export const ROUTES = {
-  chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer' },
-  responses: { method: 'POST', path: '/v1/responses', key: 'bearer' },
-  messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key' },
-  countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key' },
+  chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer', format: 'chat' },
+  responses: { method: 'POST', path: '/v1/responses', key: 'bearer', format: 'responses' },
+  messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key', format: 'messages' },
+  countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key', format: 'messages' },
   models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
   model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },
@@ -42,12 +44,11 @@ export function routeMeantBy(url: string): Route | undefined {
   return routeAt(surplus > 0 ? path.slice(surplus) : `/v1${path}`);
 }
 
-/** Whose error bodies a URL answers with (spec 7): the format's own, even if the base URL is wrong, else the general one, which is chat's. */
+/** Whose error bodies a URL answers with (spec 7): those of the format that lives there, even if the base URL is wrong. */
 export function protocolAt(url: string): ProtocolName {
-  const path = routeMeantBy(url)?.path ?? pathOf(url);
-  if (path.startsWith('/v1/messages')) return 'messages';
-  if (path.startsWith('/v1/responses')) return 'responses';
-  return 'chat';
+  const path = pathOf(url);
+  const route = routeAt(url) ?? routeMeantBy(url) ?? Object.values<Route>(ROUTES).find((above) => path.startsWith(`${above.path}/`));
+  return route?.format ?? 'chat';
 }
 
 function pathOf(url: string): string {
