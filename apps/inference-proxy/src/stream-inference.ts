@@ -1,4 +1,3 @@
-import { readSecret } from '#config/load-config.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Logger } from '#observability/logger.js';
@@ -6,6 +5,7 @@ import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
 import type { ModelRoute, RouteCall } from './routing/model-route.js';
 import type { RouteBook } from './routing/route-book.js';
+import { readApiKey } from './transport/api-key.js';
 import { UpstreamFailure } from './upstream-failure.js';
 
 export interface InferenceDependencies extends RunDependencies {
@@ -105,7 +105,7 @@ async function* attemptOn(
   const meter = run.startAttempt(route);
   let failure: UpstreamFailure | undefined;
   try {
-    for await (const events of callUpstream(route, run.job, meter, apiKeyOf(route), run.stopSignal)) {
+    for await (const events of callUpstream(route, run.job, meter, readApiKey(route.link.upstream), run.stopSignal)) {
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (request.stream) yield run.pass(events);
       else run.collect(events);
@@ -128,18 +128,6 @@ async function* attemptOn(
 function retryAfterSeconds(failure: UpstreamFailure, { request }: GenerateRequest, { routes }: InferenceDependencies): number | undefined {
   const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
   return passes ? (routes.retryAfterSeconds(request.model) ?? failure.retryAfterSeconds) : undefined;
-}
-
-/** The secret goes to the upstream that names it, and nowhere else. */
-function apiKeyOf({ link: { upstream } }: ModelRoute): string | undefined {
-  if (upstream.apiKeyEnv === null) return undefined;
-  const key = readSecret(upstream.apiKeyEnv)?.trim(); // secrets kept in files end with a new line
-  if (key === undefined)
-    throw new UpstreamFailure('refused', 'model_unavailable', {
-      detail: `${upstream.apiKeyEnv} is not set`,
-      isOperatorsFault: true,
-    });
-  return key;
 }
 
 function asFailure(error: unknown): UpstreamFailure {
