@@ -11,6 +11,7 @@ import { LeaseKeeper } from './leases/lease-keeper.js';
 import { ProxyMetrics } from './proxy-metrics.js';
 import { followCatalog } from './routing/follow-catalog.js';
 import { RouteBook, type RoutingTerms } from './routing/route-book.js';
+import { UpstreamTests } from './upstream-test/upstream-tests.js';
 
 /**
  * Starts the service: every object of it on one screen. It serves as soon as NATS is there and is ready once routes are
@@ -44,10 +45,12 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     logger,
     shutdownGraceMs: config.shutdownGraceMs,
   });
-  const app = await NestFactory.createMicroservice(
-    inferenceProxyModule({ routes, leases, settlements, logger, attemptsMax, failoverMs }),
-    { strategy: transport, logger: new FrameworkLogger(logger) },
-  );
+  const dependencies = { routes, leases, settlements, logger, attemptsMax, failoverMs };
+  const tests = new UpstreamTests(messaging, logger);
+  const app = await NestFactory.createMicroservice(inferenceProxyModule(dependencies, tests), {
+    strategy: transport,
+    logger: new FrameworkLogger(logger),
+  });
   await app.listen();
 
   return async () => {

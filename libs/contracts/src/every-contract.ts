@@ -11,9 +11,24 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
+import * as upstreamTest from './upstream-test.js';
 
 /** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
-const MODULES = [accounts, projects, keys, money, movements, usage, holds, requests, ledger, billingEvents, catalog, inference];
+const MODULES = [
+  accounts,
+  projects,
+  keys,
+  money,
+  movements,
+  usage,
+  holds,
+  requests,
+  ledger,
+  billingEvents,
+  catalog,
+  inference,
+  upstreamTest,
+];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 
 export const everyEndpoint = contracts.filter((contract) => contract instanceof Endpoint) as Endpoint<object, unknown>[];

@@ -1,8 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { connect, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
-import { everyEndpoint as endpoints, everyStreamEndpoint, everyTopic as topics } from '#contracts/every-contract.js';
+import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
+import * as upstreamTest from '#contracts/upstream-test.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { Connections, eventually, serve } from '../testing/test-services.js';
@@ -63,13 +64,24 @@ const CACHES: Record<string, User[]> = {
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
 };
 
+/** Who may open which stream; all of them are the inference-proxy's to serve. */
+const READERS: Record<string, User> = { 'inference.v1.generate': 'gateway', 'inference.v1.upstream.test': 'cli' };
+
 @Controller()
 class Upstream {
-  @Serves(inference.generate, { validate: false }) async *generate(): AsyncIterable<readonly StreamEvent[]> {
-    for (let index = 0; index < 200; index++) {
-      await new Promise((resolve) => setImmediate(resolve));
-      yield [{ type: 'text-delta', text: String(index) }];
-    }
+  @Serves(inference.generate, { validate: false }) generate(): AsyncIterable<readonly StreamEvent[]> {
+    return countTo200<StreamEvent>((text) => ({ type: 'text-delta', text }));
+  }
+
+  @Serves(upstreamTest.upstreamTest, { validate: false }) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
+    return countTo200((model) => ({ type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model, isInCatalog: true }));
+  }
+}
+
+async function* countTo200<Event>(event: (text: string) => Event): AsyncIterable<readonly Event[]> {
+  for (let index = 0; index < 200; index++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    yield [event(String(index))];
   }
 }
 
@@ -166,21 +178,26 @@ describe('as a user', () => {
     },
   );
 
-  test('a stream runs from inference-proxy to gateway with credit and cancel, and to nobody else', async () => {
-    const outcomes = await Promise.all(
-      [...callers].map(async ([user, messaging]) => {
-        let events = 0;
-        try {
-          for await (const batch of messaging.openStream(inference.generate, {} as inference.GenerateRequest)) events += batch.length;
-          return [user, events];
-        } catch (error) {
-          return [user, (error as MessagingError).message];
-        }
-      }),
-    );
-    const refused = 'Publishing to inference.v1.generate is not permitted.';
-    expect(Object.fromEntries(outcomes)).toEqual(Object.fromEntries(USERS.map((user) => [user, user === 'gateway' ? 200 : refused])));
-  });
+  test.each(streams.map((endpoint) => [endpoint.subject, endpoint] as const))(
+    '%s runs to its reader with credit and cancel, and to nobody else',
+    async (subject, endpoint) => {
+      const outcomes = await Promise.all(
+        [...callers].map(async ([user, messaging]) => {
+          let events = 0;
+          try {
+            for await (const batch of messaging.openStream(endpoint, {})) events += batch.length;
+            return [user, events];
+          } catch (error) {
+            return [user, (error as MessagingError).message];
+          }
+        }),
+      );
+      const refused = `Publishing to ${subject} is not permitted.`;
+      expect(Object.fromEntries(outcomes)).toEqual(
+        Object.fromEntries(USERS.map((user) => [user, READERS[subject] === user ? 200 : refused])),
+      );
+    },
+  );
 
   test('a request of 8 MB reaches the inference-proxy', async () => {
     const request = { text: 'x'.repeat(8 * 1024 * 1024) } as unknown as inference.GenerateRequest;
@@ -238,7 +255,7 @@ describe('as a user', () => {
     await connection.close();
   });
 
-  test('the contracts have one stream, and this file knows it', () => {
-    expect(everyStreamEndpoint).toEqual([inference.generate]);
+  test('every stream of the contracts has its reader', () => {
+    expect(Object.keys(READERS)).toEqual(streams.map(({ subject }) => subject));
   });
 });

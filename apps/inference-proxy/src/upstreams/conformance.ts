@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { SseParser } from '../transport/sse-parser.js';
@@ -8,25 +9,7 @@ import { grammarFault } from './event-grammar.js';
 import type { UpstreamAdapter, UpstreamCall } from './upstream-adapter.js';
 
 /** What an upstream can do unless the catalog says otherwise. */
-export const CAPABILITIES: UpstreamCapabilities = {
-  streamOptions: true,
-  jsonSchema: true,
-  parallelToolCalls: false,
-  strictTools: false,
-  developerRole: false,
-  systemMessages: 'anywhere',
-  alternatingRoles: false,
-  nineCharacterCallIds: false,
-  seed: true,
-  penalties: true,
-  reasoningEffort: false,
-  maxTokensField: 'max_tokens',
-  stop: true,
-  reasoningEcho: false,
-  thinkTags: false,
-  reasoningSummary: false,
-  streamPlainRequests: false,
-};
+export const CAPABILITIES: UpstreamCapabilities = CAPABILITY_DEFAULTS;
 
 /** Beside each `name.sse` (a stream, byte for byte) or `name.body` (a plain reply) lies `name.expected.json`, written by hand. */
 interface Expected {
