@@ -1,0 +1,178 @@
+import { longOr } from '#testing/long-run.js';
+import { Fleet, type FleetOptions } from './fleet.js';
+import type { SimulatedServer } from './simulated-server.js';
+
+const SEEDS = Array.from({ length: longOr(2, 100) }, (_, index) => index + 1);
+const LIMIT_MS = longOr(60_000, 3_600_000);
+const THREE: FleetOptions['servers'] = { a: {}, b: {}, c: {} };
+const SECOND = 1_000;
+
+/** Runs a story with each seed. */
+async function withSeeds(options: FleetOptions, story: (fleet: Fleet) => Promise<void>): Promise<void> {
+  for (const seed of SEEDS) await Fleet.run({ ...options, seed }, story);
+}
+
+const a = (fleet: Fleet): SimulatedServer => fleet.servers.a as SimulatedServer;
+/** A third of the traffic, as near as chance lets it come. */
+const isThird = (share = 0): boolean => share >= 25 && share <= 42;
+
+test(
+  'weights are shares of the traffic',
+  async () => {
+    await withSeeds({ servers: { a: { weight: 1 }, b: { weight: 2 }, c: { weight: 5 } } }, async (fleet) => {
+      await fleet.traffic(40 * SECOND);
+      const shares = fleet.shares(0, fleet.now);
+      expect(Object.entries(shares).map(([id, share]) => [id, Math.abs(share - { a: 12.5, b: 25, c: 62.5 }[id as 'a']) < 4])).toEqual([
+        ['a', true],
+        ['b', true],
+        ['c', true],
+      ]);
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a higher tier gets nothing while the lower one has room, and what does not fit',
+  async () => {
+    const servers = { a: { concurrencyMax: 8 }, b: { priority: 1 } };
+    await withSeeds({ servers, requestsPerSecond: 10 }, async (fleet) => {
+      await fleet.traffic(10 * SECOND);
+      expect(fleet.shares(0, fleet.now).b).toBeLessThanOrEqual(5);
+    });
+    await withSeeds({ servers, requestsPerSecond: 100 }, async (fleet) => {
+      await fleet.traffic(10 * SECOND);
+      expect(a(fleet).runningMax).toBe(8);
+      expect(fleet.shares(0, fleet.now).b).toBeGreaterThan(40);
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a slow server gets little, and its share again within ten seconds of being as fast as the others',
+  async () => {
+    await withSeeds({ servers: THREE }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      a(fleet).slowness = 10;
+      await fleet.traffic(20 * SECOND);
+      expect(fleet.shares(10 * SECOND, fleet.now).a).toBeLessThanOrEqual(5);
+      a(fleet).slowness = 1;
+      const wellAt = fleet.now;
+      await fleet.traffic(20 * SECOND);
+      expect(isThird(fleet.shares(wellAt + 10 * SECOND, fleet.now).a)).toBe(true);
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test.each(['gone', 'hung', 'status 500', 'status 429'] as const)(
+  'no client notices a server that is %s; it is hardly called, and has its share again within ten seconds',
+  async (state) => {
+    await withSeeds({ servers: THREE }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      a(fleet).state = state;
+      const illAt = fleet.now;
+      await fleet.traffic(30 * SECOND);
+      expect(fleet.shares(illAt + 3 * SECOND, fleet.now).a).toBeLessThanOrEqual(1);
+      a(fleet).state = 'well';
+      const wellAt = fleet.now;
+      await fleet.traffic(20 * SECOND);
+      expect(isThird(fleet.shares(wellAt + 10 * SECOND, fleet.now).a)).toBe(true);
+      await fleet.calm();
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a server that hangs loses its traffic before the first timeout',
+  async () => {
+    await withSeeds({ servers: THREE }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      a(fleet).state = 'hung';
+      const illAt = fleet.now;
+      await fleet.traffic(2 * SECOND);
+      expect(fleet.shares(illAt + 0.5 * SECOND, fleet.now).a).toBeLessThanOrEqual(2);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'nobody runs down a server that has come back: its traffic grows with the seconds',
+  async () => {
+    await withSeeds({ servers: THREE, requestsPerSecond: 200 }, async (fleet) => {
+      await fleet.traffic(2 * SECOND);
+      a(fleet).state = 'gone';
+      await fleet.traffic(10 * SECOND);
+      a(fleet).state = 'well';
+      const callsBefore = a(fleet).calls.length;
+      await fleet.traffic(20 * SECOND);
+      // From the first call that was answered.
+      const probeAt = a(fleet).calls[callsBefore] ?? 0;
+      const perSecond = [0, 1, 2, 3, 6].map((second) => a(fleet).callsBetween(probeAt + second * SECOND, probeAt + (second + 1) * SECOND));
+      expect(perSecond[0]).toBeLessThan(30);
+      expect(perSecond[1]).toBeLessThan(50);
+      expect(perSecond[4]).toBeGreaterThan(45);
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test.each(['gone', 'hung', 'status 500', 'status 429'] as const)(
+  'when all are %s there is no storm, and ten seconds after it everything is served again',
+  async (state) => {
+    await withSeeds({ servers: THREE }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      const [callsBefore, requestsBefore] = [fleet.calls, fleet.requests];
+      for (const server of Object.values(fleet.servers)) server.state = state;
+      await fleet.traffic(30 * SECOND);
+      expect(fleet.calls - callsBefore).toBeLessThan((fleet.requests - requestsBefore) * 0.3);
+      for (const server of Object.values(fleet.servers)) server.state = 'well';
+      const wellAt = fleet.now;
+      await fleet.traffic(15 * SECOND);
+      await fleet.calm();
+      expect(fleet.failures.filter(({ at }) => at > wellAt + 10 * SECOND)).toEqual([]);
+      const codes = new Set(fleet.failures.map(({ code }) => code));
+      const known = ['model_capacity', 'model_unavailable', 'upstream_error', 'upstream_timeout'];
+      expect([...codes].filter((code) => !known.includes(code))).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'failures that trip no breaker cost no more second calls than the budget has',
+  async () => {
+    const terms = { retryBurst: 50 };
+    await withSeeds({ servers: THREE, terms }, async (fleet) => {
+      for (const server of Object.values(fleet.servers)) server.state = 'flaky';
+      await fleet.traffic(60 * SECOND);
+      await fleet.calm();
+      expect(fleet.calls).toBeLessThanOrEqual(fleet.requests * 1.2 + 50 + 120);
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'more than all can take waits its turn, is never more than the caps, and the rest is told when to come back',
+  async () => {
+    const servers = { a: { concurrencyMax: 5 }, b: { concurrencyMax: 5 } };
+    await withSeeds({ servers, requestsPerSecond: 100 }, async (fleet) => {
+      await fleet.traffic(20 * SECOND);
+      await fleet.calm();
+      expect([a(fleet).runningMax, fleet.servers.b?.runningMax]).toEqual([5, 5]);
+      expect(new Set(fleet.failures.map(({ code }) => code))).toEqual(new Set(['model_capacity']));
+      // Ten at a time, each 300 ms or so: 33 a second are served.
+      expect(fleet.requests - fleet.failures.length).toBeGreaterThan(550);
+    });
+  },
+  LIMIT_MS,
+);
