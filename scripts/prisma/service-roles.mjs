@@ -70,6 +70,8 @@ export const GRANTS = {
           'kind',
           'base_url',
           'api_key_env',
+          'api_key_file',
+          'tls',
           'allow_private_network',
           'capabilities',
           'timeouts',

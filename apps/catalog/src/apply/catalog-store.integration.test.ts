@@ -25,10 +25,20 @@ afterEach(async () => {
 });
 
 /** A catalog of models at one price each. */
-const catalog = (models: Record<string, string>, baseUrl = 'http://127.0.0.1:9100/v1') =>
+const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:9100/v1') =>
   parseCatalogFile(
     JSON.stringify({
-      upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl, timeouts: { idleMs: 7_000 }, healthCheck: { path: '/health' } }],
+      upstreams: [
+        {
+          id: 'local',
+          kind: 'openai-chat',
+          baseUrl,
+          timeouts: { idleMs: 7_000 },
+          healthCheck: { path: '/health' },
+          apiKeyFile: 'key',
+          tls: { caFile: 'ca.pem' },
+        },
+      ],
       models: Object.entries(models).map(([id, usd]) => ({
         id,
         ownedBy: 'us',

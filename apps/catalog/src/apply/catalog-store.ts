@@ -1,4 +1,4 @@
-import type { UpstreamHealthCheck } from '#contracts/catalog.js';
+import type { UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
@@ -86,6 +86,7 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
     // Written by us and checked before; a field added since has its default.
     capabilities: { ...new CapabilitiesEntry(), ...(row.capabilities as Partial<CapabilitiesEntry>) },
     timeouts: { ...new TimeoutsEntry(), ...(row.timeouts as Partial<TimeoutsEntry>) },
+    tls: row.tls as UpstreamTls | null,
     healthCheck: row.healthCheck as unknown as UpstreamHealthCheck | null,
   };
 }

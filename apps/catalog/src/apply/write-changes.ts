@@ -6,11 +6,12 @@ export type Database = Prisma.TransactionClient;
 
 /** Writes planned rows in the order their foreign keys ask for. Prices are inserted, never updated. */
 export async function writeChanges(tx: Database, { upstreams, models, prices, routes }: Changes): Promise<void> {
-  for (const { id, capabilities, timeouts, healthCheck, ...rest } of upstreams) {
+  for (const { id, capabilities, timeouts, tls, healthCheck, ...rest } of upstreams) {
     const row = {
       ...rest,
       capabilities: { ...capabilities },
       timeouts: { ...timeouts },
+      tls: tls ? { ...tls } : Prisma.DbNull,
       healthCheck: healthCheck ? { ...healthCheck } : Prisma.DbNull,
     };
     await tx.upstream.upsert({ where: { id }, create: { id, ...row }, update: row });

@@ -7,7 +7,9 @@ import {
   type UpstreamCapabilities,
   type UpstreamHealthCheck,
   type UpstreamTimeouts,
+  type UpstreamTls,
 } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import {
   BaseUrl,
   Fields,
@@ -15,6 +17,7 @@ import {
   List,
   OneOf,
   Optional,
+  SecretFileName,
   SetOf,
   Text,
   TrueOrFalse,
@@ -33,30 +36,31 @@ const TOKENS_MAX = 2 ** 31 - 1;
 const DAY_MS = 86_400_000;
 
 export class CapabilitiesEntry implements UpstreamCapabilities {
-  @TrueOrFalse() streamOptions = true;
-  @TrueOrFalse() jsonSchema = true;
-  @TrueOrFalse() parallelToolCalls = false;
-  @TrueOrFalse() strictTools = false;
-  @TrueOrFalse() developerRole = false;
-  @OneOf(['anywhere', 'first', 'none']) systemMessages: UpstreamCapabilities['systemMessages'] = 'anywhere';
-  @TrueOrFalse() alternatingRoles = false;
-  @TrueOrFalse() nineCharacterCallIds = false;
-  @TrueOrFalse() seed = true;
-  @TrueOrFalse() penalties = true;
-  @TrueOrFalse() reasoningEffort = false;
-  @OneOf(['max_tokens', 'max_completion_tokens']) maxTokensField: UpstreamCapabilities['maxTokensField'] = 'max_tokens';
-  @TrueOrFalse() stop = true;
-  @TrueOrFalse() reasoningEcho = false;
-  @TrueOrFalse() thinkTags = false;
-  @TrueOrFalse() reasoningSummary = false;
-  @TrueOrFalse() streamPlainRequests = false;
+  @TrueOrFalse() streamOptions = CAPABILITY_DEFAULTS.streamOptions;
+  @TrueOrFalse() jsonSchema = CAPABILITY_DEFAULTS.jsonSchema;
+  @TrueOrFalse() parallelToolCalls = CAPABILITY_DEFAULTS.parallelToolCalls;
+  @TrueOrFalse() strictTools = CAPABILITY_DEFAULTS.strictTools;
+  @TrueOrFalse() developerRole = CAPABILITY_DEFAULTS.developerRole;
+  @OneOf(['anywhere', 'first', 'none']) systemMessages: UpstreamCapabilities['systemMessages'] = CAPABILITY_DEFAULTS.systemMessages;
+  @TrueOrFalse() alternatingRoles = CAPABILITY_DEFAULTS.alternatingRoles;
+  @TrueOrFalse() nineCharacterCallIds = CAPABILITY_DEFAULTS.nineCharacterCallIds;
+  @TrueOrFalse() seed = CAPABILITY_DEFAULTS.seed;
+  @TrueOrFalse() penalties = CAPABILITY_DEFAULTS.penalties;
+  @TrueOrFalse() reasoningEffort = CAPABILITY_DEFAULTS.reasoningEffort;
+  @OneOf(['max_tokens', 'max_completion_tokens']) maxTokensField: UpstreamCapabilities['maxTokensField'] =
+    CAPABILITY_DEFAULTS.maxTokensField;
+  @TrueOrFalse() stop = CAPABILITY_DEFAULTS.stop;
+  @TrueOrFalse() reasoningEcho = CAPABILITY_DEFAULTS.reasoningEcho;
+  @TrueOrFalse() thinkTags = CAPABILITY_DEFAULTS.thinkTags;
+  @TrueOrFalse() reasoningSummary = CAPABILITY_DEFAULTS.reasoningSummary;
+  @TrueOrFalse() streamPlainRequests = CAPABILITY_DEFAULTS.streamPlainRequests;
 }
 
 export class TimeoutsEntry implements UpstreamTimeouts {
-  @WholeNumber(1, DAY_MS) connectMs = 5_000;
-  @WholeNumber(1, DAY_MS) firstByteMs = 120_000;
-  @WholeNumber(1, DAY_MS) idleMs = 60_000;
-  @WholeNumber(1, DAY_MS) totalMs = 600_000;
+  @WholeNumber(1, DAY_MS) connectMs = TIMEOUT_DEFAULTS.connectMs;
+  @WholeNumber(1, DAY_MS) firstByteMs = TIMEOUT_DEFAULTS.firstByteMs;
+  @WholeNumber(1, DAY_MS) idleMs = TIMEOUT_DEFAULTS.idleMs;
+  @WholeNumber(1, DAY_MS) totalMs = TIMEOUT_DEFAULTS.totalMs;
 }
 
 export class HealthCheckEntry implements UpstreamHealthCheck {
@@ -64,11 +68,19 @@ export class HealthCheckEntry implements UpstreamHealthCheck {
   @WholeNumber(100, DAY_MS) intervalMs = 5_000;
 }
 
+export class TlsEntry implements UpstreamTls {
+  @Optional() @SecretFileName() caFile?: string;
+  @Optional() @SecretFileName() certFile?: string;
+  @Optional() @SecretFileName() keyFile?: string;
+}
+
 export class UpstreamEntry {
   @Identifier(64) id!: string;
   @OneOf(UPSTREAM_KINDS) kind!: Upstream['kind'];
   @BaseUrl() baseUrl!: string;
   @Optional() @VariableName() apiKeyEnv?: string;
+  @Optional() @SecretFileName() apiKeyFile?: string;
+  @Optional() @Fields() @ValidateNested() @Type(() => TlsEntry) tls?: TlsEntry;
   @TrueOrFalse() allowPrivateNetwork = false;
   @Fields() @ValidateNested() @Type(() => CapabilitiesEntry) capabilities = new CapabilitiesEntry();
   @Fields() @ValidateNested() @Type(() => TimeoutsEntry) timeouts = new TimeoutsEntry();

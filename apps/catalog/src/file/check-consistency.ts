@@ -1,4 +1,4 @@
-import type { CatalogFileEntry, ModelEntry } from './catalog-file.schema.js';
+import type { CatalogFileEntry, ModelEntry, UpstreamEntry } from './catalog-file.schema.js';
 import type { Path } from './locate.js';
 
 export interface FieldProblem {
@@ -17,6 +17,7 @@ export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
   return [
     ...repeated(upstreams, 'upstreams'),
     ...repeated(models, 'models'),
+    ...upstreams.flatMap((upstream, index) => secrets(upstream, ['upstreams', index])),
     ...models.flatMap((model, index) => [...limits(model, ['models', index]), ...routes(model, ['models', index], upstreamIds)]),
   ];
 }
@@ -31,6 +32,21 @@ function repeated(entries: readonly { id: unknown }[], field: string): FieldProb
     }
     return [{ path: [field, index, 'id'], problem: `${JSON.stringify(id)} is already the id of ${field}[${earlier}]` }];
   });
+}
+
+function secrets({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamEntry, path: Path): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (apiKeyEnv !== undefined && apiKeyFile !== undefined) {
+    problems.push({ path: [...path, 'apiKeyFile'], problem: 'cannot stand beside apiKeyEnv; an upstream has one key' });
+  }
+  if (tls === undefined || tls === null) return problems;
+  if ((tls.certFile === undefined) !== (tls.keyFile === undefined)) {
+    problems.push({ path: [...path, 'tls'], problem: 'must have certFile and keyFile together' });
+  }
+  if (typeof baseUrl === 'string' && !/^https:/i.test(baseUrl)) {
+    problems.push({ path: [...path, 'tls'], problem: 'is for a baseUrl that begins with https://' });
+  }
+  return problems;
 }
 
 function limits(model: ModelEntry, path: Path): FieldProblem[] {

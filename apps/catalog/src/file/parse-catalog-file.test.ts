@@ -29,6 +29,8 @@ test('what is left out has its default', () => {
         kind: 'openai-chat',
         baseUrl: 'http://127.0.0.1:9100/v1',
         apiKeyEnv: null,
+        apiKeyFile: null,
+        tls: null,
         allowPrivateNetwork: false,
         capabilities: {
           streamOptions: true,
@@ -80,7 +82,8 @@ upstreams:
   - id: hosted
     kind: openai-chat
     baseUrl: https://api.example.com/v1
-    apiKeyEnv: HOSTED_KEY
+    apiKeyFile: keys/hosted
+    tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
     connectionsMax: 32
     healthCheck: { path: /health }
     capabilities: { stop: false, maxTokensField: max_completion_tokens }
@@ -103,7 +106,9 @@ models:
     noVariables,
   );
   expect(upstreams[0]).toMatchObject({
-    apiKeyEnv: 'HOSTED_KEY',
+    apiKeyEnv: null,
+    apiKeyFile: 'keys/hosted',
+    tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
     connectionsMax: 32,
     healthCheck: { path: '/health', intervalMs: 5_000 },
     capabilities: { stop: false, maxTokensField: 'max_completion_tokens', streamOptions: true },
@@ -247,6 +252,26 @@ describe('faults', () => {
       'a secret in place of its name, not repeated',
       edited(['kind:', 'apiKeyEnv: sk-secret\n    kind:']),
       'c.yaml:4: upstreams[0].apiKeyEnv: must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
+    ],
+    ...['../../etc/passwd', '/etc/passwd', '.env', '-----BEGIN PRIVATE KEY-----', 'a//b'].map((name): [string, string, string] => [
+      `the file ${name}, not repeated`,
+      edited(['kind:', `apiKeyFile: ${JSON.stringify(name)}\n    kind:`]),
+      "c.yaml:4: upstreams[0].apiKeyFile: must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR such as openai-key, never the secret itself",
+    ]),
+    [
+      'two keys',
+      edited(['kind:', 'apiKeyEnv: KEY\n    apiKeyFile: key\n    kind:']),
+      'c.yaml:5: upstreams[0].apiKeyFile: cannot stand beside apiKeyEnv; an upstream has one key',
+    ],
+    [
+      'a certificate without its key',
+      edited(['kind:', 'tls: { certFile: client.pem }\n    kind:'], ['http://127', 'https://127']),
+      'c.yaml:4: upstreams[0].tls: must have certFile and keyFile together',
+    ],
+    [
+      'certificates without TLS',
+      edited(['kind:', 'tls: { caFile: ca.pem }\n    kind:']),
+      'c.yaml:4: upstreams[0].tls: is for a baseUrl that begins with https://',
     ],
     ...['ftp://h/v1', 'http://user:secret@h/v1', 'http://h/v1?key=secret', 'http://h/v1#x', '127.0.0.1:9100', 'http://h /v1'].map(
       (url): [string, string, string] => [

@@ -115,10 +115,12 @@ function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, 
   return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
 }
 
-function upstreamOf({ apiKeyEnv, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): Upstream {
+function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): Upstream {
   return {
     ...upstream,
     apiKeyEnv: apiKeyEnv ?? null,
+    apiKeyFile: apiKeyFile ?? null,
+    tls: tls === undefined ? null : { caFile: tls.caFile ?? null, certFile: tls.certFile ?? null, keyFile: tls.keyFile ?? null },
     capabilities: { ...capabilities },
     timeouts: { ...timeouts },
     healthCheck: healthCheck === undefined ? null : { ...healthCheck },

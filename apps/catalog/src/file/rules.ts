@@ -49,6 +49,14 @@ export function VariableName(): PropertyDecorator {
   );
 }
 
+/** The name of a file in the proxy's folder of secrets: nothing else of its machine can be named. */
+export function SecretFileName(): PropertyDecorator {
+  return rule(
+    "must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR such as openai-key, never the secret itself",
+    (value) => typeof value === 'string' && value.length <= 256 && /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/.test(value),
+  );
+}
+
 /** Where an upstream is. Credentials have no place in it, and a query would end up before the path we append. */
 export function BaseUrl(): PropertyDecorator {
   return rule('must be an http:// or https:// URL without credentials, query or fragment', isBaseUrl);
