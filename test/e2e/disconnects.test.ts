@@ -48,7 +48,8 @@ let reached: PromiseWithResolvers<ServerResponse>;
 let goOn: PromiseWithResolvers<void>;
 
 beforeAll(async () => {
-  [running, upstream] = await Promise.all([startPrivateStack(), TestUpstream.start((_request, response) => behave(response))]);
+  upstream = await TestUpstream.start((_request, response) => behave(response));
+  running = await startPrivateStack();
   administrator = await connectAdministrator(running);
   await administrator.request(catalogApply, { yaml: catalog() });
   tenant = await createTenant(administrator);
