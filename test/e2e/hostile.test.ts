@@ -1,0 +1,101 @@
+import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { type Fault, FaultServer } from '#testing/fault-server.js';
+import { untilNoHolds } from '#testing/tenant.js';
+import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/src/test-faults.js';
+import { type Bill, FaultStack, heard } from './fault-stack.js';
+
+/**
+ * Every fault of hostile-upstreams.test.ts through real processes, many at once: what the client is told, what is billed, that no
+ * word of the upstream's comes through, and that the proxy's memory stays where it was.
+ */
+const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const satisfies readonly (typeof UPSTREAM_KINDS)[number][];
+const ROWS: Row[] = [...slow, ...framing, ...contents, ...large];
+const AT_ONCE = 8;
+const RESIDENT_GROWTH_MAX = 256 * 1024 * 1024;
+
+interface Seen {
+  text: string;
+  ended: string;
+  code?: string;
+  bill: { reason: string; isFree: boolean; outputTokens: number };
+}
+
+let stack: FaultStack;
+let server: FaultServer;
+const seen = new Map<number, Seen & { raw: string }>();
+let grown: number;
+
+/** Each fault has an upstream of its own, told from the others by its path: none of them shall be left alone for another's sake. */
+const route: Fault = (exchange) => {
+  const index = Number(/^POST \/(\d+)\//.exec(exchange.head)?.[1]);
+  return (ROWS[index] as Row)[1](fragments(kindOf(index)))(exchange);
+};
+
+function kindOf(index: number): (typeof KINDS)[number] {
+  return KINDS[index % KINDS.length] as (typeof KINDS)[number];
+}
+
+beforeAll(async () => {
+  [stack, server] = await Promise.all([FaultStack.shared(), FaultServer.start(route)]);
+  await stack.offer(
+    ROWS.map(([, , , timeouts = {}], index) => ({
+      id: `fault-${index}`,
+      kind: kindOf(index),
+      baseUrl: `http://127.0.0.1:${server.port}/${index}`,
+      allowPrivateNetwork: true,
+      timeouts,
+    })),
+  );
+  const before = await residentBytes();
+  let most = before;
+  const watching = setInterval(() => void residentBytes().then((bytes) => (most = Math.max(most, bytes))), 100);
+  const queue = ROWS.keys();
+  const work = async (): Promise<void> => {
+    for (const index of queue) seen.set(index, await ask(index));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  clearInterval(watching);
+  grown = most - before;
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([stack?.stop(), server?.stop()]);
+}, 60_000);
+
+async function ask(index: number): Promise<Seen & { raw: string }> {
+  const answer = await stack.ask('chat', `fault-${index}`);
+  const { reason, usage, costPicoUsd } = await stack.billOf(answer.requestId);
+  return { ...heard('chat', answer), bill: { reason, isFree: costPicoUsd === '0', outputTokens: usage.outputTokens }, raw: answer.text };
+}
+
+async function residentBytes(): Promise<number> {
+  const text = await (await fetch(`${stack.facts.opsUrls['inference-proxy']}/metrics`)).text();
+  return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);
+}
+
+/** The events of the outcome, as a client of the stream and the ledger see them. */
+function expectedOf(outcome: readonly StreamEvent[]): Seen {
+  const text = outcome.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
+  const usage = outcome.find((event) => event.type === 'usage-report')?.usage;
+  const failure = outcome.find((event) => event.type === 'completion-failure');
+  const bill: Seen['bill'] & Partial<Bill> = {
+    reason: failure === undefined ? 'completed' : 'failed',
+    isFree: usage === undefined,
+    outputTokens: usage?.outputTokens ?? 0,
+  };
+  return { text, ended: failure === undefined ? 'complete' : 'failed', ...(failure && { code: failure.code }), bill };
+}
+
+test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${name}`, outcome, index })))(
+  '$title',
+  ({ outcome, index }) => {
+    const { raw, ...told } = seen.get(index) ?? { raw: '' };
+    expect(told).toEqual(expectedOf(outcome));
+    expect(raw).not.toMatch(/127\.0\.0\.1|ESMTP|Sign in|Welcome|HPE_|UND_ERR|ECONN|elsewhere/);
+  },
+);
+
+test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held', async () => {
+  expect(grown).toBeLessThan(RESIDENT_GROWTH_MAX);
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+});
