@@ -3,11 +3,11 @@ import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
 import { renderArguments } from '../reply-limits.js';
+import { TextChunkTemplate } from '../text-chunk-template.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { TextChunkTemplate } from './text-chunk-template.js';
 
 type Json = Record<string, unknown>;
 

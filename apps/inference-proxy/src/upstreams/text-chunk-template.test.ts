@@ -26,6 +26,10 @@ test('the text is found where it is the content, though the same words stand bef
   expect(learnt('first').match(chunk('next'))).toBe('next');
 });
 
+test.each(['choices', 'delta', 'content', 'c', 'index', 'null', 'probe'])('a first text that is also a word of the chunk: %s', (text) => {
+  expect([undefined, 'next']).toContain(learnt(text).match(chunk('next')));
+});
+
 test.each([
   ['an empty text', chunk('')],
   ['more fields', chunk('next', { usage: { prompt_tokens: 1 } })],

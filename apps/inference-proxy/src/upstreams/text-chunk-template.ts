@@ -43,8 +43,8 @@ export class TextChunkTemplate {
  * a chunk and something more that was skipped.
  */
 function isContentOf(probe: string): boolean {
-  const chunk = parse(probe) as { choices: { delta: { content: unknown } }[] } | undefined;
-  return chunk?.choices[0]?.delta.content === PROBE;
+  const chunk = parse(probe) as { choices?: { delta?: { content?: unknown } }[] } | undefined;
+  return chunk?.choices?.[0]?.delta?.content === PROBE;
 }
 
 /** Undefined when it is not the inside of one JSON string. */
