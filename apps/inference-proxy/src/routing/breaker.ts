@@ -123,18 +123,17 @@ function begun(breaker: Breaker, now: number, terms: BreakerTerms): Breaker {
 
 function succeeded(breaker: Breaker, now: number): Breaker {
   if (breaker.state !== 'closed') return { ...NEW_BREAKER, epoch: breaker.epoch, since: now, trips: breaker.trips };
-  return { ...breaker, streak: 0, ...counted(breaker, now, 0) };
+  return counted(breaker, now, 0);
 }
 
 function failed(breaker: Breaker, now: number, terms: BreakerTerms, isBusy: boolean): Breaker {
   if (breaker.state === 'open') return breaker;
   if (breaker.state === 'half-open') return trip(breaker, now, terms, isBusy);
-  const buckets = counted(breaker, now, 1);
-  const streak = breaker.streak + 1;
-  const failures = buckets.current.failures + buckets.previous.failures;
-  const calls = buckets.current.calls + buckets.previous.calls;
-  const isTooMuch = streak >= STREAK_MAX || (failures >= FAILURES_MIN && failures >= calls * FAILURE_SHARE);
-  return isTooMuch ? trip(breaker, now, terms, isBusy) : { ...breaker, streak, ...buckets };
+  const next = counted(breaker, now, 1);
+  const failures = next.current.failures + next.previous.failures;
+  const calls = next.current.calls + next.previous.calls;
+  const isTooMuch = next.streak >= STREAK_MAX || (failures >= FAILURES_MIN && failures >= calls * FAILURE_SHARE);
+  return isTooMuch ? trip(breaker, now, terms, isBusy) : next;
 }
 
 function trip(breaker: Breaker, now: number, terms: BreakerTerms, isBusy: boolean): OpenBreaker {
@@ -147,11 +146,15 @@ function restMs(trips: number, { restMs, restMsMax }: BreakerTerms): number {
   return Math.min(restMsMax, restMs * 2 ** Math.min(Math.max(0, trips - 1), 20));
 }
 
-/** One more call in a window of two buckets: between one and two `BUCKET_MS` long. */
-function counted({ current, previous }: ClosedBreaker, now: number, failures: number): Pick<ClosedBreaker, 'current' | 'previous'> {
+/** One more call in a window of two buckets: between one and two `BUCKET_MS` long. Spelled out, because every call comes by here. */
+function counted(breaker: ClosedBreaker, now: number, failures: 0 | 1): ClosedBreaker {
+  const { epoch, since, trips, current } = breaker;
+  const streak = failures === 0 ? 0 : breaker.streak + 1;
   const ageMs = now - current.startedAt;
   if (ageMs < BUCKET_MS) {
-    return { previous, current: { startedAt: current.startedAt, calls: current.calls + 1, failures: current.failures + failures } };
+    const more = { startedAt: current.startedAt, calls: current.calls + 1, failures: current.failures + failures };
+    return { state: 'closed', epoch, since, trips, streak, current: more, previous: breaker.previous };
   }
-  return { previous: ageMs < 2 * BUCKET_MS ? current : EMPTY, current: { startedAt: now, calls: 1, failures } };
+  const previous = ageMs < 2 * BUCKET_MS ? current : EMPTY;
+  return { state: 'closed', epoch, since, trips, streak, current: { startedAt: now, calls: 1, failures }, previous };
 }

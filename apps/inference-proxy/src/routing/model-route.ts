@@ -1,6 +1,7 @@
 import type { Route } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
-import type { CallOutcome, RouteMetrics } from '../proxy-metrics.js';
+import type { CallOutcome } from '../proxy-metrics.js';
+import type { RouteMetrics } from '../route-metrics.js';
 import type { UpstreamFailure } from '../upstream-failure.js';
 import { type Breaker, type BreakerEvent, type BreakerTerms, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
 import type { Availability, Choosable } from './choose-route.js';
@@ -87,7 +88,7 @@ export class ModelRoute implements Choosable {
     this.happen({ type: 'call-begun' }, now);
     this.inFlight += 1;
     this.link.inFlight += 1;
-    this.metrics.inFlight.inc();
+    this.metrics.inFlight += 1;
     const call = new RouteCall(this, this.breaker.epoch, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
@@ -109,11 +110,12 @@ export class ModelRoute implements Choosable {
     this.waiting.delete(call);
     this.inFlight -= 1;
     this.link.inFlight -= 1;
-    this.metrics.inFlight.dec();
+    this.metrics.inFlight -= 1;
     if (end.failure !== undefined) this.judge(call, end.failure, now);
     const { startedAt, firstContentAt, isStream } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
-    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs };
+    const { outcome, failure, usage } = end;
+    const ended = { outcome, failure, usage, isStream, durationMs: now - startedAt, firstContentMs };
     this.statistics.ended(ended);
     this.metrics.ended(ended);
     this.observer.callEnded();
