@@ -20,7 +20,12 @@ export default {
   // Copies of the project that local runs may leave: nothing in there is a module of ours.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
-    { ...shared, displayName: 'unit', roots: besideTheCode, testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$' },
+    {
+      ...shared,
+      displayName: 'unit',
+      roots: [...besideTheCode, '<rootDir>/test/simulation'],
+      testRegex: '(?<!\\.integration|\\.long)\\.test\\.m?[jt]s$',
+    },
     { ...shared, displayName: 'integration', roots: besideTheCode, testRegex: '\\.integration\\.test\\.ts$' },
     { ...shared, displayName: 'architecture', roots: ['<rootDir>/test/architecture'], testRegex: '\\.test\\.ts$' },
     {
@@ -28,7 +33,7 @@ export default {
       displayName: 'e2e',
       roots: ['<rootDir>/test'],
       testRegex: '\\.test\\.ts$',
-      testPathIgnorePatterns: ['<rootDir>/test/architecture/', '\\.long\\.test\\.ts$'],
+      testPathIgnorePatterns: ['<rootDir>/test/architecture/', '<rootDir>/test/simulation/', '\\.long\\.test\\.ts$'],
       slowTestThreshold: 30,
     },
     {

@@ -1,15 +1,16 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { NODE, ROOT } from '../local/project.mjs';
 import { runCommand } from '../local/run-command.mjs';
 import { JEST } from './jest.mjs';
 
 /** Who uses it has more cases to try than `npm test` has time for. */
 const MODULE = 'libs/testing/src/long-run.ts';
-const LONG_ONLY = '{apps,libs,test}/**/*.long.test.ts';
+const LONG_ONLY = /\.long\.test\.ts$/;
 
 /** The test files of the long run whose path matches one of `patterns`; all of them without any. */
 export async function longTests(patterns) {
-  const seeds = [MODULE, ...globSync(LONG_ONLY, { cwd: ROOT })];
+  const seeds = [MODULE, ...['apps', 'libs', 'test'].flatMap(longOnly)];
   const projects = ['unit', 'integration', 'long'];
   const listed = await runCommand(
     NODE,
@@ -22,6 +23,12 @@ export async function longTests(patterns) {
   );
   const files = JSON.parse(listed).sort();
   return patterns.length === 0 ? files : files.filter((file) => patterns.some((pattern) => new RegExp(pattern).test(file)));
+}
+
+/** (The machine's own Node reads this file, and may be too old to glob.) */
+function longOnly(folder) {
+  const names = readdirSync(join(ROOT, folder), { recursive: true });
+  return names.filter((name) => LONG_ONLY.test(name)).map((name) => join(folder, name));
 }
 
 /** How many cases the properties of a run have tried, by the notes in `tally`. */
