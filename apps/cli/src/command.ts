@@ -47,8 +47,16 @@ export interface CliCommand {
   summary: string;
   parameters: Parameters;
   examples: readonly string[];
-  /** Checks and reads everything local first; `connect` is only called with a request in hand. */
-  run(values: Record<string, unknown>, json: boolean, connect: () => Promise<Messaging>): Promise<CommandResult>;
+  /**
+   * Checks and reads everything local first; `connect` is only called with a request in hand. What takes its time tells how far it has
+   * come with `write`, whole lines, and never with `json`.
+   */
+  run(
+    values: Record<string, unknown>,
+    json: boolean,
+    connect: () => Promise<Messaging>,
+    write: (text: string) => void,
+  ): Promise<CommandResult>;
 }
 
 /** Values that are fine one by one and make no sense together, or name a file that cannot be read. */

@@ -68,7 +68,7 @@ export const signedUsd: Kind<string> = {
 export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {
   return {
     placeholder,
-    parse: (value) => words.find((word) => word === value) ?? wrong(`Must be ${words.join(', ').replace(/, (\w+)$/, ' or $1')}.`),
+    parse: (value) => words.find((word) => word === value) ?? wrong(`Must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}.`),
   };
 }
 

@@ -13,10 +13,11 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
   let messaging: Messaging | undefined;
   let failed = false;
   const program = buildProgram(COMMANDS, GROUPS, output, async (command, values, json) => {
-    const result = await command.run(values, json, async () => {
+    const connectOnce = async (): Promise<Messaging> => {
       messaging = await connect();
       return messaging;
-    });
+    };
+    const result = await command.run(values, json, connectOnce, output.writeOut);
     output.writeOut(`${result.text}\n`);
     failed = result.failed;
   });

@@ -6,6 +6,7 @@ import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
+import { upstreamTestCommands } from './upstreams-test.js';
 import { usageCommands } from './usage.js';
 
 /** Every command there is, in the order of the help. A new one is an entry in one of these files. */
@@ -18,6 +19,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...requestCommands,
   ...ledgerCommands,
   ...catalogCommands,
+  ...upstreamTestCommands,
 ];
 
 /** What the first words stand for. */
@@ -32,4 +34,5 @@ export const GROUPS: Readonly<Record<string, string>> = {
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',
   models: 'Models on offer',
+  upstreams: 'Where models run',
 };

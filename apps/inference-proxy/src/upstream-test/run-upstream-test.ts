@@ -4,7 +4,7 @@ import type { FailureKind } from '../upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
 import { limitChecks } from './checks/limits.js';
 import { outputChecks } from './checks/output.js';
-import { parameterChecks } from './checks/parameters.js';
+import { beginsThinking, parameterChecks } from './checks/parameters.js';
 import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js';
 import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
 import { toolChecks } from './checks/tools.js';
@@ -64,6 +64,8 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
   }
   notes.listed = await listModels(prober, signal);
   notes.reasoningField = plain.reasoningField;
+  // Known from the beginning, or all that is asked for would be looked for in its thoughts.
+  if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };
   const answered = judgePlain(plain);
   yield [tell('model', 'model', judgeModel(plain, model, notes.listed)), tell('plain', 'plain reply', answered)];
   return answered.verdict === 'yes';

@@ -147,12 +147,15 @@ export function judgeFields(mine: (typeof FIELDS)[number], known: Finding, other
   return unclear(`${other}: ${found.evidence}`);
 }
 
-const THINK = /^\s*<think>/;
+/** Before what it has to say, and in the midst of it. */
+export function beginsThinking(text: string): boolean {
+  return /^\s*<think>/.test(text);
+}
 
 /** In a field of its own, or as tags at the head of the text. */
 export function judgeReasoning({ failure, text, reasoning }: Exchange, field: string | undefined, splitsTags: boolean): Finding {
   if (failure !== undefined) return judgeFailure(failure);
-  if (THINK.test(text)) return yes('as <think> in the text', { thinkTags: true });
+  if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true });
   if (field !== undefined) return yes(`in ${field}`, { thinkTags: false });
   if (reasoning !== '' && splitsTags) return yes('as <think> in the text');
   return no('none was told');

@@ -4,7 +4,18 @@ import { type Check, no, says, WITH_ROLES, yes } from './check.js';
 const BRIEF = says('system', 'You answer in one word.');
 const QUESTION = says('user', 'Which is larger, two or three?');
 
+/** The first says under which name the system speaks. */
 export const turnChecks: Check[] = [
+  {
+    id: 'developer-role',
+    title: 'takes the developer role',
+    kinds: WITH_ROLES,
+    async run(prober) {
+      const system = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: false } });
+      const developer = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: true } });
+      return judgeRole(developer, system);
+    },
+  },
   {
     id: 'system-messages',
     title: 'system messages anywhere',
@@ -31,16 +42,6 @@ export const turnChecks: Check[] = [
       return other.failure === undefined
         ? no('user and assistant must alternate', { alternatingRoles: true })
         : judgeFailure(exchange.failure);
-    },
-  },
-  {
-    id: 'developer-role',
-    title: 'takes the developer role',
-    kinds: WITH_ROLES,
-    async run(prober) {
-      const system = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: false } });
-      const developer = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: true } });
-      return judgeRole(developer, system);
     },
   },
 ];

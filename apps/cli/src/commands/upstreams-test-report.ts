@@ -1,0 +1,89 @@
+import { stringify } from 'yaml';
+import type { CatalogModel, UpstreamCapabilities } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
+import type { UpstreamCheck, UpstreamTestEnd, UpstreamTestRequest, UpstreamTestStart } from '#contracts/upstream-test.js';
+import { renderTable } from '../render.js';
+
+const TITLE_WIDTH = 34;
+
+export function renderStart({ upstreamId, kind, model, isInCatalog }: UpstreamTestStart): string {
+  return plain(`${upstreamId} (${kind}${isInCatalog ? '' : ', not in the catalog'}), model ${model}\n`);
+}
+
+/** One line a check, as it is done. */
+export function renderCheck({ title, verdict, evidence }: UpstreamCheck): string {
+  return plain(`${verdict.padEnd(8)} ${title.padEnd(TITLE_WIDTH)} ${evidence}`);
+}
+
+/** What it comes to: speed, cost, and what to write into the catalog. */
+export function renderEnd(start: UpstreamTestStart, end: UpstreamTestEnd, request: UpstreamTestRequest): string {
+  const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText } = end;
+  const speed = [
+    firstContentMs === null ? undefined : `first token after ${firstContentMs} ms`,
+    tokensPerSecond === null ? undefined : `${tokensPerSecond} tokens a second`,
+  ].filter((part) => part !== undefined);
+  const cost = `${requests} requests with ${promptTokens} prompt and ${outputTokens} output tokens, billed to no account`;
+  const lines = ['', ...(speed.length > 0 ? [speed.join(', ')] : []), cost, ''];
+  if (!servesText) return [...lines, 'IT CANNOT SERVE PLAIN TEXT'].join('\n');
+  return [...lines, ...(start.isInCatalog ? renderDifference(end) : renderEntry(request, end))].join('\n');
+}
+
+function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] {
+  if (changes.length === 0) return ['The catalog describes it as it is.'];
+  const columns = {
+    CAPABILITY: ({ name }: (typeof changes)[number]) => name,
+    CATALOG: ({ catalog }: (typeof changes)[number]) => String(catalog),
+    FOUND: ({ found }: (typeof changes)[number]) => String(found),
+  };
+  return [
+    'The catalog says otherwise:',
+    renderTable(changes, columns, ''),
+    '',
+    'For its entry in the catalog:',
+    '',
+    yaml({ capabilities: differing(capabilities) }),
+  ];
+}
+
+/** An entry to begin with. Prices are nobody's to guess. */
+function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest, { capabilities, modelFacts }: UpstreamTestEnd): string[] {
+  const { kind, baseUrl, apiKeyEnv, allowPrivateNetwork } = candidate ?? {};
+  const differences = differing(capabilities);
+  const upstream = {
+    id: upstreamId,
+    kind,
+    baseUrl,
+    ...(apiKeyEnv && { apiKeyEnv }),
+    ...(allowPrivateNetwork && { allowPrivateNetwork }),
+    ...(Object.keys(differences).length > 0 && { capabilities: differences }),
+  };
+  const entry: Partial<Omit<CatalogModel, 'price'>> & Record<string, unknown> = {
+    id: model,
+    ownedBy: 'us',
+    contextTokens: modelFacts.contextTokens ?? 32_768,
+    maxOutputTokens: Math.min(8_192, modelFacts.contextTokens ?? 8_192),
+    input: modelFacts.input,
+    ...(modelFacts.reasoning && { reasoning: true }),
+    price: { inputUsdPerMTok: '0.10', cachedInputUsdPerMTok: '0.01', outputUsdPerMTok: '0.40' },
+    routes: [{ upstream: upstreamId, model }],
+  };
+  const yours = modelFacts.contextTokens === null ? 'Sizes and prices are examples: say your own.' : 'Prices are examples: say your own.';
+  return [`For the catalog. ${yours}`, '', yaml({ upstreams: [upstream], models: [entry] })];
+}
+
+/** Those that are not what an entry means when it says nothing. */
+function differing(capabilities: UpstreamCapabilities): Partial<UpstreamCapabilities> {
+  const names = Object.keys(CAPABILITY_DEFAULTS) as (keyof UpstreamCapabilities)[];
+  return Object.fromEntries(
+    names.filter((name) => capabilities[name] !== CAPABILITY_DEFAULTS[name]).map((name) => [name, capabilities[name]]),
+  );
+}
+
+function yaml(value: object): string {
+  return stringify(value, { lineWidth: 0, defaultStringType: 'PLAIN' }).trimEnd();
+}
+
+/** What others have named must not be able to steer the terminal. */
+function plain(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, '\u{fffd}');
+}

@@ -1,0 +1,192 @@
+import { ServiceError } from '#contracts/service-error.js';
+import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
+import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/upstream-test.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { runCli } from '../run-cli.js';
+
+const START: UpstreamTestEvent = { type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model: 'sim-fast', isInCatalog: true };
+const CHECK = { id: 'stream', title: 'streams', verdict: 'yes', evidence: '32 tokens, finish stop', milliseconds: 40 } as const;
+const END: UpstreamTestEnd = {
+  type: 'test-end',
+  servesText: true,
+  firstContentMs: 12,
+  tokensPerSecond: 240,
+  requests: 29,
+  promptTokens: 4_500,
+  outputTokens: 600,
+  capabilities: { ...CAPABILITY_DEFAULTS, seed: false, systemMessages: 'first' },
+  changes: [
+    { name: 'seed', catalog: true, found: false },
+    { name: 'systemMessages', catalog: 'anywhere', found: 'first' },
+  ],
+  modelFacts: { input: ['text'], reasoning: false, contextTokens: null },
+};
+
+interface Result {
+  code: number;
+  /** What was written, piece by piece. */
+  out: string[];
+  err: string;
+  asked: unknown;
+}
+
+/** Runs a command line; the test at the other end says these events, or fails. */
+async function run(line: string, events: UpstreamTestEvent[] = [START, END], failure?: Error): Promise<Result> {
+  const result: Result = { code: 0, out: [], err: '', asked: null };
+  const messaging = new FakeMessaging();
+  messaging.serve(upstreamTest, (payload, stream) => {
+    result.asked = JSON.parse(JSON.stringify(payload));
+    for (const event of events) stream.write(event);
+    if (failure) stream.fail(failure);
+    else stream.end();
+  });
+  const output = {
+    writeOut: (text: string) => void result.out.push(text),
+    writeErr: (text: string) => {
+      result.err += text;
+    },
+  };
+  result.code = await runCli(line.split(' '), output, async () => messaging);
+  return result;
+}
+
+const CANDIDATE = { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:8000/v1' };
+
+test.each<[line: string, asked: object]>([
+  ['upstreams test local', { upstreamId: 'local' }],
+  ['upstreams test local --model sim-tiny --context-tokens 2048', { upstreamId: 'local', model: 'sim-tiny', contextTokens: 2_048 }],
+  ['upstreams test new --url http://127.0.0.1:8000/v1 --model m', { upstreamId: 'new', model: 'm', candidate: CANDIDATE }],
+  [
+    'upstreams test new --url http://127.0.0.1:8000/v1 --model m --kind anthropic-messages --api-key-env NEW_API_KEY --allow-private-network',
+    {
+      upstreamId: 'new',
+      model: 'm',
+      candidate: { ...CANDIDATE, kind: 'anthropic-messages', apiKeyEnv: 'NEW_API_KEY', allowPrivateNetwork: true },
+    },
+  ],
+])('%s', async (line, asked) => {
+  expect((await run(line)).asked).toEqual(asked);
+});
+
+test.each([
+  ['upstreams test', "missing required argument 'upstream'"],
+  ['upstreams test new --url http://127.0.0.1:8000/v1', '--url needs --model: what is not in the catalog has no models yet'],
+  [
+    'upstreams test local --kind openai-chat',
+    '--kind, --api-key-env and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+  ],
+  [
+    'upstreams test local --model m --kind ollama',
+    "option '--kind <kind>' argument 'ollama' is invalid. Must be openai-chat, openai-responses or anthropic-messages.",
+  ],
+])('%s asks nobody, and says why', async (line, error) => {
+  expect(await run(line)).toEqual({ code: 2, out: [], err: `error: ${error}\n`, asked: null });
+});
+
+test('each check is shown when it is done, and at the end what it comes to', async () => {
+  const { code, out } = await run('upstreams test local', [START, { type: 'check-end', check: CHECK }, END]);
+  expect({ code, out }).toEqual({
+    code: 0,
+    out: [
+      'local (openai-chat), model sim-fast\n\n',
+      'yes      streams                            32 tokens, finish stop\n',
+      `
+first token after 12 ms, 240 tokens a second
+29 requests with 4500 prompt and 600 output tokens, billed to no account
+
+The catalog says otherwise:
+CAPABILITY      CATALOG   FOUND
+seed            true      false
+systemMessages  anywhere  first
+
+For its entry in the catalog:
+
+capabilities:
+  systemMessages: first
+  seed: false
+`,
+    ],
+  });
+});
+
+test('where the catalog is right, there is nothing to change', async () => {
+  const { out } = await run('upstreams test local', [START, { ...END, changes: [] }]);
+  expect(out.join('')).toContain('\n\nThe catalog describes it as it is.\n');
+});
+
+test('what is not in the catalog gets an entry to begin with', async () => {
+  const end = { ...END, modelFacts: { input: ['text' as const, 'image' as const], reasoning: true, contextTokens: 4_096 } };
+  const line = 'upstreams test new --url http://127.0.0.1:8000/v1 --model Qwen/Qwen3-8B --api-key-env NEW_API_KEY --allow-private-network';
+  const { out } = await run(line, [{ ...START, upstreamId: 'new', model: 'Qwen/Qwen3-8B', isInCatalog: false }, end]);
+  expect(out.join('')).toBe(`new (openai-chat, not in the catalog), model Qwen/Qwen3-8B
+
+
+first token after 12 ms, 240 tokens a second
+29 requests with 4500 prompt and 600 output tokens, billed to no account
+
+For the catalog. Prices are examples: say your own.
+
+upstreams:
+  - id: new
+    kind: openai-chat
+    baseUrl: http://127.0.0.1:8000/v1
+    apiKeyEnv: NEW_API_KEY
+    allowPrivateNetwork: true
+    capabilities:
+      systemMessages: first
+      seed: false
+models:
+  - id: Qwen/Qwen3-8B
+    ownedBy: us
+    contextTokens: 4096
+    maxOutputTokens: 4096
+    input:
+      - text
+      - image
+    reasoning: true
+    price:
+      inputUsdPerMTok: "0.10"
+      cachedInputUsdPerMTok: "0.01"
+      outputUsdPerMTok: "0.40"
+    routes:
+      - upstream: new
+        model: Qwen/Qwen3-8B
+`);
+});
+
+test('one that cannot serve plain text is exit code 1', async () => {
+  const { code, out } = await run('upstreams test local', [
+    START,
+    { ...END, servesText: false, firstContentMs: null, tokensPerSecond: null },
+  ]);
+  expect({ code, end: out.at(-1) }).toEqual({
+    code: 1,
+    end: '\n29 requests with 4500 prompt and 600 output tokens, billed to no account\n\nIT CANNOT SERVE PLAIN TEXT\n',
+  });
+});
+
+test('--json is one document at the end, and nothing before', async () => {
+  const { code, out } = await run('upstreams test local --json', [START, { type: 'check-end', check: CHECK }, END]);
+  const { type: _, ...start } = START;
+  const { type: __, ...end } = END;
+  expect({ code, documents: out.map((text) => JSON.parse(text)) }).toEqual({ code: 0, documents: [{ ...start, checks: [CHECK], ...end }] });
+});
+
+test('what a server has named cannot steer the terminal', async () => {
+  const check = { ...CHECK, evidence: 'it lists \u001b[2J' };
+  const { out } = await run('upstreams test local', [START, { type: 'check-end', check }, END]);
+  expect(out[1]).toBe('yes      streams                            it lists \u{fffd}[2J\n');
+});
+
+test('a refusal is one line', async () => {
+  const refusal = new ServiceError('not_found', 'The catalog has no upstream remote, or it is disabled.');
+  expect(await run('upstreams test remote', [], refusal)).toMatchObject({
+    code: 1,
+    out: [],
+    err: 'error: The catalog has no upstream remote, or it is disabled.\n',
+  });
+});
+
+test('a test that breaks off is no success', async () => {
+  expect(await run('upstreams test local', [START])).toMatchObject({ code: 1, err: 'error: unexpected: the test came to no end\n' });
+});

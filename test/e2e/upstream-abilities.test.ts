@@ -1,0 +1,240 @@
+import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import type { UpstreamTestEnd } from '#contracts/upstream-test.js';
+import { runUpstreamTest } from '../../apps/inference-proxy/src/upstream-test/run-upstream-test.js';
+import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
+
+/** What `upstreams test` finds out, of simulators that can do everything in every dialect, and of some that lack something. */
+
+type Kind = Upstream['kind'];
+const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
+const WRONG_KEY_VARIABLE = 'UPSTREAM_WRONG_KEY';
+
+let sim: SimServer | undefined;
+afterEach(async () => {
+  await sim?.close();
+  sim = undefined;
+  delete process.env[WRONG_KEY_VARIABLE];
+});
+
+interface Found {
+  /** `yes`, `no`, … of each check. */
+  verdicts: Record<string, string>;
+  evidence: Record<string, string>;
+  end: UpstreamTestEnd;
+  /** What of `capabilities` is not as the catalog had it. */
+  found: Partial<UpstreamCapabilities>;
+}
+
+interface Wish {
+  defaults?: string;
+  model?: string;
+  apiKey?: string;
+  apiKeyEnv?: string;
+  catalog?: Partial<UpstreamCapabilities>;
+  contextTokens?: number;
+}
+
+async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKeyEnv, catalog, contextTokens }: Wish = {}): Promise<Found> {
+  sim = await startSimServer({ host: '127.0.0.1', port: 0, defaults, apiKey });
+  const upstream: Upstream = {
+    id: 'sim',
+    kind,
+    baseUrl: `${sim.url}/v1`,
+    apiKeyEnv: apiKeyEnv ?? null,
+    allowPrivateNetwork: true,
+    capabilities: { ...CAPABILITY_DEFAULTS, ...catalog },
+    timeouts: { ...TIMEOUT_DEFAULTS },
+    connectionsMax: 8,
+  };
+  const verdicts: Record<string, string> = {};
+  const evidence: Record<string, string> = {};
+  const job = { upstream, isInCatalog: true, models: [model] as const, contextTokens };
+  for await (const events of runUpstreamTest(job, new AbortController().signal)) {
+    for (const event of events) {
+      if (event.type === 'check-end') {
+        verdicts[event.check.id] = event.check.verdict;
+        evidence[event.check.id] = event.check.evidence;
+      }
+      if (event.type === 'test-end') {
+        const found = Object.fromEntries(event.changes.map(({ name, found: value }) => [name, value]));
+        return { verdicts, evidence, end: event, found };
+      }
+    }
+  }
+  throw new Error('no end');
+}
+
+/** At this pace a stream takes a tenth of a second: it can be seen coming, and left. */
+const PACED = 'rate=400 cached=64';
+const EVERYWHERE = {
+  reachable: 'yes',
+  key: 'yes',
+  model: 'yes',
+  plain: 'yes',
+  stream: 'yes',
+  'stream-pieces': 'yes',
+  'usage-plain': 'yes',
+  'usage-stream': 'yes',
+  'output-cap': 'yes',
+  tools: 'yes',
+  'tools-stream': 'yes',
+  'tools-parallel': 'yes',
+  'tool-choice': 'yes',
+  'strict-tools': 'yes',
+  'tool-results': 'yes',
+  'json-schema': 'yes',
+  images: 'yes',
+  'cached-tokens': 'yes',
+  'context-error': 'skipped',
+  cancel: 'yes',
+};
+const WITH_ROLES = { 'system-messages': 'yes', 'same-role': 'yes', 'developer-role': 'yes', 'parallel-tool-calls': 'yes' };
+
+test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilities>]>([
+  [
+    'openai-chat',
+    {
+      ...WITH_ROLES,
+      'usage-unasked': 'no',
+      stop: 'yes',
+      seed: 'yes',
+      penalties: 'yes',
+      'max-tokens-field': 'yes',
+      reasoning: 'no',
+      'reasoning-effort': 'unclear',
+      'json-object': 'yes',
+    },
+    { parallelToolCalls: true, strictTools: true },
+  ],
+  [
+    'openai-responses',
+    { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' },
+    { parallelToolCalls: true, strictTools: true },
+  ],
+  // It is only told as an instruction here, which the simulator does not read.
+  ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, { strictTools: true }],
+])(
+  '%s: everything is found',
+  async (kind, own, found) => {
+    const { verdicts, end, ...outcome } = await findOut(kind, { defaults: PACED, model: 'sim-vision' });
+    expect(verdicts).toEqual({ ...EVERYWHERE, ...own });
+    expect(outcome.found).toEqual(found);
+    expect({ ...end, capabilities: undefined, changes: undefined }).toEqual({
+      type: 'test-end',
+      servesText: true,
+      firstContentMs: expect.any(Number),
+      tokensPerSecond: expect.any(Number),
+      requests: expect.any(Number),
+      promptTokens: expect.any(Number),
+      outputTokens: expect.any(Number),
+      modelFacts: { input: ['text', 'image'], reasoning: false, contextTokens: 131_072 },
+    });
+    expect(end.requests).toBeLessThan(40);
+    expect(end.outputTokens).toBeLessThan(2_000);
+  },
+  20_000,
+);
+
+test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
+  ['openai-chat', 'reasoning_content', { reasoningEffort: true }],
+  ['openai-responses', 'reasoning_text', { reasoningSummary: true }],
+  ['anthropic-messages', 'thinking', {}],
+])('%s: reasoning, and where it comes', async (kind, field, found) => {
+  const { evidence, end, ...outcome } = await findOut(kind, { model: 'sim-reason' });
+  expect(evidence.reasoning).toBe(`in ${field}`);
+  expect(outcome.found).toMatchObject(found);
+  expect(end.modelFacts.reasoning).toBe(true);
+});
+
+test.each(KINDS)('%s: a prompt that is too long is recognised, at no cost where the upstream says how long that is', async (kind) => {
+  const { evidence } = await findOut(kind, { model: 'sim-tiny' });
+  expect(evidence['context-error']).toBe('refused with 400, in known words');
+});
+
+test('a large context is tried when the operator says so', async () => {
+  const { evidence } = await findOut('openai-chat', { contextTokens: 131_072 });
+  expect(evidence['context-error']).toBe('refused with 400, in known words');
+});
+
+/** A server that lacks something, what is found, and what the catalog should say. */
+test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Partial<UpstreamCapabilities>]>([
+  ['openai-chat', 'refuse=stream_options', { stream: 'yes', 'usage-stream': 'no' }, { streamOptions: false }],
+  ['openai-chat', 'refuse=stream_options usage=finish', { 'usage-unasked': 'yes' }, { streamOptions: false }],
+  ['openai-chat', 'nousage', { 'usage-plain': 'no', 'usage-stream': 'no' }, {}],
+  ['openai-chat', 'refuse=plain', { plain: 'yes', stream: 'yes' }, { streamPlainRequests: true }],
+  ['openai-chat', 'refuse=max_tokens', { plain: 'yes', 'max-tokens-field': 'no' }, { maxTokensField: 'max_completion_tokens' }],
+  [
+    'openai-chat',
+    'ignore=max_tokens tokens=200',
+    { 'output-cap': 'no', 'max-tokens-field': 'no' },
+    { maxTokensField: 'max_completion_tokens' },
+  ],
+  ['openai-chat', 'refuse=max_completion_tokens', { 'output-cap': 'yes', 'max-tokens-field': 'no' }, {}],
+  ['openai-chat', 'refuse=late-system', { 'system-messages': 'no' }, { systemMessages: 'first' }],
+  ['openai-chat', 'refuse=system', { 'system-messages': 'no' }, { systemMessages: 'none' }],
+  ['openai-responses', 'refuse=late-system', { 'system-messages': 'no' }, { systemMessages: 'first' }],
+  ['openai-chat', 'refuse=same-role', { 'same-role': 'no' }, { alternatingRoles: true }],
+  ['openai-responses', 'refuse=same-role', { 'same-role': 'no' }, { alternatingRoles: true }],
+  ['openai-chat', 'refuse=developer', { 'developer-role': 'no' }, {}],
+  ['openai-chat', 'refuse=long-call-ids', { 'tool-results': 'yes' }, { nineCharacterCallIds: true }],
+  ['openai-chat', 'refuse=no-echo', { 'tool-results': 'yes' }, { reasoningEcho: true }],
+  ['openai-chat', 'refuse=tools', { tools: 'no', 'tools-stream': 'skipped', 'tool-choice': 'skipped', 'tool-results': 'skipped' }, {}],
+  ['openai-responses', 'refuse=tools', { tools: 'no', 'strict-tools': 'skipped' }, {}],
+  ['anthropic-messages', 'refuse=tools', { tools: 'no', 'tools-parallel': 'skipped' }, {}],
+  ['openai-chat', 'ignore=tools,tool_choice', { tools: 'no', 'tools-stream': 'no', 'tools-parallel': 'no', 'tool-choice': 'no' }, {}],
+  ['openai-chat', 'refuse=tool_choice', { tools: 'yes', 'tool-choice': 'no' }, {}],
+  ['openai-chat', 'refuse=parallel_tool_calls', { 'tools-parallel': 'yes', 'parallel-tool-calls': 'no' }, {}],
+  ['openai-chat', 'ignore=parallel_tool_calls', { 'tools-parallel': 'yes', 'parallel-tool-calls': 'no' }, {}],
+  ['openai-chat', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, {}],
+  ['anthropic-messages', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, {}],
+  ['openai-chat', 'refuse=json-schema', { 'json-object': 'yes', 'json-schema': 'no' }, { jsonSchema: false }],
+  ['openai-chat', 'ignore=response_format', { 'json-object': 'no', 'json-schema': 'no' }, { jsonSchema: false }],
+  ['openai-responses', 'refuse=json-schema', { 'json-schema': 'no' }, { jsonSchema: false }],
+  ['anthropic-messages', 'refuse=output_config', { 'json-schema': 'no' }, { jsonSchema: false }],
+  ['openai-chat', 'refuse=stop', { stop: 'no' }, { stop: false }],
+  ['openai-chat', 'ignore=stop', { stop: 'no' }, { stop: false }],
+  ['anthropic-messages', 'ignore=stop', { stop: 'no' }, { stop: false }],
+  ['openai-chat', 'refuse=seed,presence_penalty', { seed: 'no', penalties: 'no' }, { seed: false, penalties: false }],
+  ['openai-chat', 'refuse=reasoning_effort', { 'reasoning-effort': 'no' }, {}],
+  ['openai-responses', 'refuse=reasoning', { 'reasoning-summary': 'no' }, {}],
+  ['openai-chat', 'refuse=images', { images: 'no' }, {}],
+  ['openai-chat', 'ignore=images', { images: 'unclear' }, {}],
+  ['openai-chat', 'say="<think>Well</think>Yes."', { reasoning: 'yes' }, { thinkTags: true, reasoningEffort: true, jsonSchema: false }],
+])('%s, %s: %j', async (kind, defaults, verdicts, changes) => {
+  const usual = { parallelToolCalls: true, strictTools: true };
+  const { found, verdicts: all, end } = await findOut(kind, { defaults });
+  expect(all).toMatchObject(verdicts);
+  expect(end.servesText).toBe(true);
+  // Those are found of every simulator that takes them, and are not what this is about.
+  expect(Object.fromEntries(Object.entries(found).filter(([name]) => !(name in usual)))).toEqual(changes);
+});
+
+test('what the catalog says already is no change, and what is wrong there is', async () => {
+  const catalog = { streamOptions: false, seed: false, developerRole: true, parallelToolCalls: true, strictTools: true };
+  const { found } = await findOut('openai-chat', { defaults: 'refuse=stream_options,developer', catalog });
+  expect(found).toEqual({ seed: true, developerRole: false });
+});
+
+test('a wrong key, and a right one', async () => {
+  process.env[WRONG_KEY_VARIABLE] = 'wrong';
+  const wrong = await findOut('openai-chat', { apiKey: 'right', apiKeyEnv: WRONG_KEY_VARIABLE });
+  expect({ evidence: wrong.evidence.key, servesText: wrong.end.servesText, checks: Object.keys(wrong.verdicts).length }).toEqual({
+    evidence: `401: check ${WRONG_KEY_VARIABLE}, as the inference-proxy has it`,
+    servesText: false,
+    checks: 4,
+  });
+  await sim?.close();
+  process.env[WRONG_KEY_VARIABLE] = 'right\n';
+  const right = await findOut('anthropic-messages', { apiKey: 'right', apiKeyEnv: WRONG_KEY_VARIABLE });
+  expect({ evidence: right.evidence.key, model: right.evidence.model }).toEqual({
+    evidence: `${WRONG_KEY_VARIABLE} is taken`,
+    model: 'on its list',
+  });
+});
+
+test.each(KINDS)('%s: a model that is not there', async (kind) => {
+  const { evidence, end } = await findOut(kind, { model: 'sim-none' });
+  expect(evidence.model).toBe('404: there is no sim-none; it lists sim-fast, sim-reason, sim-vision, sim-tiny');
+  expect(end.servesText).toBe(false);
+});
