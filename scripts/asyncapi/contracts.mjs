@@ -5,7 +5,7 @@ import { SchemaWriter } from './json-schema.mjs';
 
 const ROOT = 'libs/contracts/src/every-contract.ts';
 const REFUSALS = 'libs/contracts/src/service-error.ts';
-const KINDS = { Endpoint: 'request', StreamEndpoint: 'stream', Topic: 'event' };
+const KINDS = { Endpoint: 'request', EveryReplicaEndpoint: 'request', StreamEndpoint: 'stream', Topic: 'event' };
 
 /**
  * Every contract by the order of its file: `{ name, kind, subject, description, comment?, input, output? }`, with JSON schemas of what goes

@@ -136,6 +136,10 @@ export class Process implements Messaging {
     for (const handler of this.reconnects) handler();
   }
 
+  requestEvery(): Promise<never> {
+    throw new Error('nobody in the simulation asks every replica');
+  }
+
   async request<Request extends object, Reply>(
     endpoint: Endpoint<Request, Reply>,
     payload: Request,

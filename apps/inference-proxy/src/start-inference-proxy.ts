@@ -47,7 +47,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   });
   const dependencies = { routes, leases, settlements, logger, attemptsMax, failoverMs };
   const tests = new UpstreamTests(messaging, logger);
-  const app = await NestFactory.createMicroservice(inferenceProxyModule(dependencies, tests), {
+  const app = await NestFactory.createMicroservice(inferenceProxyModule(dependencies, routes, tests), {
     strategy: transport,
     logger: new FrameworkLogger(logger),
   });

@@ -16,6 +16,12 @@ export class Endpoint<Request extends object, Reply> {
   ) {}
 }
 
+/** A subject that every replica of its service answers, each for itself. Asked with `Messaging.requestEvery`. */
+export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
+  /** Type only: not to be taken for an endpoint of which any replica will do. */
+  declare readonly everyReplica: true;
+}
+
 /** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
 export class StreamEndpoint<Request extends object, Event> {
   declare readonly event: Event;

@@ -11,6 +11,7 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
+import * as routeStatus from './route-status.js';
 import * as upstreamTest from './upstream-test.js';
 
 /** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
@@ -27,6 +28,7 @@ const MODULES = [
   billingEvents,
   catalog,
   inference,
+  routeStatus,
   upstreamTest,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));

@@ -4,8 +4,8 @@ import { Topic } from '#contracts/endpoint.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
-import { Connections, CountRequest, double, echo, eventually, serve, TextRequest } from '../testing/test-services.js';
-import type { CallContext } from './messaging.js';
+import { Connections, CountRequest, double, echo, eventually, rollCall, serve, TextRequest } from '../testing/test-services.js';
+import { type CallContext, MessagingError } from './messaging.js';
 import { Serves } from './serves.js';
 
 let server: TestNatsServer;
@@ -274,3 +274,50 @@ async function eventuallyUnavailable(call: () => Promise<unknown>): Promise<void
   };
   while (kind !== 'unavailable') await attempt();
 }
+
+describe('a request for every replica', () => {
+  /** A replica that says its name, or what is wrong with it. */
+  async function startReplica(name: string, failure?: Error): Promise<void> {
+    @Controller()
+    class Replica {
+      @Serves(rollCall) async answer({ text }: TextRequest): Promise<{ name: string }> {
+        if (failure !== undefined) throw failure;
+        return { name: text === 'long' ? `${name} ${PARAGRAPH}` : name };
+      }
+    }
+    await serve(await connections.connect('test'), [Replica]);
+  }
+
+  test('is answered by each of them, the large answers too', async () => {
+    for (const name of ['one', 'two', 'three']) await startReplica(name);
+    const caller = await connections.connect('caller');
+    const lengths = async (text: string) => (await caller.requestEvery(rollCall, { text })).map(({ name }) => name.length).sort();
+    expect(await lengths('short')).toEqual([3, 3, 5]);
+    expect(await lengths('long')).toEqual([3, 3, 5].map((length) => length + 1 + PARAGRAPH.length));
+  });
+
+  test('leaves out who fails, unless all do', async () => {
+    const failure = new ServiceError('unavailable', 'Not now.');
+    await startReplica('ill', failure);
+    const caller = await connections.connect('caller');
+    await expect(caller.requestEvery(rollCall, { text: '' })).rejects.toEqual(failure);
+    await startReplica('well');
+    expect(await caller.requestEvery(rollCall, { text: '' })).toEqual([{ name: 'well' }]);
+  });
+
+  test('of nobody fails at once', async () => {
+    const caller = await connections.connect('caller');
+    await expect(caller.requestEvery(rollCall, { text: '' }, { timeoutMs: 60_000 })).rejects.toEqual(
+      new MessagingError('unavailable', 'Nobody serves test.v1.roll.call.'),
+    );
+  });
+
+  test('that nobody answers ends with its time', async () => {
+    raw.subscribe(rollCall.subject);
+    await raw.flush();
+    const caller = await connections.connect('caller');
+    await expect(caller.requestEvery(rollCall, { text: '' }, { timeoutMs: 50 })).rejects.toEqual(
+      new MessagingError('timeout', 'No answer from test.v1.roll.call in time.'),
+    );
+  });
+});

@@ -1,4 +1,4 @@
-import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 
 export interface CallOptions {
   /** Default: the connection's `requestTimeoutMs`. Of a stream: how long it may take to start; without it, no limit but liveness. */
@@ -16,6 +16,16 @@ export interface CallOptions {
  */
 export interface Messaging {
   request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options?: CallOptions): Promise<Reply>;
+
+  /**
+   * Asks every replica at once, and resolves with the answers of those who have answered when no more come; never with none. A
+   * replica that fails is left out, unless all do.
+   */
+  requestEvery<Request extends object, Reply>(
+    endpoint: EveryReplicaEndpoint<Request, Reply>,
+    payload: Request,
+    options?: CallOptions,
+  ): Promise<Reply[]>;
 
   /** Starts at once. Payloads above the server's limit travel in chunks. */
   openStream<Request extends object, Event>(

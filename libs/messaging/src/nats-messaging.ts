@@ -1,7 +1,8 @@
 import type { NatsConnection } from 'nats';
-import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
+import { callEvery } from './call-every.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import { Link } from './link.js';
 import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
@@ -44,6 +45,20 @@ export class NatsMessaging implements Messaging {
     const terms = { timeoutMs, headers, signal: options.signal };
     const reply = call(this.link, endpoint.subject, body, terms, this.readReply<Reply>);
     return withdraw === undefined ? reply : reply.finally(withdraw);
+  }
+
+  requestEvery<Request extends object, Reply>(
+    endpoint: EveryReplicaEndpoint<Request, Reply>,
+    payload: Request,
+    options: CallOptions = {},
+  ): Promise<Reply[]> {
+    const refusal = this.refusal(options.signal);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
+    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    const terms = { timeoutMs, headers, signal: options.signal };
+    const replies = callEvery(this.link, endpoint.subject, body, terms, this.readReply<Reply>);
+    return withdraw === undefined ? replies : replies.finally(withdraw);
   }
 
   openStream<Request extends object, Event>(

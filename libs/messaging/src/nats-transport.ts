@@ -91,7 +91,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
     const receive = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
-    return { subject, description: extras.description, kind: extras.kind, statistics: route.statistics, receive };
+    const { description, kind, everyReplica } = extras;
+    return { subject, description, kind, everyReplica, statistics: route.statistics, receive };
   }
 
   private answer(route: Route): (message: ServiceMsg) => void {

@@ -56,6 +56,7 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.model.list': ['gateway', 'cli', 'internal'],
   'catalog.v1.route.list': ['inference-proxy'],
   'catalog.v1.catalog.apply': ['cli'],
+  'inference.v1.route.status': ['cli'],
 };
 
 /** Who caches, besides the user `internal`, which hears all events. */
@@ -99,10 +100,14 @@ function answering(prefix: string): new () => object {
 
 beforeAll(async () => {
   server = await startNatsServer(['-c', CONFIG], environment);
-  const controllers = { billing: answering('billing.'), catalog: answering('catalog.'), 'inference-proxy': Upstream };
+  const controllers = {
+    billing: answering('billing.'),
+    catalog: answering('catalog.'),
+    'inference-proxy': [Upstream, answering('inference.')],
+  };
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
-    await serve(services.at(-1) as NatsMessaging, [controller], { name: user });
+    await serve(services.at(-1) as NatsMessaging, [controller].flat(), { name: user });
   }
   await serve(await as('gateway'), [], { name: 'gateway' });
 });

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
-import { type Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
 export interface ServesOptions {
@@ -14,6 +14,8 @@ export interface ServedExtras {
   request: new () => object;
   description: string;
   validate: boolean;
+  /** Not one replica answers a request, but each. */
+  everyReplica: boolean;
 }
 
 /** What a method must look like to be bound: checked by the compiler. */
@@ -45,6 +47,7 @@ export function Serves(
     request: endpoint.request,
     description: endpoint.description,
     validate,
+    everyReplica: endpoint instanceof EveryReplicaEndpoint,
   };
   return (target, key, descriptor) => {
     const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;

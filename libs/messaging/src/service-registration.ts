@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { NatsConnection, Service, ServiceMsg } from 'nats';
 import type { Logger } from '#observability/logger.js';
 import { within } from './nats-messaging.js';
@@ -7,6 +8,7 @@ export interface ServedEndpoint {
   subject: string;
   description: string;
   kind: 'reply' | 'stream';
+  everyReplica: boolean;
   statistics: EndpointStatistics;
   receive(message: ServiceMsg): void;
 }
@@ -63,6 +65,8 @@ export class ServiceRegistration {
     for (const endpoint of this.endpoints) {
       service.addEndpoint(endpoint.subject.replaceAll('.', '-'), {
         subject: endpoint.subject,
+        // The client knows no endpoint without a queue group; one of our own is as good.
+        queue: endpoint.everyReplica ? `${name}-${randomUUID()}` : undefined,
         metadata: { description: endpoint.description, kind: endpoint.kind },
         handler: (error, message) => error === null && endpoint.receive(message),
       });

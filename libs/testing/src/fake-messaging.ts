@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import type { Endpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.js';
 
 type Answer = (payload: never) => unknown;
@@ -29,6 +29,11 @@ export class FakeMessaging implements Messaging {
     const answer = this.answers.get(endpoint.subject);
     if (!answer) throw new Error(`the test does not answer ${endpoint.subject}`);
     return (await answer(payload as never)) as Reply;
+  }
+
+  /** As if there were one replica. */
+  async requestEvery<Request extends object, Reply>(endpoint: EveryReplicaEndpoint<Request, Reply>, payload: Request): Promise<Reply[]> {
+    return [await this.request(endpoint, payload)];
   }
 
   openStream<Request extends object, Event>(

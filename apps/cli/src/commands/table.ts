@@ -6,6 +6,7 @@ import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
+import { upstreamStatusCommands } from './upstreams-status.js';
 import { upstreamTestCommands } from './upstreams-test.js';
 import { usageCommands } from './usage.js';
 
@@ -19,6 +20,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...requestCommands,
   ...ledgerCommands,
   ...catalogCommands,
+  ...upstreamStatusCommands,
   ...upstreamTestCommands,
 ];
 

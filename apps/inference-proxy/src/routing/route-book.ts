@@ -1,4 +1,5 @@
 import type { Route, RouteListReply, Upstream } from '#contracts/catalog.js';
+import type { RouteStatusReply } from '#contracts/route-status.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Logger } from '#observability/logger.js';
 import type { ProxyMetrics } from '../proxy-metrics.js';
@@ -6,6 +7,7 @@ import { UpstreamFailure } from '../upstream-failure.js';
 import type { BreakerTerms } from './breaker.js';
 import { ModelRoute, type RouteCall } from './model-route.js';
 import { ModelRoutes } from './model-routes.js';
+import { renderRouteStatus } from './render-route-status.js';
 import type { RetryTerms } from './retry-budget.js';
 import { UpstreamLink } from './upstream-link.js';
 import type { LineTerms } from './waiting-line.js';
@@ -21,6 +23,7 @@ export class RouteBook {
   private models = new Map<string, ModelRoutes>();
   private readonly waiting = new Set<ModelRoutes>();
   private applied: string | undefined;
+  private revision: number | null = null;
 
   constructor(
     private readonly metrics: ProxyMetrics,
@@ -52,6 +55,11 @@ export class RouteBook {
     return this.models.get(model)?.retryAfterSeconds();
   }
 
+  /** How everything is doing, as `replica` tells it. */
+  status(replica: string): RouteStatusReply {
+    return renderRouteStatus(replica, this.revision, [...this.models.values()], performance.now());
+  }
+
   /** Makes the book equal to the catalog's reply. An upstream that did not change keeps its sockets. */
   apply(reply: RouteListReply): void {
     const text = JSON.stringify(reply);
@@ -61,6 +69,7 @@ export class RouteBook {
     const before = this.models;
     this.models = models;
     this.applied = text;
+    this.revision = reply.revision;
     for (const link of links.values()) link.routes.clear();
     for (const { id, routes } of reply.models) {
       const model = before.get(id) ?? this.newModel(id);

@@ -1,0 +1,42 @@
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import type { ModelRoute } from './model-route.js';
+import type { ModelRoutes } from './model-routes.js';
+
+/** What this replica says of its routes at a moment. */
+export function renderRouteStatus(
+  replica: string,
+  catalogRevision: number | null,
+  models: readonly ModelRoutes[],
+  now: number,
+): RouteStatusReply {
+  return {
+    replica,
+    catalogRevision,
+    routes: models.flatMap(({ id, routes }) => routes.map((route) => renderRoute(id, route, now))),
+    waiting: models.filter(({ waiting }) => waiting > 0).map(({ id, waiting }) => ({ model: id, requests: waiting })),
+  };
+}
+
+function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus {
+  const { link, definition, breaker, inFlight, statistics } = route;
+  const { calls, errors, durationMs, firstContentMs, tokensPerSecond } = statistics;
+  return {
+    model,
+    upstream: link.upstream.id,
+    upstreamModel: definition.model,
+    priority: definition.priority,
+    weight: definition.weight,
+    breaker: breaker.state,
+    restMs: Math.max(0, Math.round(route.restMs(now))),
+    isWell: link.isWell,
+    inFlight,
+    concurrencyMax: definition.concurrencyMax ?? null,
+    upstreamInFlight: link.inFlight,
+    upstreamConnectionsMax: link.upstream.connectionsMax,
+    calls,
+    errors: { ...errors },
+    durationMs: durationMs ?? null,
+    firstContentMs: firstContentMs ?? null,
+    tokensPerSecond: tokensPerSecond ?? null,
+  };
+}
