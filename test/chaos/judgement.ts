@@ -16,7 +16,7 @@ export interface Bill {
 export async function readBills(database: pg.Client, accountId: string): Promise<Map<string | null, Bill[]>> {
   const { rows } = await database.query<Record<string, string | null>>(
     `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
-        (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS paid, l.billed::text AS reading
+        (s.cost + coalesce(l.due - l.writeoff, 0))::text AS paid, l.billed::text AS reading
        FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id WHERE s.account_id = $1`,
     [accountId],
   );
@@ -35,14 +35,6 @@ export async function readBills(database: pg.Client, accountId: string): Promise
   return bills;
 }
 
-/**
- * Whether more was paid than is owed because the reaper's reading stands: a settlement that comes after it and to less takes
- * nothing back (billing.md 2.3). Readings are estimates until the upstream reports.
- */
-export function paysForReading(story: Story, [bill]: readonly Bill[]): boolean {
-  return bill?.reading !== undefined && bill.paid === bill.reading && bill.paid > (owed(story) ?? bill.paid);
-}
-
 /** What of a request's end goes against the rules; each request had a key of its own. */
 export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
   const { outcome } = story;
@@ -57,8 +49,7 @@ export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean
   const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
   if (isReaped && gotSomething && !mayBeReaped) faults.push('it was reaped although its gateway or the proxies lived');
   const due = owed(story);
-  const isExcused = (isReaped && mayBeReaped) || paysForReading(story, bills);
-  if (due !== undefined && due !== paid && !isExcused) faults.push(`paid ${paid}, owed ${due}`);
+  if (due !== undefined && due !== paid && !(isReaped && mayBeReaped)) faults.push(`paid ${paid}, owed ${due}`);
   if (outcome.kind === 'refused' && outcome.status === 500) faults.push(`what fails is not unexpected: ${outcome.message}`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);
   if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) faults.push(`its client has seen ${tokensSeen} tokens`);

@@ -11,7 +11,7 @@ import { Random } from '../simulation/random.js';
 import { type Blow, type Campaign, nameOfBlow, planBlows } from './blows.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
-import { judge, paysForReading, readBills } from './judgement.js';
+import { judge, readBills } from './judgement.js';
 
 /** How long a hold may live when all is well again: an extended lease, the grace, and what a busy machine adds. */
 const QUIET_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
@@ -31,8 +31,8 @@ export interface NemesisReport {
   /** How the bills came about. */
   reasons: Record<string, number>;
   settledLate: number;
-  /** Those of them that came to less than the reaper's reading, which stands. */
-  paidForReading: number;
+  /** Those of them that came to less than the reaper's reading. */
+  gaveBack: number;
   faults: string[];
 }
 
@@ -214,7 +214,7 @@ export class Nemesis {
       outcomes: count(outcomes),
       reasons: count(all.map(({ reason }) => reason)),
       settledLate: all.filter(({ reading }) => reading !== undefined).length,
-      paidForReading: witnesses.filter(({ story }) => paysForReading(story, bills.get(story.key.keyId) ?? [])).length,
+      gaveBack: all.filter(({ reading, paid }) => reading !== undefined && paid < reading).length,
       faults,
     };
   }

@@ -45,7 +45,9 @@ export function judge(story: RequestStory, cost: bigint | undefined, fundsAreSca
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
     if (cost > mostOwed(story)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
     const owed = costOf(record.usage, story.amount);
-    if (outcome === 'completed' && gatewayLived && !fundsAreScarce && cost !== owed) faults.push(`cost ${cost}, owed ${owed}`);
+    // What a late settlement does not find is written off; nobody ever pays more than the reply said.
+    const isWrong = cost > owed || (cost < owed && !fundsAreScarce);
+    if (outcome === 'completed' && gatewayLived && isWrong) faults.push(`cost ${cost}, owed ${owed}`);
     const gotNothing = (outcome === 'error' || outcome === 'refused') && gatewayLived && !sawContent && !clientGone.signal.aborted;
     if (gotNothing && cost !== 0n) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
   }

@@ -48,6 +48,11 @@ export function createBillingMetrics(registry: Registry) {
       help: 'What late settlements came to and did not find',
       registers,
     }),
+    givenBackPicoUsd: new Counter({
+      name: 'tollgate_billing_given_back_pico_usd_total',
+      help: 'What the reaper had charged and late settlements took back',
+      registers,
+    }),
     ledgerCheckedAt: new Gauge({
       name: 'tollgate_billing_ledger_check_timestamp_seconds',
       help: 'When this replica last checked the ledger; 0: it does not',
@@ -97,7 +102,8 @@ export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied
   }
   for (const { due, charge } of rows.late) {
     metrics.lateSettlements.inc();
-    metrics.costPicoUsd.inc(Number(due - charge.writeoff));
+    if (due < 0n) metrics.givenBackPicoUsd.inc(Number(-due));
+    else metrics.costPicoUsd.inc(Number(due - charge.writeoff));
     metrics.writtenOffPicoUsd.inc(Number(charge.writeoff));
   }
   if (rows.tombstones.length > 0) metrics.tombstones.inc(rows.tombstones.length);

@@ -18,13 +18,13 @@ export class MemoryLedger {
     const { rows } = applied;
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);
-    for (const { holdId, cost, reason } of rows.settled) {
+    for (const { holdId, cost, reason, charge } of rows.settled) {
       const hold = this.holds.get(holdId);
       if (!hold) throw new Error(`hold ${holdId} was not there`);
       this.holds.delete(holdId);
       this.settlements.set(holdId, cost);
       const { accountId, amount, price } = hold;
-      if (reason === 'lease-expired') this.reaped.set(holdId, { accountId, amount, price, billed: cost });
+      if (reason === 'lease-expired') this.reaped.set(holdId, { accountId, amount, price, billed: cost, charged: charge });
     }
     for (const { settle, hold, due, charge } of rows.late) {
       if (!this.reaped.delete(settle.holdId)) throw new Error(`hold ${settle.holdId} was not reaped`);

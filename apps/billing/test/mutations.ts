@@ -47,13 +47,7 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       LEASES,
       'a settlement after the reaper adds',
     ],
-    [
-      'what was settled late is a part of the cost',
-      ' + coalesce(l.plan_cost + l.topup_cost, 0)',
-      '',
-      LEASES,
-      'a settlement after the reaper adds',
-    ],
+    ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LEASES, 'a settlement after the reaper adds'],
   ],
   [`${HOLDS}/renew.ts`]: [
     [
@@ -150,9 +144,9 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
     ],
     ['late, and once in a batch', 'book.reaped.delete(settle.holdId);', '', FOLD, 'the fold does what the serial model does'],
     [
-      'late, and nothing is given back',
-      'cost > reaped.billed ? cost - reaped.billed : 0n',
-      'cost - reaped.billed',
+      'late, and what was too much is given back',
+      'const due = cost - reaped.billed;',
+      'const due = cost > reaped.billed ? cost - reaped.billed : 0n;',
       LEASES,
       'a settlement after the reaper that comes to less',
     ],
@@ -243,6 +237,14 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       'held top-up money is not available',
       'freePlan(funds) + funds.topup - funds.topupHeld',
       'freePlan(funds) + funds.topup',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['given back to the top-up first', 'const topup = min(excess, charged.topupCost);', 'const topup = 0n;', FOLD, 'the serial model'],
+    [
+      'nothing is given back to another grant',
+      'charged.liveGrantId !== null && charged.liveGrantId === funds.grant?.id',
+      'funds.grant !== null',
       FOLD,
       'the fold does what the serial model does',
     ],

@@ -24,6 +24,9 @@ export class RandomTraffic {
   private now = CLOCK_START;
   private sequence = 0;
   private readonly recent: { holdId: string; accountId: string }[] = [];
+  /** Those that have a reading, and of them those that a reaper has seen since: to be settled late, at more or less. */
+  private metered: { holdId: string; accountId: string }[] = [];
+  private lost: { holdId: string; accountId: string }[] = [];
 
   constructor(
     private state: number,
@@ -34,16 +37,24 @@ export class RandomTraffic {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 1, 4]);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 3, 12]);
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
-      const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000]);
+      const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
       return { now, kind, accountId, grantId: this.uuid(), amount: BigInt(this.below(4 * AMOUNT_MAX)), endsAt };
     }
     const hold = this.recent.length > 0 ? this.oneOf(this.recent) : undefined;
     if (kind === 'meter' && hold) {
       this.sequence += 1;
-      return { now, kind, holdId: hold.holdId, sequence: this.sequence, usage: this.usage(), leaseUntil: now + this.oneOf([0, 60_000]) };
+      this.metered.push(hold);
+      return {
+        now,
+        kind,
+        holdId: hold.holdId,
+        sequence: this.sequence,
+        usage: this.usage(),
+        leaseUntil: now + this.oneOf([-60_000, 0, 60_000]),
+      };
     }
     return { now, kind: 'batch', batch: this.batch() };
   }
@@ -56,12 +67,15 @@ export class RandomTraffic {
 
   /** A round of the reaper, which finds some of them still leased, and meets one that is settled in the same batch. */
   private reap(): Settle[] {
+    this.lost = this.metered;
+    this.metered = [];
     return [...this.recent.map((hold): Settle => ({ ...hold, reason: 'lease-expired' })), this.settle()];
   }
 
   private settle(): Settle {
     const known = this.recent.length > 0 && this.chance(0.9);
-    const { holdId, accountId } = known ? this.oneOf(this.recent) : this.remember(this.oneOf(this.tenants).accountId);
+    const among = this.lost.length > 0 && this.chance(0.3) ? this.lost : this.recent;
+    const { holdId, accountId } = known ? this.oneOf(among) : this.remember(this.oneOf(this.tenants).accountId);
     const reason = this.pick(['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 3]);
     const billed = reason === 'completed' || reason === 'client-left';
     const wrongAccount = this.chance(0.02);
@@ -95,11 +109,12 @@ export class RandomTraffic {
   }
 
   private usage(): TokenUsage {
+    const scale = this.oneOf([1, 0.1]); // what is large mostly costs all that is held
     return {
-      promptTokens: this.below(100),
-      cachedTokens: this.below(60),
-      outputTokens: this.below(150),
-      reasoningTokens: this.below(20),
+      promptTokens: this.below(100 * scale),
+      cachedTokens: this.below(60 * scale),
+      outputTokens: this.below(150 * scale),
+      reasoningTokens: this.below(20 * scale),
       source: this.oneOf(['reported', 'estimated'] as const),
     };
   }

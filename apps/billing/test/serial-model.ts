@@ -39,6 +39,8 @@ export class SerialModel {
   readonly costs = new Map<string, bigint>();
   /** Holds the reaper has ended and nobody has settled since. */
   readonly reaped = new Map<string, ModelHold>();
+  /** Which purses the reaper's bills were paid from. */
+  private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
 
   constructor(private readonly terms: Terms) {}
 
@@ -68,14 +70,15 @@ export class SerialModel {
   }
 
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
-    const ended: ModelHold[] = [];
+    const ended: (ModelHold & { holdId: string })[] = [];
     const late: { holdId: string; accountId: string; due: bigint }[] = [];
     const end = (settle: Settle): SettleOutcome['status'] => {
       const reaped = this.reaped.get(settle.holdId);
       if (reaped?.accountId === settle.accountId && settle.reason !== 'lease-expired') {
         this.reaped.delete(settle.holdId);
         const due = billed(reaped, settle.usage) - (this.costs.get(settle.holdId) ?? 0n);
-        late.push({ holdId: settle.holdId, accountId: settle.accountId, due: due > 0n ? due : 0n });
+        if (due < 0n) this.giveBack(settle, -due);
+        else late.push({ holdId: settle.holdId, accountId: settle.accountId, due });
         return 'settled';
       }
       if (this.costs.has(settle.holdId)) return 'already';
@@ -90,7 +93,7 @@ export class SerialModel {
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
-      ended.push({ ...hold, amount: cost });
+      ended.push({ ...hold, holdId: settle.holdId, amount: cost });
       return 'settled';
     };
     // The reaper comes last.
@@ -98,12 +101,13 @@ export class SerialModel {
     for (const settle of settles) if (settle.reason !== 'lease-expired') statuses.set(settle, end(settle));
     for (const settle of settles) if (settle.reason === 'lease-expired') statuses.set(settle, end(settle));
     // Everything of the batch is free again before the first is charged.
-    for (const { accountId, amount: cost, planPart, grantId } of ended) {
+    for (const { holdId, accountId, amount: cost, planPart, grantId } of ended) {
       const account = this.account(accountId);
       const own = grantId !== account.grant?.id ? least(cost, planPart) : 0n;
       const fromPlan = least(cost - own, account.plan - this.heldOf(accountId).planHeld);
       account.plan -= fromPlan;
       account.topup -= cost - own - fromPlan;
+      this.paid.set(holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
     }
     // What is due late is taken from what is free after that, and no more.
     for (const { holdId, accountId, due } of late) {
@@ -119,6 +123,16 @@ export class SerialModel {
       const status = statuses.get(settle) ?? 'unknown';
       return { status, holdId: settle.holdId, costPicoUsd: String(status === 'unknown' ? 0n : this.costs.get(settle.holdId)) };
     });
+  }
+
+  /** To the top-up first, then to the plan if it is still the same: as if it had never been paid. */
+  private giveBack({ holdId, accountId }: Settle, excess: bigint): void {
+    const account = this.account(accountId);
+    const { fromPlan = 0n, fromTopup = 0n, grantId } = this.paid.get(holdId) ?? {};
+    const toTopup = least(excess, fromTopup);
+    account.topup += toTopup;
+    if (account.grant?.id === grantId) account.plan += least(excess - toTopup, fromPlan);
+    this.costs.set(holdId, (this.costs.get(holdId) ?? 0n) - excess);
   }
 
   private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {

@@ -89,6 +89,7 @@ export interface Settlement {
 export interface LateSettlement {
   settle: Settle;
   hold: ReapedHold;
+  /** Beyond what was billed; below zero, what was billed too much. */
   due: bigint;
   over: bigint;
   charge: LateCharge;

@@ -1,5 +1,5 @@
-import type { SettleOutcome } from '#contracts/billing/holds.js';
-import { charge, chargeLate, type HeldParts, returnHold } from '../ledger/funds.js';
+import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
+import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
 import type { AccountState, Settle, Terms } from './batch.js';
 import type { BatchBook } from './batch-book.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
@@ -35,6 +35,11 @@ interface LateEnding {
   settle: Settle;
   reaped: ReapedHold;
   account: AccountState;
+  usage: TokenUsage;
+  over: bigint;
+  due: bigint;
+  /** Where it went, if it is below zero: given back already. */
+  returned?: LateCharge;
 }
 
 function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEnding | 'already' | 'unknown' {
@@ -80,21 +85,23 @@ function chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): 
   });
 }
 
-/** The first settle of a reaped hold takes it, and any other is 'already'. */
+/**
+ * The first settle of a reaped hold takes it, and any other is 'already'. The reading that was billed is an estimate until the upstream
+ * reports: what it was too high is given back.
+ */
 function takeReaped(book: BatchBook, settle: Settle, account: AccountState): LateEnding | undefined {
   const reaped = book.reaped.get(settle.holdId);
   if (reaped?.accountId !== account.accountId) return undefined;
   book.reaped.delete(settle.holdId);
-  return { settle, reaped, account };
-}
-
-/** What was billed is never lowered: the meter had seen it used. */
-function chargeReaped(book: BatchBook, { settle, reaped, account }: LateEnding): void {
   const usage = settle.usage ? billableUsage(settle.usage) : NO_USAGE;
   const { cost, over } = costWithin(reaped, usage);
-  const due = cost > reaped.billed ? cost - reaped.billed : 0n;
-  const parts = chargeLate(account.funds, due);
-  if (due > parts.writeoff) book.changed.add(account);
+  const due = cost - reaped.billed;
+  return { settle, reaped, account, usage, over, due, ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };
+}
+
+function chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateEnding): void {
+  const parts = returned ?? chargeLate(account.funds, due);
+  if (parts.planCost !== 0n || parts.topupCost !== 0n) book.changed.add(account);
   book.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   book.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }

@@ -62,6 +62,9 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold d
         }
         for (const { due, charge } of rows.late) {
           reached.add(due === 0n ? 'settled late, nothing due' : 'settled late');
+          if (charge.topupCost < 0n) reached.add('given back to the top-up');
+          if (charge.planCost < 0n) reached.add('given back to the plan');
+          if (charge.forfeit > 0n) reached.add('given back too late for the plan');
           if (charge.planCost > 0n) reached.add('late from the plan');
           if (charge.topupCost > 0n) reached.add('late from the top-up');
           if (charge.writeoff > 0n) reached.add('written off');
@@ -85,6 +88,9 @@ test('the random traffic reached every rare path', () => {
     'cost from an ended grant',
     'cost from plan and top-up',
     'forfeit at settle',
+    'given back to the plan',
+    'given back to the top-up',
+    'given back too late for the plan',
     'late from the plan',
     'late from the top-up',
     'over the hold',

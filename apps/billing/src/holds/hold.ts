@@ -1,5 +1,6 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
+import type { Charge } from '../ledger/funds.js';
 
 /**
  * A hold is open (a row of `billing.hold`), then closed (a row of `billing.settlement`); never both, never open again.
@@ -24,8 +25,9 @@ export interface Hold {
 export interface ReapedHold {
   accountId: string;
   amount: bigint;
-  /** What the reaper billed. */
+  /** What the reaper billed, and to what. */
   billed: bigint;
+  charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>;
   price: Price;
 }
 

@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { grantPlan } from '../ledger/grant-plan.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
@@ -111,11 +113,58 @@ test('a settlement after the reaper adds what it comes to beyond the reading, on
   });
 });
 
-test('a settlement after the reaper that comes to less takes nothing back and leaves no second chance', async () => {
+test('a settlement after the reaper that comes to less gives the difference back, and leaves no second chance', async () => {
   const holdId = await reaped(100n);
-  expect(await settle(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '42' });
-  expect(await settle(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '42' });
-  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '958' });
+  expect(await settle(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '7' });
+  expect(await settle(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '7' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '993', topup_held: '0', open_holds: 0 });
+  expect(await showRequest(ledger.prisma, `req-${holdId}`)).toMatchObject({
+    settlement: { reason: 'completed', costPicoUsd: '7', usage: usageOf(7) },
+  });
+});
+
+test('a request that failed without content is free, also after the reaper has billed a reading of it (spec 3)', async () => {
+  const holdId = await reaped(100n);
+  const failed = { holdId, accountId: customer.accountId, reason: 'failed' as const };
+  expect(await lanes.settle(failed)).toEqual({ status: 'settled', holdId, costPicoUsd: '0' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '1000' });
+});
+
+function grant(amount: bigint): Promise<unknown> {
+  const endsAt = new Date(Date.now() + 3_600_000);
+  return grantPlan(ledger.sql, { grantId: randomUUID(), accountId: customer.accountId, amount: picoUsd(amount), endsAt });
+}
+
+test('what is given back goes to the top-up first, then to the plan it came from', async () => {
+  await grant(30n);
+  const holdId = await reaped(100n); // 30 of the plan, 12 of the top-up
+  expect(await settle(holdId, 20)).toEqual({ status: 'settled', holdId, costPicoUsd: '20' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '1000', plan: '10' });
+});
+
+test('what would go back to a plan that has ended is forfeited, and not paid', async () => {
+  await grant(30n);
+  const holdId = await reaped(100n);
+  await grant(500n);
+  expect(await settle(holdId, 20)).toEqual({ status: 'settled', holdId, costPicoUsd: '20' });
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '1000', plan: '500' });
+  const { rows } = await ledger.sql.query('SELECT due, plan_cost, topup_cost, forfeit FROM billing.late_settlement WHERE hold_id = $1', [
+    holdId,
+  ]);
+  expect(rows).toEqual([{ due: '-22', plan_cost: '0', topup_cost: '-12', forfeit: '10' }]);
+});
+
+test('what is given back pays for what is late in the same batch', async () => {
+  const [lower, higher] = [await reaped(100n), await reaped(1_000n - 42n)];
+  const other = await hold(916n); // all that is free
+  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const ending = { accountId: customer.accountId, reason: 'completed' as const };
+  const outcomes = await Promise.all([
+    single.settle({ ...ending, holdId: higher, usage: usageOf(80) }),
+    single.settle({ ...ending, holdId: lower, usage: usageOf(2) }),
+  ]);
+  expect(outcomes.map(({ costPicoUsd }) => costPicoUsd)).toEqual(['80', '2']);
+  await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
 });
 
 test('what a late settlement does not find is written off: others hold the money, and the balance is never negative', async () => {

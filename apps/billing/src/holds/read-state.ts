@@ -26,8 +26,8 @@ const READ_BATCH = {
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
       FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
     (SELECT json_agg(s) FROM (
-      SELECT s.hold_id, (s.cost + coalesce(l.plan_cost + l.topup_cost, 0))::text AS cost, s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped,
-        s.account_id, s.held::text, s.input_price::text, s.cached_input_price::text, s.output_price::text
+      SELECT s.hold_id, (s.cost + coalesce(l.due - l.writeoff, 0))::text AS cost, s.reason = 'lease-expired' AND l.hold_id IS NULL AS reaped,
+        s.account_id, s.held::text, s.plan_cost::text, s.live_grant_id, s.topup_cost::text, s.input_price::text, s.cached_input_price::text, s.output_price::text
       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements,
     (SELECT json_agg(p) FROM (
@@ -177,6 +177,9 @@ interface SettlementRow {
   cost: string;
   /** By the reaper, and not settled late. */
   reaped: boolean;
+  plan_cost: string;
+  live_grant_id: string | null;
+  topup_cost: string;
   /** Null for tombstones, which nobody reaps. */
   input_price: string | null;
   cached_input_price: string | null;
@@ -188,6 +191,7 @@ function reapedHold(row: SettlementRow): ReapedHold {
     accountId: row.account_id,
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
+    charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },
     price: {
       inputPicoUsd: BigInt(row.input_price ?? 0),
       cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),

@@ -52,7 +52,7 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
 
 /**
  * Only tombstones lack the columns of the request, and they have no request id to be found by. A late settlement has the
- * last word on how the request ended, and adds to its cost.
+ * last word on how the request ended and what it cost.
  */
 function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlementModel | null }): BilledRequest {
   const last = row.late ?? row;
@@ -80,7 +80,7 @@ function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlem
         reasoningTokens: last.reasoningTokens,
         source: last.usageSource === 'reported' ? 'reported' : 'estimated',
       },
-      costPicoUsd: String(row.cost + (row.late ? row.late.planCost + row.late.topupCost : 0n)),
+      costPicoUsd: String(row.cost + (row.late ? row.late.due - row.late.writeoff : 0n)),
       settledAt: last.settledAt.toISOString(),
     },
   };

@@ -58,9 +58,9 @@ const BURY_HOLDS = {
 const SETTLE_LATE = {
   name: 'settle_late',
   text: `INSERT INTO billing.late_settlement (hold_id, account_id, reason, upstream, held, billed, due, plan_cost, live_grant_id, topup_cost,
-      writeoff, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, settled_at)
-    SELECT l.*, $18::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
-      $9::uuid[], $10::int8[], $11::int8[], $12::numeric[], $13::int4[], $14::int4[], $15::int4[], $16::int4[], $17::text[]) AS l`,
+      writeoff, forfeit, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, settled_at)
+    SELECT l.*, $19::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
+      $9::uuid[], $10::int8[], $11::int8[], $12::int8[], $13::numeric[], $14::int4[], $15::int4[], $16::int4[], $17::int4[], $18::text[]) AS l`,
 };
 
 const FORFEIT = {
@@ -130,6 +130,7 @@ function lateColumns(late: readonly LateSettlement[], at: string): unknown[] {
     plainArray(late.map((row) => row.charge.liveGrantId)),
     plainArray(late.map((row) => row.charge.topupCost)),
     plainArray(late.map((row) => row.charge.writeoff)),
+    plainArray(late.map((row) => row.charge.forfeit)),
     plainArray(late.map((row) => row.over)),
     plainArray(late.map((row) => row.usage.promptTokens)),
     plainArray(late.map((row) => row.usage.cachedTokens)),

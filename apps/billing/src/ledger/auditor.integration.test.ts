@@ -133,6 +133,14 @@ describe('each invariant is missed where it is broken (billing.md 2.4)', () => {
       ({ late }) => [`UPDATE billing.settlement SET reason = 'completed' WHERE hold_id = '${late}'`],
     ],
     [
+      'I10',
+      'plan money given back to the top-up',
+      ({ late, grantId }) => [
+        `UPDATE billing.settlement SET cost = 5, plan_cost = 5, live_grant_id = '${grantId}', prompt_tokens = 5 WHERE hold_id = '${late}'`,
+        `UPDATE billing.late_settlement SET billed = 5, due = -1, plan_cost = 0, topup_cost = -1, prompt_tokens = 4 WHERE hold_id = '${late}'`,
+      ],
+    ],
+    [
       'I11',
       'more refunded than was topped up',
       ({ accountId }) => [`UPDATE billing.movement SET amount = 1001 WHERE kind = 'refund' AND account_id = '${accountId}'`],

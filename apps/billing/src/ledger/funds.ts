@@ -30,12 +30,17 @@ export interface Charge {
   forfeit: bigint;
 }
 
-/** Where the money of a late settlement came from; with what is written off, the parts sum to what was due. */
+/**
+ * Where the money of a late settlement came from, or, below zero, went back to. The costs and what is written off, less what is
+ * forfeited, sum to what was due.
+ */
 export interface LateCharge {
   planCost: bigint;
   liveGrantId: string | null;
   topupCost: bigint;
   writeoff: bigint;
+  /** What was paid too much from a grant that has ended since: nobody's any more. */
+  forfeit: bigint;
 }
 
 /** What a new request can use. */
@@ -82,7 +87,22 @@ export function chargeLate(funds: Funds, due: bigint): LateCharge {
   const topupCost = min(due - planCost, funds.topup - funds.topupHeld);
   funds.plan -= planCost;
   funds.topup -= topupCost;
-  return { planCost, liveGrantId: planCost > 0n && funds.grant ? funds.grant.id : null, topupCost, writeoff: due - planCost - topupCost };
+  const liveGrantId = planCost > 0n && funds.grant ? funds.grant.id : null;
+  return { planCost, liveGrantId, topupCost, writeoff: due - planCost - topupCost, forfeit: 0n };
+}
+
+/**
+ * Gives back `excess` of what a settlement charged, as if the rest alone had been charged: to the top-up, the last to be charged, then to
+ * the plan. What the grant it came from can no longer take, because it has ended, is forfeited like all that is left of a grant.
+ */
+export function giveBack(funds: Funds, charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>, excess: bigint): LateCharge {
+  const topup = min(excess, charged.topupCost);
+  const isLive = charged.liveGrantId !== null && charged.liveGrantId === funds.grant?.id;
+  const plan = isLive ? min(excess - topup, charged.planCost) : 0n;
+  funds.topup += topup;
+  funds.plan += plan;
+  const liveGrantId = plan > 0n ? charged.liveGrantId : null;
+  return { planCost: -plan, liveGrantId, topupCost: -topup, writeoff: 0n, forfeit: excess - topup - plan };
 }
 
 /** A grant's end: its free part is forfeited, its held part stays with the open holds alone. */

@@ -88,21 +88,24 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I9',
+    // A late settlement without a forfeit is from before anything was given back.
     rule: 'a cost is usage times the price of its hold, and what exceeds the hold is nobody’s',
     isMoney: true,
     sql: `SELECT s.hold_id AS subject, s.account_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.project_id IS NOT NULL AND (
         s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
           + s.cached_tokens::numeric * s.cached_input_price + s.output_tokens::numeric * s.output_price
-        OR l.billed + l.due + l.over <> greatest(l.billed, (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
+        OR l.billed + l.due + l.over <> greatest(CASE WHEN l.forfeit IS NULL THEN l.billed END, (l.prompt_tokens - l.cached_tokens)::numeric * s.input_price
           + l.cached_tokens::numeric * s.cached_input_price + l.output_tokens::numeric * s.output_price))`,
   },
   {
     id: 'I10',
-    rule: 'only a reaped hold is settled late, for the rest of what it held',
+    rule: 'only a reaped hold is settled late, within what it held, and what it gets back goes where it came from',
     isMoney: true,
     sql: `SELECT l.hold_id AS subject, l.account_id FROM billing.late_settlement l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
-      WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed) IS NOT TRUE`,
+      WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
+        AND s.topup_cost + l.topup_cost >= 0 AND s.plan_cost + l.plan_cost >= 0
+        AND (l.plan_cost >= 0 OR s.live_grant_id = l.live_grant_id)) IS NOT TRUE`,
   },
   {
     id: 'I11',

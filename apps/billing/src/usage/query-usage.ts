@@ -137,7 +137,7 @@ function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to
     FROM billing.settlement s WHERE ${ofWhom} AND s.settled_at >= ${from} AND s.settled_at < ${to}
     UNION ALL
     SELECT l.settled_at, s.project_id, s.key_id, s.model, 0, 0, l.prompt_tokens - s.prompt_tokens, l.cached_tokens - s.cached_tokens,
-      l.output_tokens - s.output_tokens, l.reasoning_tokens - s.reasoning_tokens, l.plan_cost + l.topup_cost
+      l.output_tokens - s.output_tokens, l.reasoning_tokens - s.reasoning_tokens, l.due - l.writeoff
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
     WHERE ${ofWhom} AND l.account_id = ${accountId}::uuid AND l.settled_at >= ${from} AND l.settled_at < ${to}`;
 }

@@ -29,7 +29,10 @@ export class UsageQueryRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
-/** What was used and charged. Who and what it is not split by is absent. */
+/**
+ * What was used and charged. Who and what it is not split by is absent. A request that was settled late counts when that came, as the
+ * difference to what had been billed: tokens and cost of a row can be below zero.
+ */
 export interface UsageRow {
   /** The beginning of the hour or day. */
   start?: string;
