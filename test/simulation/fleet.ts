@@ -12,7 +12,8 @@ import { VirtualTime } from './virtual-time.js';
 /** The defaults of the service. */
 export const TERMS: RoutingTerms = {
   restMs: 1_000,
-  restMsMax: 4_000,
+  restMsMax: 2_000,
+  waitMsMax: 60_000,
   retryPercent: 20,
   retryBurst: 1_000,
   queueMax: 100,

@@ -10,7 +10,9 @@ export class InferenceProxyConfig extends ServiceConfig {
   @IsInt() @Min(0) failoverMs = 130_000;
   /** How long a route rests after its breaker has tripped; each time in a row twice as long, up to the maximum. */
   @IsInt() @Min(1) routeCooldownMs = 1_000;
-  @IsInt() @Min(1) routeCooldownMaxMs = 4_000;
+  @IsInt() @Min(1) routeCooldownMaxMs = 2_000;
+  /** The longest a route rests because its upstream asked for it (`Retry-After`). */
+  @IsInt() @Min(0) retryAfterMaxMs = 60_000;
   /** Second calls of a model's requests, in percent of the requests, and how many at once. */
   @IsInt() @Min(0) @Max(1_000) retryPercent = 20;
   @IsInt() @Min(0) retryBurst = 1_000;

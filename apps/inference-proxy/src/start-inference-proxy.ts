@@ -67,6 +67,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
 }
 
 function routingTerms(config: InferenceProxyConfig): RoutingTerms {
-  const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryPercent, retryBurst, queueMax, queueWaitMs } = config;
-  return { restMs, restMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };
+  const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryAfterMaxMs: waitMsMax } = config;
+  const { retryPercent, retryBurst, queueMax, queueWaitMs } = config;
+  return { restMs, restMsMax, waitMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };
 }

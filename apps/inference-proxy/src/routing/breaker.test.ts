@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
 import { type Breaker, type BreakerEvent, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
 
-const TERMS = { restMs: 1_000, restMsMax: 4_000 };
+const TERMS = { restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000 };
 
 /** A breaker and its clock: what happens to it, `afterMs` apart. */
 class Story {
@@ -72,12 +72,16 @@ describe('a closed breaker', () => {
 describe('an open breaker', () => {
   const tripped = (): Story => story().happens('unreachable');
 
-  test('lets one probe through when it has rested, and the next when the first says nothing', () => {
+  test('lets one probe through when it has rested, and another now and then while none says anything', () => {
     const probing = tripped().after(1_000);
     expect(probing.summary).toEqual(['open', 0]);
     expect(probing.happens('call-begun').summary).toEqual(['half-open', 1_000]);
-    expect(probing.after(1_000).summary).toEqual(['half-open', 0]);
-    expect(probing.happens('call-begun').summary).toEqual(['half-open', 1_000]);
+    const gaps: unknown[] = [];
+    for (let probe = 0; probe < 5; probe++) {
+      gaps.push(probing.summary[1]);
+      probing.after(8_000).happens('call-begun');
+    }
+    expect(gaps).toEqual([1_000, 2_000, 4_000, 8_000, 8_000]);
   });
 
   test('closes when a probe succeeds, and traffic comes back little by little', () => {
@@ -153,7 +157,7 @@ describe('whatever happens', () => {
       for (const [ms, { late, ...step }] of list) {
         now += ms;
         const next = reduce(breaker, { ...step, epoch: breaker.epoch - (late ? 1 : 0) } as BreakerEvent, now, TERMS);
-        const restMsMax = step.type === 'told-to-wait' ? step.forMs : TERMS.restMsMax;
+        const restMsMax = step.type === 'told-to-wait' ? step.forMs : next.state === 'half-open' ? 8_000 : TERMS.restMsMax;
         if (next !== breaker) expect(callableAt(next) - now).toBeLessThanOrEqual(restMsMax);
         expect(next.epoch - breaker.epoch).toBe(next.state === 'open' && next !== breaker ? 1 : 0);
         if (next.state === 'closed' && breaker.state !== 'closed') expect(step.type).toBe('call-succeeded');
@@ -175,7 +179,7 @@ describe('whatever happens', () => {
         now += ms;
         if (step.type !== 'told-to-wait') breaker = reduce(breaker, { ...step, epoch: breaker.epoch }, now, TERMS);
       }
-      expect(callableAt(breaker) - now).toBeLessThanOrEqual(TERMS.restMsMax);
+      expect(callableAt(breaker) - now).toBeLessThanOrEqual(breaker.state === 'open' ? TERMS.restMsMax : 8_000);
       now = Math.max(now, callableAt(breaker));
       breaker = reduce(breaker, { type: 'call-begun' }, now, TERMS);
       expect(reduce(breaker, { type: 'call-succeeded', epoch: breaker.epoch }, now, TERMS).state).toBe('closed');

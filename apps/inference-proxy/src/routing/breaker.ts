@@ -34,6 +34,8 @@ export interface HalfOpenBreaker {
   state: 'half-open';
   epoch: number;
   trips: number;
+  /** Begun, and none has said anything yet. */
+  probes: number;
   /** A probe that says nothing holds up no other for longer than that. */
   nextProbeAt: number;
   isBusy: boolean;
@@ -49,6 +51,8 @@ export interface BreakerTerms {
   /** The first rest after a trip; each further one is twice as long, up to `restMsMax`. */
   restMs: number;
   restMsMax: number;
+  /** The longest an upstream is believed that asks to be left alone. */
+  waitMsMax: number;
 }
 
 export type BreakerEvent =
@@ -68,6 +72,8 @@ const STREAK_MAX = 5;
 const FAILURES_MIN = 5;
 const FAILURE_SHARE = 0.5;
 const BUCKET_MS = 5_000;
+/** Between probes that are not answered: each of them is a request that waits in vain, as long as its timeout is. */
+const PROBE_GAP_MS_MAX = 8_000;
 /** Trips are forgotten once it was closed for so long. */
 const FORGET_MS = 10_000;
 /** Traffic comes back in proportion, from a tenth to all of it in this time. */
@@ -98,7 +104,13 @@ export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms
     case 'unreachable':
       return breaker.state === 'open' ? breaker : trip(breaker, now, terms, false);
     case 'told-to-wait':
-      return { state: 'open', epoch: breaker.epoch + 1, trips: breaker.trips, until: now + event.forMs, isBusy: event.isBusy };
+      return {
+        state: 'open',
+        epoch: breaker.epoch + 1,
+        trips: breaker.trips,
+        until: now + Math.min(event.forMs, terms.waitMsMax),
+        isBusy: event.isBusy,
+      };
   }
 }
 
@@ -118,7 +130,9 @@ export function trafficShare(breaker: Breaker, now: number): number {
 function begun(breaker: Breaker, now: number, terms: BreakerTerms): Breaker {
   if (breaker.state === 'closed') return breaker;
   const { epoch, trips, isBusy } = breaker;
-  return { state: 'half-open', epoch, trips, isBusy, nextProbeAt: now + restMs(trips, terms) };
+  const probes = breaker.state === 'half-open' ? breaker.probes + 1 : 1;
+  const gapMs = Math.min(PROBE_GAP_MS_MAX, restMs(trips, terms) * 2 ** Math.min(probes - 1, 20));
+  return { state: 'half-open', epoch, trips, isBusy, probes, nextProbeAt: now + gapMs };
 }
 
 function succeeded(breaker: Breaker, now: number): Breaker {

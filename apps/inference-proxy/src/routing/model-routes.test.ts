@@ -29,7 +29,7 @@ function upstream(id: string, over: Partial<Upstream> = {}): Upstream {
 
 /** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
 function setUp(models: Record<string, Partial<Route>[]>, terms: Partial<RoutingTerms> = {}, upstreams: Upstream[] = []) {
-  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, ...terms });
+  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms });
   books.push(book);
   let revision = 0;
   const apply = (now: Record<string, Partial<Route>[]>): void => {

@@ -7,6 +7,7 @@ import { RouteBook, type RoutingTerms } from './route-book.js';
 export const TEST_ROUTING_TERMS: RoutingTerms = {
   restMs: 0,
   restMsMax: 0,
+  waitMsMax: 60_000,
   retryPercent: 20,
   retryBurst: 100,
   queueMax: 0,
