@@ -1,5 +1,6 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
+import type { Usage } from '#inference/usage.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
@@ -52,5 +53,35 @@ describe('a reply of nothing (M-30)', () => {
     ],
   ])('is none where anything was said: %j', (...said) => {
     expect(shaped([...said, USAGE, ending('stop')])).toEqual([...said, USAGE, ending('stop')]);
+  });
+});
+
+describe('an upstream that ignores its cap', () => {
+  const report = (outputTokens: number): StreamEvent => ({
+    type: 'usage-report',
+    usage: { promptTokens: 12, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'reported' },
+  });
+  const said: StreamEvent = { type: 'text-delta', text: 'word' };
+
+  test('is cut where its own count goes beyond the cap, if it counts as it goes (U-1)', () => {
+    const events = [said, report(100), said, report(101), said, report(102), ending('stop')];
+    expect(shaped(events)).toEqual([said, said, report(101), ending('length')]);
+  });
+
+  test('ends as it says where it counts at the end: what was said is what was asked for', () => {
+    expect(shaped([said, report(101), ending('stop')])).toEqual([said, report(101), ending('stop')]);
+  });
+
+  test('is cut by estimate where it does not count, within a factor of two', () => {
+    const much: StreamEvent = { type: 'text-delta', text: 'a'.repeat(4 * 264 + 1) };
+    const estimate: Usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' };
+    expect(shaped([much])).toEqual([much, { type: 'usage-report', usage: estimate }, ending('length')]);
+  });
+
+  test('leaves no call open', () => {
+    const start: StreamEvent = { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' };
+    const end: StreamEvent = { type: 'tool-call-end', index: 0 };
+    const part: StreamEvent = { type: 'tool-call-delta', index: 0, text: '{"a":' };
+    expect(shaped([start, part, report(101), part])).toEqual([start, part, end, report(101), ending('length')]);
   });
 });

@@ -30,6 +30,11 @@ export class UsageMeter {
     this.bytesAtReport = this.received.bytes;
   }
 
+  /** Whether the upstream itself says that it has gone beyond the output it was asked for: from there on the hold pays for nothing. */
+  get isBeyondCap(): boolean {
+    return this.reported !== undefined && this.reported.outputTokens > this.caps.outputTokensMax;
+  }
+
   /** All output that came, by the one estimator, whatever the caps. */
   get outputTokensEstimate(): number {
     return this.received.tokensEstimate;
