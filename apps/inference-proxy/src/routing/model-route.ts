@@ -102,8 +102,8 @@ export class ModelRoute implements Choosable {
 
   contentCame(call: RouteCall, now: number): void {
     this.waiting.delete(call);
-    if (call.isStream) this.latency.observe(now - call.startedAt, now);
     this.happen({ type: 'call-succeeded', epoch: call.epoch }, now);
+    if (call.isStream) this.latency.observe(now - call.startedAt, now);
   }
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
@@ -154,7 +154,9 @@ export class ModelRoute implements Choosable {
   private happen(event: BreakerEvent, now: number): void {
     const before = this.breaker.state;
     this.breaker = reduce(this.breaker, event, now, this.terms);
-    if (this.breaker.state !== before) this.observer.breakerMoved(this);
+    if (this.breaker.state === before) return;
+    if (this.breaker.state === 'closed') this.latency.forget();
+    this.observer.breakerMoved(this);
   }
 }
 

@@ -17,6 +17,11 @@ export class PeakLatency {
     this.observedAt = now;
   }
 
+  /** What was is no more: an upstream has come back. */
+  forget(): void {
+    this.observedAt = undefined;
+  }
+
   /** Undefined when there was no answer lately: nothing is known then, good or bad. */
   readMs(now: number): number | undefined {
     if (this.observedAt === undefined || now - this.observedAt > FORGET_MS) return undefined;
@@ -24,6 +29,6 @@ export class PeakLatency {
   }
 }
 
-/** After so long a third is left: ten times too slow is worth another look after five seconds. */
-const DECAY_MS = 3_000;
-const FORGET_MS = 10_000;
+/** After so long a third is left: ten times too slow is worth another look after three seconds. */
+const DECAY_MS = 2_000;
+const FORGET_MS = 4_000;

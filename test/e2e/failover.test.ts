@@ -1,0 +1,156 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { stringify } from 'yaml';
+import { catalogApply } from '#contracts/catalog.js';
+import { type RouteStatus, routeStatus } from '#contracts/route-status.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import { SimulatorProcess } from './simulator-process.js';
+
+/** One of three upstreams fails: whoever has no content yet does not notice, and the upstream has its share again soon after it is well. */
+const REQUESTS_PER_SECOND = 40;
+const WARM_MS = 500;
+const ILL_MS = 2_000;
+const RECOVERY_MS = 10_000;
+/** Of the calls, at least this part is a share: a third, as near as two seconds of chance let it come. */
+const SHARE_MIN = 0.2;
+const WINDOW_MS = 2_000;
+const WELL = 'ttft=20 rate=200 tokens=6';
+
+let stack: RunningStack;
+let administrator: Messaging;
+let tenant: Tenant;
+let simulators: SimulatorProcess[];
+
+beforeAll(async () => {
+  const services = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
+  [stack, ...simulators] = await Promise.all([
+    startPrivateStack({ services: [...services] }),
+    ...['a', 'b', 'c'].map(() => SimulatorProcess.start(WELL)),
+  ]);
+  administrator = await connectAdministrator(stack);
+  tenant = await createTenant(administrator, { usd: '1000.00' });
+  await administrator.request(catalogApply, { yaml: catalog() });
+  await untilOffered(stack.gatewayUrl, tenant.apiKey, ['fleet']);
+}, 120_000);
+
+afterAll(async () => {
+  await administrator?.close();
+  for (const simulator of simulators ?? []) await simulator.kill();
+  await stack?.stop();
+}, 60_000);
+
+function catalog(): string {
+  const timeouts = { connectMs: 500, firstByteMs: 1_000, idleMs: 2_000, totalMs: 10_000 };
+  return stringify({
+    upstreams: simulators.map(({ baseUrl }, index) => ({
+      id: 'abc'[index],
+      kind: 'openai-chat',
+      baseUrl,
+      allowPrivateNetwork: true,
+      timeouts,
+    })),
+    models: [
+      {
+        id: 'fleet',
+        ownedBy: 'tollgate',
+        contextTokens: 100_000,
+        maxOutputTokens: 1_000,
+        price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' },
+        routes: simulators.map((_, index) => ({ upstream: 'abc'[index], model: 'sim-fast' })),
+      },
+    ],
+  });
+}
+
+/** Requests of many clients, each another conversation, streamed and plain in turn. */
+class Traffic {
+  /** What clients saw that had no content yet. */
+  readonly failures: string[] = [];
+  completed = 0;
+  private readonly running = new Set<Promise<void>>();
+  private readonly timer = setInterval(() => this.send(), 1_000 / REQUESTS_PER_SECOND);
+  private count = 0;
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await Promise.all(this.running);
+  }
+
+  private send(): void {
+    const index = this.count++;
+    const request = this.request(index).catch((error: unknown) => void this.failures.push(String(error)));
+    this.running.add(request);
+    void request.then(() => this.running.delete(request));
+  }
+
+  private async request(index: number): Promise<void> {
+    const stream = index % 4 !== 0;
+    const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'fleet', stream, messages: [{ role: 'user', content: `Question ${Math.random()} ${index}` }] }),
+    });
+    const text = await response.text();
+    const isWhole = response.status === 200 && (!stream || text.endsWith('data: [DONE]\n\n'));
+    const hadContent = response.status === 200 && stream && /"content":"[^"]/.test(text);
+    if (isWhole) this.completed++;
+    else if (!hadContent) this.failures.push(`${response.status} ${text.slice(0, 300)}`);
+  }
+}
+
+/** Calls of each simulator in some time, as a part of all. */
+async function shareOf(index: number, forMs: number): Promise<number> {
+  const before = await Promise.all(simulators.map((simulator) => simulator.started()));
+  await delay(forMs);
+  const after = await Promise.all(simulators.map((simulator) => simulator.started()));
+  const calls = after.map((count, at) => count - (before[at] ?? 0));
+  return (calls[index] ?? 0) / calls.reduce((sum, count) => sum + count, 0);
+}
+
+async function routes(): Promise<RouteStatus[]> {
+  const [reply] = await administrator.requestEvery(routeStatus, {});
+  return reply?.routes ?? [];
+}
+
+interface Illness {
+  begin: (simulator: SimulatorProcess) => Promise<void> | void;
+  end: (simulator: SimulatorProcess) => Promise<void> | void;
+}
+
+const behaving = (defaults: string): Illness => ({
+  begin: (simulator) => simulator.behave(defaults),
+  end: (simulator) => simulator.behave(WELL),
+});
+
+test.each<[string, Illness]>([
+  ['killed', { begin: (simulator) => simulator.kill(), end: (simulator) => simulator.resume(WELL) }],
+  ['stopped', { begin: (simulator) => simulator.stopTheClock(), end: (simulator) => simulator.letTheClockGoOn() }],
+  ['slowed to a tenth', behaving('ttft=200 rate=20 tokens=6')],
+  ['answering 500', behaving('status=500')],
+  ['answering 429', behaving('status=429 retry-after=1')],
+])(
+  'one of three upstreams is %s: nobody without content notices, and within ten seconds of its health it has its share again',
+  async (_, illness) => {
+    const ill = simulators[0] as SimulatorProcess;
+    const traffic = new Traffic();
+    await delay(WARM_MS);
+    await illness.begin(ill);
+    await delay(ILL_MS);
+    await illness.end(ill);
+    const wellAt = performance.now();
+    let share = 0;
+    while (share < SHARE_MIN && performance.now() - wellAt < RECOVERY_MS) share = await shareOf(0, WINDOW_MS);
+    const recoveredMs = performance.now() - wellAt;
+    await traffic.stop();
+    expect(traffic.failures).toEqual([]);
+    expect(share).toBeGreaterThanOrEqual(SHARE_MIN);
+    // The window that showed it may have begun in time and ended after it.
+    expect(recoveredMs).toBeLessThanOrEqual(RECOVERY_MS + WINDOW_MS);
+    expect(traffic.completed).toBeGreaterThan(((WARM_MS + ILL_MS) / 1_000) * REQUESTS_PER_SECOND * 0.8);
+    expect((await routes()).map(({ upstream, breaker, inFlight }) => ({ upstream, breaker, inFlight }))).toEqual(
+      ['a', 'b', 'c'].map((upstream) => ({ upstream, breaker: 'closed', inFlight: 0 })),
+    );
+  },
+  60_000,
+);

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '#testing/nats-server.js';
+
+/** A simulator in a process of its own, for tests that do to it what happens to upstreams. */
+export class SimulatorProcess {
+  private child: ChildProcess | undefined;
+
+  private constructor(private readonly port: number) {}
+
+  static async start(defaults = ''): Promise<SimulatorProcess> {
+    const simulator = new SimulatorProcess(await freePort());
+    await simulator.resume(defaults);
+    return simulator;
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.port}/v1`;
+  }
+
+  /** After `kill`: the same address, a new process. */
+  async resume(defaults = ''): Promise<void> {
+    const env = { PATH: process.env.PATH, UPSTREAM_SIM_PORT: String(this.port), UPSTREAM_SIM_DEFAULTS: defaults, LOG_LEVEL: 'silent' };
+    this.child = spawn(process.execPath, ['dist/apps/upstream-sim/src/main.js'], { env, stdio: 'ignore' });
+    while (!(await this.answers())) await delay(20);
+  }
+
+  /** As a process dies: without a word. */
+  async kill(): Promise<void> {
+    const { child } = this;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  /** It takes connections, and does nothing with them. */
+  stopTheClock(): void {
+    this.child?.kill('SIGSTOP');
+  }
+
+  letTheClockGoOn(): void {
+    this.child?.kill('SIGCONT');
+  }
+
+  /** From now on every request begins with these directives. */
+  async behave(defaults: string): Promise<void> {
+    await fetch(`http://127.0.0.1:${this.port}/sim/defaults`, { method: 'PUT', body: defaults });
+  }
+
+  /** Requests since its start. */
+  async started(): Promise<number> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/sim/stats`);
+    return ((await response.json()) as { started: number }).started;
+  }
+
+  private async answers(): Promise<boolean> {
+    return fetch(`http://127.0.0.1:${this.port}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+}
