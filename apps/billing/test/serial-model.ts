@@ -70,7 +70,7 @@ export class SerialModel {
   }
 
   private settle(settles: readonly Settle[], now: number): SettleOutcome[] {
-    const ended: (ModelHold & { holdId: string })[] = [];
+    const ended = new Map<Settle, ModelHold>();
     const late: { holdId: string; accountId: string; due: bigint }[] = [];
     const end = (settle: Settle): SettleOutcome['status'] => {
       const reaped = this.reaped.get(settle.holdId);
@@ -93,21 +93,24 @@ export class SerialModel {
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
       if (settle.reason === 'lease-expired') this.reaped.set(settle.holdId, hold);
-      ended.push({ ...hold, holdId: settle.holdId, amount: cost });
+      ended.set(settle, { ...hold, amount: cost });
       return 'settled';
     };
     // The reaper comes last.
     const statuses = new Map<Settle, SettleOutcome['status']>();
     for (const settle of settles) if (settle.reason !== 'lease-expired') statuses.set(settle, end(settle));
     for (const settle of settles) if (settle.reason === 'lease-expired') statuses.set(settle, end(settle));
-    // Everything of the batch is free again before the first is charged.
-    for (const { holdId, accountId, amount: cost, planPart, grantId } of ended) {
+    // Everything of the batch is free again before the first is charged; then one after the other, so that it is known who paid with what.
+    for (const settle of settles) {
+      const hold = ended.get(settle);
+      if (!hold) continue;
+      const { accountId, amount: cost, planPart, grantId } = hold;
       const account = this.account(accountId);
       const own = grantId !== account.grant?.id ? least(cost, planPart) : 0n;
       const fromPlan = least(cost - own, account.plan - this.heldOf(accountId).planHeld);
       account.plan -= fromPlan;
       account.topup -= cost - own - fromPlan;
-      this.paid.set(holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
+      this.paid.set(settle.holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
     }
     // What is due late is taken from what is free after that, and no more.
     for (const { holdId, accountId, due } of late) {
@@ -138,7 +141,8 @@ export class SerialModel {
   private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {
     const { holdId, accountId, projectId } = reserve;
     const open = this.holds.get(holdId);
-    if (this.costs.has(holdId) || (open && open.accountId !== accountId)) return { status: 'closed', holdId };
+    const isOther = open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
+    if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
     if (open) return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
     const project = this.projects.get(projectId);
     if (!project?.enabled || project.accountId !== accountId || this.keys.get(reserve.keyId) !== projectId) {
