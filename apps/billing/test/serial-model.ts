@@ -103,7 +103,7 @@ export class SerialModel {
     // Everything of the batch is free again before the first is charged; then one after the other, so that it is known who paid with what.
     for (const settle of settles) {
       const hold = ended.get(settle);
-      if (!hold) continue;
+      if (!ended.delete(settle) || !hold) continue; // the same one may be in a batch twice
       const { accountId, amount: cost, planPart, grantId } = hold;
       const account = this.account(accountId);
       const own = grantId !== account.grant?.id ? least(cost, planPart) : 0n;
@@ -141,7 +141,8 @@ export class SerialModel {
   private reserve(reserve: ReserveRequest, now: number): ReserveOutcome {
     const { holdId, accountId, projectId } = reserve;
     const open = this.holds.get(holdId);
-    const isOther = open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
+    const isOther =
+      open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
     if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
     if (open) return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
     const project = this.projects.get(projectId);
