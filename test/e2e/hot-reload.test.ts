@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect, JSONCodec, type NatsConnection } from 'nats';
+import { stringify } from 'yaml';
+import { requestShow } from '#contracts/billing/requests.js';
+import { catalogApply } from '#contracts/catalog.js';
+import { type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { costOf } from '#money/price.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
+import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
+import { SimulatorProcess } from './simulator-process.js';
+
+/** A change of the catalog under load, on three gateways and three proxies: seen in less than a second, and no stream or price is lost. */
+const SEEN_MS = 1_000;
+const REPLICAS = 3;
+const STREAMS_PER_SECOND = 15;
+const TOKENS = 60;
+/** Each stream lasts more than a second, so that every change finds some under way. */
+const PACE = `tokens=${TOKENS} rate=40`;
+
+let stack: RunningStack;
+let replicas: RunningReplicas;
+let administrator: Messaging;
+let plain: NatsConnection;
+let tenant: Tenant;
+let simulators: Record<'a' | 'b', SimulatorProcess>;
+
+beforeAll(async () => {
+  const [started, a, b] = await Promise.all([
+    startPrivateStack({ services: ['billing', 'catalog'] }),
+    SimulatorProcess.start(),
+    SimulatorProcess.start(),
+  ]);
+  [stack, simulators] = [started, { a, b }];
+  const { startReplicas } = await import('../../scripts/local/replicas.mjs');
+  const names = Array.from({ length: REPLICAS }, (_, index) => index + 1);
+  administrator = await connectAdministrator(stack);
+  await apply({ models: [{ id: 'steady' }] });
+  replicas = await startReplicas(stack, [
+    ...names.map((name) => ({ name: `inference-proxy-${name}`, service: 'inference-proxy' as const })),
+    ...names.map((name) => ({ name: `gateway-${name}`, service: 'gateway' as const })),
+  ]);
+  plain = await connect({ servers: stack.natsUrl, user: 'cli', pass: stack.natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
+  tenant = await createTenant(administrator, { usd: '1000.00' });
+  for (const url of gateways()) await untilOffered(url, tenant.apiKey, ['steady']);
+}, 120_000);
+
+afterAll(async () => {
+  await plain?.close();
+  await administrator?.close();
+  await replicas?.stop();
+  for (const simulator of Object.values(simulators ?? {})) await simulator.kill();
+  await stack?.stop();
+}, 60_000);
+
+const gateways = (): string[] => Object.values(replicas.gatewayUrls);
+
+interface Wanted {
+  models: { id: string; outputUsd?: string; routes?: { upstream: string; weight?: number }[] }[];
+  /** Without them the file does not name the upstream any more. */
+  upstreams?: ('a' | 'b')[];
+}
+
+async function apply({ models, upstreams = ['a', 'b'] }: Wanted): Promise<number> {
+  const yaml = stringify({
+    upstreams: upstreams.map((id) => ({ id, kind: 'openai-chat', baseUrl: simulators[id].baseUrl, allowPrivateNetwork: true })),
+    models: models.map(({ id, outputUsd = '2', routes = [{ upstream: 'a' }] }) => ({
+      id,
+      ownedBy: 'tollgate',
+      contextTokens: 100_000,
+      maxOutputTokens: 1_000,
+      price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.5', outputUsdPerMTok: outputUsd },
+      routes: routes.map((route) => ({ ...route, model: 'sim-fast' })),
+    })),
+  });
+  return (await administrator.request(catalogApply, { yaml })).revision;
+}
+
+interface Outcome {
+  sentAt: number;
+  requestId: string;
+  status: number;
+  isWhole: boolean;
+}
+
+/** Streams at one gateway after the other, until it is stopped. */
+class Load {
+  readonly outcomes: Outcome[] = [];
+  private readonly running = new Set<Promise<unknown>>();
+  private readonly timer = setInterval(() => this.send(), 1_000 / STREAMS_PER_SECOND);
+  private count = 0;
+
+  get underWay(): number {
+    return this.running.size;
+  }
+
+  async stop(): Promise<Outcome[]> {
+    clearInterval(this.timer);
+    await Promise.all(this.running);
+    return this.outcomes;
+  }
+
+  private send(): void {
+    const index = this.count++;
+    const stream = request(index, 'steady').then((outcome) => this.outcomes.push(outcome));
+    this.running.add(stream);
+    void stream.then(() => this.running.delete(stream));
+  }
+}
+
+async function request(index: number, model: string): Promise<Outcome> {
+  const sentAt = performance.now();
+  const urls = gateways();
+  const response = await fetch(`${urls[index % urls.length]}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: `Question ${index} [[sim ${PACE}]]` }] }),
+  });
+  const text = await response.text().catch(() => '');
+  const isWhole = text.endsWith('data: [DONE]\n\n') && text.split('"content":"').length > TOKENS;
+  return { sentAt, requestId: response.headers.get('x-request-id') ?? '', status: response.status, isWhole };
+}
+
+/** How long it takes from a change to a state: all three of something say so. */
+async function msUntil(startedAt: number, isSo: () => Promise<boolean>): Promise<number> {
+  while (!(await isSo())) {
+    if (performance.now() - startedAt > 10 * SEEN_MS) break;
+    await delay(10);
+  }
+  return performance.now() - startedAt;
+}
+
+const codec = JSONCodec<RouteStatusReply>();
+
+/** What all three proxies say at the moment; less than three when one does not answer soon. */
+async function proxies(): Promise<RouteStatusReply[]> {
+  const replies: RouteStatusReply[] = [];
+  const inbox = `_INBOX.cli.reload${Math.random().toString(36).slice(2)}`;
+  const subscription = plain.subscribe(inbox, { max: REPLICAS, callback: (_, message) => replies.push(codec.decode(message.data)) });
+  plain.publish(routeStatus.subject, undefined, { reply: inbox });
+  await Promise.race([subscription.closed, delay(500)]);
+  subscription.unsubscribe();
+  return replies;
+}
+
+const proxiesHave = async (revision: number): Promise<boolean> => {
+  const replies = await proxies();
+  return replies.length === REPLICAS && replies.every(({ catalogRevision }) => catalogRevision === revision);
+};
+
+const gatewaysOffer = async (model: string): Promise<boolean> => {
+  const lists = await Promise.all(
+    gateways().map(async (url) => {
+      const response = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${tenant.apiKey}` } });
+      return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    }),
+  );
+  return lists.every((list) => list.includes(model));
+};
+
+/** Applies a change under load; says how long gateways and proxies took to have it. `offers` is a model that comes with it. */
+async function change(wanted: Wanted, offers: string): Promise<{ revision: number; gatewaysMs: number; proxiesMs: number }> {
+  const startedAt = performance.now();
+  const [upstream = 'a'] = wanted.upstreams ?? [];
+  const revision = await apply({ ...wanted, models: [...wanted.models, { id: offers, routes: [{ upstream }] }] });
+  const [gatewaysMs, proxiesMs] = await Promise.all([
+    msUntil(startedAt, () => gatewaysOffer(offers)),
+    msUntil(startedAt, () => proxiesHave(revision)),
+  ]);
+  return { revision, gatewaysMs, proxiesMs };
+}
+
+test('a model, a price, a weight, a route and an upstream change under load: seen by all within a second, no stream lost, no wrong price', async () => {
+  const load = new Load();
+  await delay(1_000);
+  const priced: { before: number; after: number }[] = [];
+  const took: Record<string, { gatewaysMs: number; proxiesMs: number }> = {};
+  const step = async (name: string, wanted: Wanted): Promise<void> => {
+    const before = performance.now();
+    const underWay = load.underWay;
+    took[name] = await change(wanted, `marker-${Object.keys(took).length}`);
+    expect(underWay).toBeGreaterThan(5);
+    if (name === 'price') priced.push({ before, after: performance.now() });
+    await delay(500);
+  };
+
+  await step('model added', { models: [{ id: 'steady' }, { id: 'added' }] });
+  expect((await Promise.all(gateways().map((_, index) => request(index, 'added')))).map(({ isWhole }) => isWhole)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  await step('price', { models: [{ id: 'steady', outputUsd: '9' }] });
+  await step('weight', {
+    models: [
+      {
+        id: 'steady',
+        outputUsd: '9',
+        routes: [
+          { upstream: 'a', weight: 1 },
+          { upstream: 'b', weight: 9 },
+        ],
+      },
+    ],
+  });
+  const weights = (await proxies()).map(({ routes }) => routes.filter(({ model }) => model === 'steady').map(({ weight }) => weight));
+  expect(weights).toEqual([
+    [1, 9],
+    [1, 9],
+    [1, 9],
+  ]);
+  await step('route', { models: [{ id: 'steady', outputUsd: '9', routes: [{ upstream: 'a' }] }] });
+  const onA = await simulators.a.started();
+  await step('upstream disabled', { models: [{ id: 'steady', outputUsd: '9', routes: [{ upstream: 'b' }] }], upstreams: ['b'] });
+  const lastOnA = await simulators.a.started();
+  expect(lastOnA).toBeGreaterThan(onA);
+  await delay(500);
+  expect(await simulators.a.started()).toBe(lastOnA);
+
+  const outcomes = await load.stop();
+  const slow = Object.entries(took).filter(([, { gatewaysMs, proxiesMs }]) => gatewaysMs >= SEEN_MS || proxiesMs >= SEEN_MS);
+  expect(slow).toEqual([]);
+  expect(outcomes.filter(({ status, isWhole }) => status !== 200 || !isWhole)).toEqual([]);
+  await expectRightPrices(outcomes, priced[0] ?? { before: 0, after: 0 });
+}, 60_000);
+
+/** What began before the change costs what it cost then; what began once all had seen it, what it costs now. */
+async function expectRightPrices(outcomes: readonly Outcome[], { before, after }: { before: number; after: number }): Promise<void> {
+  const wrong: unknown[] = [];
+  for (const { requestId, sentAt } of outcomes) {
+    const { price, settlement } = await administrator.request(requestShow, { requestId });
+    const { version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd } = price;
+    const prices = {
+      inputPicoUsd: BigInt(inputPicoUsd),
+      cachedInputPicoUsd: BigInt(cachedInputPicoUsd),
+      outputPicoUsd: BigInt(outputPicoUsd),
+    };
+    const cost = settlement && costOf(settlement.usage, prices).toString();
+    const expected = version === 1 ? '2000000' : '9000000';
+    const isVersion = sentAt < before ? version === 1 : sentAt > after ? version === 2 : true;
+    if (!isVersion || outputPicoUsd !== expected || cost !== settlement?.costPicoUsd || settlement?.reason !== 'completed')
+      wrong.push({ requestId, sentAt, before, after, price, settlement });
+  }
+  expect(wrong).toEqual([]);
+}
