@@ -113,6 +113,7 @@ export class SchemaWriter {
 }
 
 const RULES = {
+  Id: () => ({ format: 'uuid' }),
   IsUUID: () => ({ format: 'uuid' }),
   IsInt: () => ({ type: 'integer' }),
   Min: (minimum) => ({ minimum }),

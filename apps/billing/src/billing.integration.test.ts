@@ -5,6 +5,7 @@ import { keyChanged } from '#contracts/billing/events.js';
 import { holdApply, holdList, holdRelease, holdRenew, holdReserve, holdSettle } from '#contracts/billing/holds.js';
 import { keyCreate, keyList, keyResolve, keyRevoke } from '#contracts/billing/keys.js';
 import { balanceGet, planGrant, topupCreate } from '#contracts/billing/money.js';
+import { movementList } from '#contracts/billing/movements.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
@@ -272,6 +273,15 @@ test('what does not exist is not found; ids in capitals are the same ids', async
   await messaging.request(holdReserve, { ...reserve, holdId: reserve.holdId.toUpperCase(), keyId: acme.keyId.toUpperCase() });
   const release = { holdId: reserve.holdId, accountId: acme.accountId.toUpperCase() };
   expect(await messaging.request(holdRelease, release)).toEqual({ status: 'settled', holdId: reserve.holdId, costPicoUsd: '0' });
+
+  const { accountId } = acme;
+  const capitals = accountId.toUpperCase();
+  const grant = { accountId, usd: '2', expiresAt: '2099-01-01', grantKey: 'january' };
+  expect(await messaging.request(planGrant, grant)).toMatchObject({ granted: true });
+  expect(await messaging.request(planGrant, { ...grant, accountId: capitals })).toMatchObject({ accountId, granted: false });
+  const { nextCursor } = await messaging.request(movementList, { accountId, limit: 1 });
+  const rest = await messaging.request(movementList, { accountId: capitals, cursor: nextCursor ?? '' });
+  expect(rest).toMatchObject({ movements: [{ kind: 'topup' }], nextCursor: null });
 });
 
 test('sessions that the database ends under it do not stop the service', async () => {

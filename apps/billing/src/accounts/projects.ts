@@ -37,7 +37,7 @@ async function sameProject(
   cause: unknown,
 ): Promise<Prisma.ProjectModel> {
   const existing = await prisma.project.findUniqueOrThrow({ where: { id } });
-  if (existing.accountId === accountId.toLowerCase() && existing.name === name) return existing;
+  if (existing.accountId === accountId && existing.name === name) return existing;
   throw new ServiceError('conflict', 'There is a project with this id, and another account or name.', 'projectId', { cause });
 }
 

@@ -11,7 +11,7 @@ const LIMIT_DEFAULT = 100;
  * what they were; new ones come before the first page. `not_found` for an unknown account.
  */
 export async function listMovements(prisma: PrismaClient, request: MovementListRequest): Promise<MovementListReply> {
-  const accountId = request.accountId.toLowerCase();
+  const { accountId } = request;
   const { from, to } = timeRange(request.from, request.to);
   const kinds = request.kinds?.length ? request.kinds : undefined;
   const limit = request.limit ?? LIMIT_DEFAULT;

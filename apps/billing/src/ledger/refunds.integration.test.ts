@@ -213,7 +213,7 @@ describe('the statement of account', () => {
     const pages: unknown[] = [];
     let cursor: string | null = null;
     do {
-      const page = await listMovements(ledger.prisma, { accountId: accountId.toUpperCase(), limit: 3, ...(cursor && { cursor }) });
+      const page = await listMovements(ledger.prisma, { accountId, limit: 3, ...(cursor && { cursor }) });
       pages.push(...page.movements);
       cursor = page.nextCursor;
       await topUp(ledger.sql, { accountId, amount: picoUsd(1n), paymentId: randomUUID() });

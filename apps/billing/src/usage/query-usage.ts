@@ -57,13 +57,13 @@ function parseQuestion(request: UsageQueryRequest): Question {
     throw new ServiceError('invalid_request', `Usage is told of at most ${DAYS_MAX} days at once.`, 'from');
   }
   return {
-    accountId: request.accountId.toLowerCase(),
+    accountId: request.accountId,
     from,
     to,
     step: request.step ?? undefined,
     groupBy: request.groupBy ?? [],
-    projectId: request.projectId?.toLowerCase(),
-    keyId: request.keyId?.toLowerCase(),
+    projectId: request.projectId ?? undefined,
+    keyId: request.keyId ?? undefined,
     model: request.model ?? undefined,
   };
 }

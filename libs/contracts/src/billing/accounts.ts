@@ -1,10 +1,10 @@
-import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Text, USD } from './fields.js';
+import { Id, Text, USD } from './fields.js';
 
 export class AccountCreateRequest {
   /** The same id opens it once. Absent: always a new one. */
-  @IsOptional() @IsUUID() accountId?: string;
+  @IsOptional() @Id() accountId?: string;
   @Text(200) name!: string;
 }
 
@@ -30,7 +30,7 @@ export const accountCreate = new Endpoint<AccountCreateRequest, Account>(
 );
 
 export class AccountUpdateRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   @IsOptional() @Text(200) name?: string;
   @IsOptional() @IsIn(ACCOUNT_STATUSES) status?: AccountStatus;
   /** Why it is frozen; only with `status` `frozen`. */
@@ -46,8 +46,8 @@ export const accountUpdate = new Endpoint<AccountUpdateRequest, Account>(
 );
 
 export class ListRequest {
-  @IsOptional() @IsUUID() accountId?: string;
-  @IsOptional() @IsUUID() projectId?: string;
+  @IsOptional() @Id() accountId?: string;
+  @IsOptional() @Id() projectId?: string;
   /** Rows on one page. Default 1,000. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   /** `nextCursor` of the page before, with the same account and project. */

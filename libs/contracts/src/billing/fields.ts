@@ -1,4 +1,5 @@
-import { IsISO8601, IsString, Length, Matches } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { IsISO8601, IsString, IsUUID, Length, Matches } from 'class-validator';
 
 /** An integer of pico-USD, as a string. */
 export const PICO_USD = /^\d{1,38}$/;
@@ -11,6 +12,14 @@ export const TOKENS_MAX = 2 ** 31 - 1;
 /** A day, from its midnight in UTC, or a time with its zone: a time without one would mean another moment to everyone. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const WITHOUT_NUL = /^[^\0]*$/;
+
+/** A UUID; in lower case from here on, as the database writes it: what is compared or named by it is the same however it was sent. */
+export function Id(): PropertyDecorator {
+  return all(
+    IsUUID(),
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.toLowerCase() : value)),
+  );
+}
 
 /** Text of 1 to `lengthMax` characters that a database can store. */
 export function Text(lengthMax: number): PropertyDecorator {

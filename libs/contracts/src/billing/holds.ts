@@ -14,7 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { PICO_USD, TOKENS_MAX } from './fields.js';
+import { Id, PICO_USD, TOKENS_MAX } from './fields.js';
 
 /** Pico-USD a token as integer strings; the price a hold is pinned to. */
 export class PinnedPrice {
@@ -26,10 +26,10 @@ export class PinnedPrice {
 
 export class ReserveRequest {
   /** UUID v7 made by the caller: retrying with the same id is safe and answered with the recorded outcome. */
-  @IsUUID() holdId!: string;
-  @IsUUID() keyId!: string;
-  @IsUUID() projectId!: string;
-  @IsUUID() accountId!: string;
+  @Id() holdId!: string;
+  @Id() keyId!: string;
+  @Id() projectId!: string;
+  @Id() accountId!: string;
   @IsString() @Length(1, 128) requestId!: string;
   @IsString() @Length(1, 256) model!: string;
   /** The most the request can cost. */
@@ -69,9 +69,9 @@ export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released',
 export type SettleReason = (typeof SETTLE_REASONS)[number];
 
 export class SettleRequest {
-  @IsUUID() holdId!: string;
-  @IsUUID() accountId!: string;
-  @IsIn(SETTLE_REASONS) reason!: SettleReason;
+  @Id() holdId!: string;
+  @Id() accountId!: string;
+  @IsIn(SETTLE_REASONS) reason!: (typeof SETTLE_REASONS)[number];
   /** Absent: nothing is billed. */
   @IsOptional() @ValidateNested() @Type(() => TokenUsage) usage?: TokenUsage;
   @IsOptional() @IsString() @Length(1, 256) upstream?: string;
@@ -114,8 +114,8 @@ export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>(
 );
 
 export class HoldReleaseRequest {
-  @IsUUID() holdId!: string;
-  @IsUUID() accountId!: string;
+  @Id() holdId!: string;
+  @Id() accountId!: string;
 }
 
 export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
@@ -125,7 +125,7 @@ export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
 );
 
 export class HoldRenewal {
-  @IsUUID() holdId!: string;
+  @Id() holdId!: string;
   /** Increases with every reading; an older one is ignored. */
   @IsInt() @Min(1) sequence!: number;
   /** What has been used so far: billed if nobody is left to settle. */
@@ -155,7 +155,7 @@ export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
 );
 
 export class HoldListRequest {
-  @IsOptional() @IsUUID() accountId?: string;
+  @IsOptional() @Id() accountId?: string;
 }
 
 export interface OpenHold {

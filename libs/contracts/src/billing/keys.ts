@@ -1,7 +1,7 @@
-import { IsOptional, IsUUID, Matches } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Text } from './fields.js';
+import { Id, Text } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -25,8 +25,8 @@ export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
 
 export class KeyCreateRequest {
   /** The same id makes it once: repeating it is a `conflict`, because the key is not shown again. Absent: always a new one. */
-  @IsOptional() @IsUUID() keyId?: string;
-  @IsUUID() projectId!: string;
+  @IsOptional() @Id() keyId?: string;
+  @Id() projectId!: string;
   @IsOptional() @Text(200) name?: string;
 }
 
@@ -47,7 +47,7 @@ export const keyCreate = new Endpoint<KeyCreateRequest, ApiKey & { key: string }
 );
 
 export class KeyRevokeRequest {
-  @IsUUID() keyId!: string;
+  @Id() keyId!: string;
 }
 
 export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>('billing.v1.key.revoke', KeyRevokeRequest, 'Ends an API key for good');

@@ -1,9 +1,9 @@
-import { IsOptional, IsUUID, Matches } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Instant, SIGNED_USD, Text, USD } from './fields.js';
+import { Id, Instant, SIGNED_USD, Text, USD } from './fields.js';
 
 export class BalanceGetRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
 }
 
 /** Spec 2.2, field for field, and `expiredHeld`: what open holds may still use of ended grants. */
@@ -26,7 +26,7 @@ export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHel
 );
 
 export class TopupCreateRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   /** Dollars as a decimal string, `"25.00"`. */
   @Matches(USD) usd!: string;
   /** The payment's own id: the same id is credited once. */
@@ -47,7 +47,7 @@ export const topupCreate = new Endpoint<TopupCreateRequest, TopupCreateReply>(
 );
 
 export class PlanGrantRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   @Matches(USD) usd!: string;
   @Instant() expiresAt!: string;
   /** Names the grant, so that repeating it changes nothing. Absent: always a new grant. */
@@ -70,7 +70,7 @@ export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
 );
 
 export class RefundCreateRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   /** The refund's own id: the same id gives back once. */
   @Text(200) refundId!: string;
   /** The top-up to give back. Absent: against all top-ups of the account, and `usd` says how much. */
@@ -99,7 +99,7 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
 );
 
 export class AdjustmentCreateRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   /** The adjustment's own id: the same id adjusts once. */
   @Text(200) adjustmentId!: string;
   /** Dollars as a decimal string: `"2.50"` is a credit, `"-2.50"` a debit, both of the top-up balance. */

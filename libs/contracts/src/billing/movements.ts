@@ -1,13 +1,13 @@
-import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Instant, Text } from './fields.js';
+import { Id, Instant, Text } from './fields.js';
 
 /** What moves money besides requests. `forfeit` is what nobody had used of a grant when it ended. */
 export const MOVEMENT_KINDS = ['topup', 'grant', 'forfeit', 'refund', 'credit', 'debit'] as const;
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 export class MovementListRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   /** From this time on. */
   @IsOptional() @Instant() from?: string;
   /** Up to this time, which is not included. */

@@ -1,12 +1,12 @@
-import { IsBoolean, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Text } from './fields.js';
+import { Id, Text } from './fields.js';
 
 export class ProjectCreateRequest {
   /** The same id makes it once. Absent: always a new one. */
-  @IsOptional() @IsUUID() projectId?: string;
-  @IsUUID() accountId!: string;
+  @IsOptional() @Id() projectId?: string;
+  @Id() accountId!: string;
   @Text(200) name!: string;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;
   @IsOptional() @IsInt() @Min(1) @Max(100_000) concurrencyMax?: number;
@@ -29,7 +29,7 @@ export const projectCreate = new Endpoint<ProjectCreateRequest, Project>(
 );
 
 export class ProjectUpdateRequest {
-  @IsUUID() projectId!: string;
+  @Id() projectId!: string;
   @IsOptional() @Text(200) name?: string;
   @IsOptional() @IsBoolean() enabled?: boolean;
   @IsOptional() @IsInt() @Min(1) @Max(1_000_000) requestsPerMinuteMax?: number;

@@ -1,6 +1,6 @@
-import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Instant, Text } from './fields.js';
+import { Id, Instant, Text } from './fields.js';
 
 /** What usage can be split by. */
 export const USAGE_GROUPS = ['project', 'key', 'model'] as const;
@@ -10,7 +10,7 @@ export const USAGE_STEPS = ['hour', 'day'] as const;
 export type UsageStep = (typeof USAGE_STEPS)[number];
 
 export class UsageQueryRequest {
-  @IsUUID() accountId!: string;
+  @Id() accountId!: string;
   /** From this time on. */
   @Instant() from!: string;
   /** Up to this time, which is not included; at most 366 days after `from`. Default: now. */
@@ -20,8 +20,8 @@ export class UsageQueryRequest {
   /** A row for each of them. Default: all together. */
   @IsOptional() @IsArray() @ArrayMaxSize(3) @ArrayUnique() @IsIn(USAGE_GROUPS, { each: true }) groupBy?: UsageGroup[];
   /** Only of this project, key or model. */
-  @IsOptional() @IsUUID() projectId?: string;
-  @IsOptional() @IsUUID() keyId?: string;
+  @IsOptional() @Id() projectId?: string;
+  @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
   /** Rows on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
