@@ -161,18 +161,13 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
   [`${HOLDS}/decide-reserve.ts`]: [
     [
       'closed is closed',
-      "if (book.settlements.has(holdId) || (holder && holder !== reserve.accountId)) return { status: 'closed', holdId };",
+      "if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };",
       '',
       LANES,
       'a reserve that arrives after its release',
     ],
-    [
-      'held is held',
-      "if (holder) return { status: 'held', holdId, leaseMs: terms.leaseMs };",
-      '',
-      LANES,
-      'reserving again with the same id',
-    ],
+    ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
+    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };", '', LANES, 'reserving again with the same id'],
     [
       'requests per minute',
       'countRequests(window) >= project.requestsPerMinuteMax',

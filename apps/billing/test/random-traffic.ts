@@ -24,6 +24,7 @@ export class RandomTraffic {
   private now = CLOCK_START;
   private sequence = 0;
   private readonly recent: { holdId: string; accountId: string }[] = [];
+  private readonly reserved: ReserveRequest[] = [];
   /** Those that have a reading, and of them those that a reaper has seen since: to be settled late, at more or less. */
   private metered: { holdId: string; accountId: string }[] = [];
   private lost: { holdId: string; accountId: string }[] = [];
@@ -89,6 +90,14 @@ export class RandomTraffic {
   }
 
   private reserve(): ReserveRequest {
+    if (this.reserved.length > 0 && this.chance(0.05)) return this.oneOf(this.reserved);
+    const reserve = this.newReserve();
+    this.reserved.push(reserve);
+    if (this.reserved.length > 40) this.reserved.shift();
+    return reserve;
+  }
+
+  private newReserve(): ReserveRequest {
     const { accountId, projects } = this.oneOf(this.tenants);
     const { projectId, keyId } = this.oneOf(projects);
     const again = this.recent.length > 0 && this.chance(0.1);

@@ -2,6 +2,9 @@ import { endDueGrant } from '../ledger/funds.js';
 import type { AccountState, BatchRows, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 
+/** What a reserve that comes again is known by. */
+export type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
+
 /** The working copy of one fold: what was read, changed step by step, and the rows gathered on the way. */
 export interface BatchBook {
   readonly now: number;
@@ -10,8 +13,8 @@ export interface BatchBook {
   readonly keys: ReadonlyMap<string, string>;
   /** The holds a settle of this batch may end. */
   readonly holds: ReadonlyMap<string, Hold>;
-  /** Account by id of every open hold among the batch's ids, those of this batch included. */
-  readonly holders: Map<string, string>;
+  /** What is held under every open id among the batch's, those of this batch included. */
+  readonly held: Map<string, Held>;
   /** Costs of the closed ones among the batch's ids, those of this batch included. */
   readonly settlements: Map<string, bigint>;
   /** Those that may be settled late, once. */
@@ -28,7 +31,7 @@ export function openBook(state: BatchState): BatchBook {
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
     holds: state.holds,
-    holders: new Map(Array.from(state.holds, ([id, hold]) => [id, hold.accountId])),
+    held: new Map(state.holds),
     settlements: new Map(state.settlements),
     reaped: new Map(state.reaped),
     rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },

@@ -3,22 +3,23 @@ import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
 import type { AccountState, ProjectState, Terms } from './batch.js';
-import type { BatchBook } from './batch-book.js';
+import type { BatchBook, Held } from './batch-book.js';
 
 /** A place frees when any running request ends, which nobody can foresee. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
 
 /**
  * Opens a hold, or says why not, in this order: key, requests per minute, concurrency, funds (architecture.md, "Order of
- * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since.
+ * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since; one
+ * that wants something else under the id of an open hold is told not to start: it would not be paid for.
  */
 export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: Terms): ReserveOutcome {
   const { holdId } = reserve;
   const account = book.accounts.get(reserve.accountId);
   const project = book.projects.get(reserve.projectId);
-  const holder = book.holders.get(holdId);
-  if (book.settlements.has(holdId) || (holder && holder !== reserve.accountId)) return { status: 'closed', holdId };
-  if (holder) return { status: 'held', holdId, leaseMs: terms.leaseMs };
+  const held = book.held.get(holdId);
+  if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
+  if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };
 
   if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
@@ -44,9 +45,13 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
   project.openHolds += 1;
   project.requestWindow = admitRequest(window, book.now);
   book.changed.add(account).add(project);
-  book.holders.set(holdId, account.accountId);
+  book.held.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + terms.leaseMs });
   return { status: 'held', holdId, leaseMs: terms.leaseMs };
+}
+
+function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequest): boolean {
+  return held.accountId === accountId && held.projectId === projectId && held.amount === BigInt(amountPicoUsd);
 }
 
 function mayCall(book: BatchBook, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {

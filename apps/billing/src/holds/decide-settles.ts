@@ -63,7 +63,7 @@ function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEn
   if (!project) throw new RangeError(`project of hold ${holdId} was not read`);
   project.openHolds -= 1;
   book.changed.add(project);
-  book.holders.delete(holdId);
+  book.held.delete(holdId);
   book.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; the cost follows
   return { settle, hold, account, parts };
 }

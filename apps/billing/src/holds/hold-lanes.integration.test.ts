@@ -101,6 +101,18 @@ test('reserving again with the same id is answered "held" and holds once, even w
   expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '500', open_holds: 1 }));
 });
 
+test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: randomUUID() }])(
+  'under the id of an open hold nothing else is held: %j is told not to start',
+  async (other) => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const lanes = ledger.newLanes();
+    const reserve = reserveOf(customer, 500n);
+    await lanes.reserve(reserve);
+    expect(await lanes.reserve({ ...reserve, ...other })).toEqual({ status: 'closed', holdId: reserve.holdId });
+    expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '500', open_holds: 1 }));
+  },
+);
+
 test('a usage above the hold costs the hold; the excess is kept beside it and nobody pays it', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();

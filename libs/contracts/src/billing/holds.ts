@@ -41,7 +41,7 @@ export class ReserveRequest {
 export type ReserveOutcome =
   /** `leaseMs` from now the hold is reaped unless renewed. */
   | { status: 'held'; holdId: string; leaseMs: number }
-  /** The hold ended before this reserve arrived (released or settled): do not start the work. */
+  /** The hold ended before this reserve arrived (released or settled), or its id is another's hold: do not start the work. */
   | { status: 'closed'; holdId: string }
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
   /** An operator or the check of the ledger has stopped the account (docs/money.md). */
