@@ -366,11 +366,11 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
     ],
     ['one reaper leads', 'return this.leading;\n  }\n\n  /** Leaves', 'return true;\n  }\n\n  /** Leaves', LEASES, 'one reaper leads'],
   ],
-  [`${HOLDS}/parse-hold-requests.ts`]: [
+  'libs/contracts/src/billing/holds.ts': [
     [
       'the reaper’s reason is nobody else’s',
-      "'client-left', 'released'];",
-      "'client-left', 'released', 'lease-expired'];",
+      "'client-left', 'released'] as const;",
+      "'client-left', 'released', 'lease-expired'] as const;",
       SERVICE,
       'hold.apply refuses',
     ],

@@ -1,4 +1,4 @@
-import type { SettleReason, SettleRequest } from '#contracts/billing/holds.js';
+import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
@@ -119,7 +119,7 @@ export class InferenceRun {
   /** How the gateway would settle this, were it there. */
   private settlement(): SettleRequest {
     const { holdId, accountId } = this.job.ticket;
-    const reason: SettleReason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-left';
+    const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-left';
     const billed = this.hasFinished ? this.meter.final() : this.failed && !this.hasReturnedContent ? undefined : this.meter.soFar();
     return { holdId, accountId, reason, usage: billed, upstream: this.route?.link.upstream.id };
   }

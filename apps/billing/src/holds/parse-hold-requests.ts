@@ -1,4 +1,12 @@
-import type { HoldApplyRequest, HoldRenewal, HoldRenewRequest, PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
+import {
+  type HoldApplyRequest,
+  type HoldRenewal,
+  type HoldRenewRequest,
+  type PinnedPrice,
+  type ReserveRequest,
+  SETTLE_REASONS,
+  type TokenUsage,
+} from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { HOLD_MAX } from '#money/price.js';
 import type { Settle } from './batch.js';
@@ -9,9 +17,6 @@ const INT_MAX = 2 ** 31 - 1;
 const ITEMS_MAX = 512;
 const RENEWALS_MAX = 4_096;
 const ENDED_MAX = 8_192;
-
-/** How the services end a hold; the fifth, `lease-expired`, is the reaper's alone. */
-const REASONS: readonly unknown[] = ['completed', 'failed', 'client-left', 'released'];
 
 /**
  * Checks a `holdApply` by hand: on the hot path class-validator would cost more than the fold. Ids come out in lower case,
@@ -27,11 +32,12 @@ export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; rese
 
 export function parseSettle(item: unknown, path = ''): Settle {
   const { holdId, accountId, reason, usage, upstream } = record(item, path);
-  if (!REASONS.includes(reason)) throw invalid(`${path}reason`);
+  const known = SETTLE_REASONS.find((one) => one === reason);
+  if (!known) throw invalid(`${path}reason`);
   return {
     holdId: uuid(holdId, `${path}holdId`),
     accountId: uuid(accountId, `${path}accountId`),
-    reason: reason as Settle['reason'],
+    reason: known,
     usage: usage === undefined || usage === null ? undefined : tokenUsage(usage, `${path}usage.`),
     upstream: upstream === undefined || upstream === null ? undefined : text(upstream, 256, `${path}upstream`),
   };

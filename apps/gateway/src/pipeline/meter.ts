@@ -1,10 +1,10 @@
-import type { SettleReason } from '#contracts/billing/holds.js';
+import type { SettleRequest } from '#contracts/billing/holds.js';
 import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
 /** How a request ended, as billing sees it. */
-export type Ending = Extract<SettleReason, 'completed' | 'failed' | 'client-left'>;
+export type Ending = Exclude<SettleRequest['reason'], 'released'>;
 
 /** Reads what an upstream says and knows at every moment what is owed for it (architecture.md, "What counts as returned"). */
 export class Meter {

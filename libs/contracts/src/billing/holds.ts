@@ -64,9 +64,10 @@ export class TokenUsage {
   @IsIn(['reported', 'estimated']) source!: 'reported' | 'estimated';
 }
 
-/** How a request ended. `lease-expired` is the reaper's alone. */
-export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const;
-export type SettleReason = (typeof SETTLE_REASONS)[number];
+/** How a request ended, as those say who had to do with it. */
+export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released'] as const;
+/** `lease-expired` is the reaper's alone: nobody said how. */
+export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 
 export class SettleRequest {
   @Id() holdId!: string;
