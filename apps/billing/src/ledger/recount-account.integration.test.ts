@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { adjust } from './adjust.js';
+import { grantPlan } from './grant-plan.js';
+import { refund } from './refund.js';
+
+const RECOUNT = readFileSync('scripts/prisma/recount-account.sql', 'utf8');
+
+let ledger: LedgerFixture;
+let owner: PgConnection;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  owner = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-owner' });
+});
+afterAll(async () => {
+  await owner.end();
+  await ledger.close();
+});
+
+/** As psql does with `-v account=<id>`. */
+async function recount(accountId: string): Promise<void> {
+  await owner.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
+}
+
+async function rowsOf(accountId: string): Promise<unknown> {
+  const { rows } = await owner.query(
+    `SELECT a.topup, a.topup_held, a.plan, a.plan_held, a.expired, a.grant_id, a.grant_ends_at, a.open_holds, p.open_holds AS of_project
+     FROM billing.account a JOIN billing.project p ON p.account_id = a.id WHERE a.id = $1`,
+    [accountId],
+  );
+  return rows;
+}
+
+/** Payments, a refund, an adjustment, an ended plan that a hold still has of, a live one, and requests settled, late and open. */
+async function busyCustomer(): Promise<Customer> {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId } = customer;
+  const grant = (amount: bigint) =>
+    grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt: new Date(Date.now() + 3_600_000) });
+  await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
+  await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'credit', amount: picoUsd(5n), reason: 'test' });
+  await grant(100n);
+  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  await lanes.reserve(reserveOf(customer, 70n)); // open, of the plan that ends
+  await grant(200n);
+  const [settled, late] = [reserveOf(customer, 120n), reserveOf(customer, 30n)];
+  for (const reserve of [settled, late, reserveOf(customer, 150n)]) await lanes.reserve(reserve);
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(7) });
+  return customer;
+}
+
+test.each([
+  ['a balance', 'UPDATE billing.account SET topup = topup + 1 WHERE id = $1'],
+  ['a plan', 'UPDATE billing.account SET plan = plan - 1 WHERE id = $1'],
+  ['a plan that is gone', 'UPDATE billing.account SET plan = 0, plan_held = 0, grant_id = NULL, grant_ends_at = NULL WHERE id = $1'],
+  ['held money', 'UPDATE billing.account SET topup_held = topup_held + 1, plan_held = plan_held - 1, expired = expired + 7 WHERE id = $1'],
+  ['open holds', 'UPDATE billing.account SET open_holds = open_holds + 1 WHERE id = $1'],
+  ['open holds of a project', 'UPDATE billing.project SET open_holds = open_holds + 1 WHERE account_id = $1'],
+])('the way back: %s that is wrong is counted again from the journals', async (_, damage) => {
+  const { accountId } = await busyCustomer();
+  const before = await rowsOf(accountId);
+  await owner.query(damage, [accountId]);
+  expect(await ledger.violations()).not.toEqual([]);
+  await recount(accountId);
+  expect({ rows: await rowsOf(accountId), violations: await ledger.violations() }).toEqual({ rows: before, violations: [] });
+});
+
+test('an account that is right, new, or without a plan stays as it is', async () => {
+  for (const { accountId } of [await busyCustomer(), await ledger.customer(), await ledger.customer({ topup: 5n })]) {
+    const before = await rowsOf(accountId);
+    await recount(accountId);
+    expect(await rowsOf(accountId)).toEqual(before);
+  }
+});
+
+test('an adjustment is no way back: it changes the journal as much as the balance', async () => {
+  const { accountId } = await ledger.customer({ topup: 100n });
+  await owner.query('UPDATE billing.account SET topup = topup + 1 WHERE id = $1', [accountId]);
+  await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'debit', amount: picoUsd(1n), reason: 'repair' });
+  expect((await ledger.violations()).map(({ invariant }) => invariant)).toEqual(['I2', 'I6']);
+  await recount(accountId);
+  expect(await ledger.violations()).toEqual([]);
+});
