@@ -31,7 +31,9 @@ test('every link leads to something in the repository', () => {
 test('every metric operators are told to watch is exported', () => {
   const named = new Set([...OPERATIONS.matchAll(/`((?:tollgate|gen_ai_(?:client|server))_\w+)/g)].map(([, name = '']) => name));
   expect(named.size).toBeGreaterThan(3);
-  const exported = new Set(['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => text.match(/(?<=')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []));
+  const exported = new Set(
+    ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => text.match(/(?<=')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+  );
   expect([...named].filter((name) => !exported.has(name))).toEqual([]);
 });
 
