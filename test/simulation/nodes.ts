@@ -94,7 +94,7 @@ export class BillingNode {
     this.process.serve(holdRenew, async ({ renewals, ended = [] }) => {
       const { model, terms } = this.database;
       const [unsettled, ...open] = await Promise.all([
-        this.commit(() => ended.filter((holdId) => model.holds.has(holdId))),
+        this.commit(() => ended.filter((holdId) => model.holds.has(holdId) || model.reaped.has(holdId))),
         ...renewals.map((renewal) => this.renewals.push(renewal)),
       ]);
       const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
