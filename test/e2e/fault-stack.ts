@@ -107,8 +107,9 @@ function catalogOf(upstreams: readonly UpstreamLines[]): string {
     models: upstreams.map(({ id }) => ({
       id,
       ownedBy: 'tollgate',
-      contextTokens: 1_000_000,
-      maxOutputTokens: 500_000,
+      contextTokens: 2_000_000_000,
+      maxOutputTokens: 100_000_000,
+      defaultOutputTokens: 4_096,
       price,
       routes: [{ upstream: id, model: 'any' }],
     })),

@@ -22,6 +22,16 @@ export interface PackedRequest {
   withdraw?: () => void;
 }
 
+/** What is handed out at once of several frames that wait; a single one may be larger. More would only wait elsewhere. */
+const HANDED_BYTES_MAX = 16 * 1024;
+
+interface ReadyFrame<Event> {
+  events: readonly Event[];
+  sequence: number;
+  /** Received up to its end. */
+  bytes: number;
+}
+
 interface Waiter<Event> {
   resolve(result: IteratorResult<readonly Event[]>): void;
   reject(error: Error): void;
@@ -32,13 +42,14 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private readonly inbox: string;
   /** Where the writer listens; known from its first frame on. */
   private writer: string | undefined;
-  private ready: (readonly Event[])[] = [];
+  private ready: ReadyFrame<Event>[] = [];
   private waiter: Waiter<Event> | undefined;
   private parts: Uint8Array[] = [];
   private partBytes = 0;
 
   private sequence = 0;
   private receivedBytes = 0;
+  private consumed = { sequence: 0, bytes: 0 };
   private credited = { sequence: 0, bytes: 0 };
 
   private silentTicks = 0;
@@ -72,10 +83,9 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
 
   next(): Promise<IteratorResult<readonly Event[]>> {
     if (this.ready.length > 0) {
-      const ready = this.ready;
-      this.ready = [];
+      const value = this.takeReady();
       this.giveCredit();
-      return Promise.resolve({ done: false, value: ready.length === 1 && ready[0] !== undefined ? ready[0] : ready.flat() });
+      return Promise.resolve({ done: false, value });
     }
     if (this.failure !== undefined) {
       const { failure } = this;
@@ -171,7 +181,8 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
         this.keepPart(frame.body);
         return;
       case 'heartbeat':
-        if (this.ready.length === 0) this.creditAll();
+        if (this.ready.length === 0) this.consumeAll();
+        this.credited = this.consumed;
         this.sendCredit();
         return;
     }
@@ -186,11 +197,12 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private hand(events: readonly Event[]): void {
     if (events.length === 0) return;
     if (this.waiter === undefined) {
-      this.ready.push(events);
+      this.ready.push({ events, sequence: this.sequence, bytes: this.receivedBytes });
       return;
     }
     const { waiter } = this;
     this.waiter = undefined;
+    this.consumeAll();
     this.giveCredit();
     waiter.resolve({ done: false, value: events });
   }
@@ -199,7 +211,9 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.parts.push(body);
     this.partBytes += body.length;
     if (this.partBytes > this.link.payloadBytesMax) throw new RangeError('too large');
-    if (this.ready.length === 0) this.giveCredit();
+    if (this.ready.length > 0) return;
+    this.consumeAll();
+    this.giveCredit();
   }
 
   private join(body: Uint8Array): Uint8Array {
@@ -210,18 +224,27 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     return whole;
   }
 
-  /** Called when everything received is consumed. Says so only when it matters to the writer. */
-  private giveCredit(): void {
-    const frames = this.sequence - this.credited.sequence;
-    const bytes = this.receivedBytes - this.credited.bytes;
-    if (frames >= WINDOW_FRAMES / 2 || bytes >= WINDOW_BYTES / 2 || (frames > 0 && this.uncreditedTicks >= CREDIT_TICKS)) {
-      this.creditAll();
-      this.sendCredit();
-    }
+  private takeReady(): readonly Event[] {
+    let count = 1;
+    while (count < this.ready.length && (this.ready[count]?.bytes ?? 0) - this.consumed.bytes <= HANDED_BYTES_MAX) count++;
+    const taken = this.ready.splice(0, count);
+    const last = taken.at(-1);
+    if (last !== undefined) this.consumed = { sequence: last.sequence, bytes: last.bytes };
+    return taken.length === 1 && last !== undefined ? last.events : taken.flatMap(({ events }) => events);
   }
 
-  private creditAll(): void {
-    this.credited = { sequence: this.sequence, bytes: this.receivedBytes };
+  private consumeAll(): void {
+    this.consumed = { sequence: this.sequence, bytes: this.receivedBytes };
+  }
+
+  /** Says what has been consumed, only when it matters to the writer. */
+  private giveCredit(): void {
+    const frames = this.consumed.sequence - this.credited.sequence;
+    const bytes = this.consumed.bytes - this.credited.bytes;
+    if (frames >= WINDOW_FRAMES / 2 || bytes >= WINDOW_BYTES / 2 || (frames > 0 && this.uncreditedTicks >= CREDIT_TICKS)) {
+      this.credited = this.consumed;
+      this.sendCredit();
+    }
   }
 
   /** Without new credit it still tells the writer that we live. */

@@ -14,8 +14,9 @@ const CANCEL_GRACE_MS = 1_000;
 const HEARTBEAT_TICKS = 1_000 / TICK_MS;
 /** A reader answers every heartbeat; one that is silent for this long is gone. */
 const READER_SILENCE_TICKS_MAX = 5_000 / TICK_MS;
-/** A source that never waits is stopped here until the turn's frame is out. */
+/** A source that never waits is stopped here until the turn's frame is out: its last batch may go beyond the bytes. */
 const TURN_BATCHES_MAX = 64;
+const TURN_BYTES_MAX = 16 * 1024;
 
 /**
  * The writing end of one framed stream: pulls a source and sends what it yields, one frame a turn of the event loop, as
@@ -36,7 +37,9 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   private outcome: { error: unknown } | 'complete' | undefined;
   private ended = false;
 
-  private batches: (readonly Event[])[] = [];
+  /** Of this turn, each a JSON array. */
+  private batches: string[] = [];
+  private batchBytes = 0;
   private collecting = false;
   /** Rendered frames that wait for credit; more than one only when a body was cut into parts. */
   private frames: Buffer[] = [];
@@ -133,12 +136,24 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
       this.finish('complete');
       return;
     }
-    if (step.value.length > 0) {
-      this.batches.push(step.value);
-      this.collect();
-    }
+    if (step.value.length > 0 && !this.keep(step.value)) return;
     this.pull();
   };
+
+  /** False when the batch cannot be rendered: that is a failure of the source, which is left. */
+  private keep(batch: readonly Event[]): boolean {
+    try {
+      const text = JSON.stringify(batch);
+      this.batches.push(text);
+      this.batchBytes += text.length;
+      this.collect();
+      return true;
+    } catch (error) {
+      this.finish({ error });
+      this.leaveSource();
+      return false;
+    }
+  }
 
   private readonly onFailure = (error: unknown): void => {
     this.pulling = false;
@@ -153,7 +168,8 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
 
   /** A cancelled source is pulled even without credit, so that it comes to its end. */
   private hasRoom(): boolean {
-    return this.batches.length < TURN_BATCHES_MAX && this.frames.length === 0 && (this.hasCredit() || this.controller.signal.aborted);
+    if (this.batches.length >= TURN_BATCHES_MAX || this.batchBytes >= TURN_BYTES_MAX || this.frames.length > 0) return false;
+    return this.hasCredit() || this.controller.signal.aborted;
   }
 
   private hasCredit(): boolean {
@@ -171,14 +187,9 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   private renderTurn(): void {
     const { batches } = this;
     this.batches = [];
-    try {
-      if (batches.length > 0 || this.outcome === 'complete') {
-        this.render(this.outcome === 'complete' ? 'last' : 'events', JSON.stringify(batches.length === 1 ? batches[0] : batches.flat()));
-      }
-    } catch (error) {
-      this.outcome = { error };
-      this.leaveSource();
-    }
+    this.batchBytes = 0;
+    if (batches.length > 0 || this.outcome === 'complete')
+      this.render(this.outcome === 'complete' ? 'last' : 'events', joinArrays(batches));
     if (typeof this.outcome === 'object') this.render('failure', JSON.stringify(toWireError(this.outcome.error)));
     this.complete = this.outcome !== undefined;
   }
@@ -258,4 +269,9 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   private leaveSource(): void {
     this.source?.return?.().catch(() => undefined);
   }
+}
+
+/** One array of what several have, none of them empty. */
+function joinArrays(texts: readonly string[]): string {
+  return texts.length === 1 ? (texts[0] ?? '[]') : `[${texts.map((text) => text.slice(1, -1)).join(',')}]`;
 }

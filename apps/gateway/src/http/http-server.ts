@@ -16,6 +16,8 @@ const LIMITS = {
   // Longer than the idle time of common load balancers: whoever closes last never closes on a request under way.
   keepAliveTimeout: 75_000,
   noDelay: true,
+  // What waits for a client that does not read, before it is waited for (billing.md 7, "SSE").
+  highWaterMark: 16 * 1024,
 };
 
 /** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */

@@ -3,8 +3,8 @@ import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { isCertificateError } from './tls-connector.js';
 
-/** Bytes of one reply held in memory before the socket is paused. */
-const BUFFERED_BYTES_MAX = 64 * 1024;
+/** Bytes of one reply in hand before its socket is paused; the rest of what the socket has read waits there. */
+const BUFFERED_BYTES_MAX = 16 * 1024;
 /** What may follow the end of a reply, so that its socket can serve again. */
 const DRAIN_MS = 1_000;
 const DRAIN_BYTES_MAX = 64 * 1024;

@@ -4,6 +4,8 @@ import { guardedLookup, type Resolver } from './address-guard.js';
 import { tlsConnector } from './tls-connector.js';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
+/** What a paused socket takes from the kernel, before the read that makes it enough (64 KiB at most). */
+const SOCKET_BYTES_MAX = 16 * 1024;
 
 /**
  * Keep-alive sockets to one upstream, never more than `connectionsMax`. What exceeds them would queue silently inside the
@@ -17,6 +19,7 @@ export function createUpstreamPool(
   const connect = {
     lookup: guardedLookup(upstream.allowPrivateNetwork, resolve),
     timeout: upstream.timeouts.connectMs,
+    highWaterMark: SOCKET_BYTES_MAX,
     allowH2: false,
     rejectUnauthorized: true,
     minVersion: 'TLSv1.2',

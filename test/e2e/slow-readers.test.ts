@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { FaultServer } from '#testing/fault-server.js';
+import { untilNoHolds } from '#testing/tenant.js';
+import { FaultStack } from './fault-stack.js';
+import { FloodingUpstream, residentBytes, SlowReader, until } from './slow-readers.js';
+
+/**
+ * Clients that take their time (billing.md 7, "SSE"): the upstream waits for them, nothing piles up in between, and who takes
+ * nothing at all is cut off and billed. The kernel buffers some megabytes a connection besides.
+ */
+const DRAIN_MS = 2_000;
+const MIB = 1024 * 1024;
+const KERNEL_BYTES_MAX = 48 * MIB;
+const READERS = 200;
+
+let stack: Awaited<ReturnType<typeof FaultStack.ofItsOwn>>;
+let server: FaultServer;
+
+beforeAll(async () => {
+  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } };
+  [stack, server] = await Promise.all([FaultStack.ofItsOwn(settings), FaultServer.start()]);
+  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([stack?.stop(), server?.stop()]);
+}, 60_000);
+
+function flood(textBytesMax: number): FloodingUpstream {
+  const upstream = new FloodingUpstream(1_000, textBytesMax);
+  server.behave(upstream.fault);
+  return upstream;
+}
+
+test('a client that takes nothing stops its upstream, is cut off after a while, and pays for what had come', async () => {
+  const upstream = flood(1_000 * MIB);
+  const reader = await SlowReader.open(stack, 'flood', 20_000_000);
+  const openedAt = performance.now();
+  await until(() => upstream.openStreams === 0, DRAIN_MS + 10_000);
+  const [{ bytes = 0, closedAt = 0 } = {}] = upstream.streams;
+  expect(closedAt - openedAt).toBeGreaterThan(DRAIN_MS - 100);
+  expect(bytes).toBeLessThan(KERNEL_BYTES_MAX);
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+  const { reason, usage } = await stack.billOf(reader.requestId);
+  expect({ reason, source: usage.source }).toEqual({ reason: 'client-left', source: 'estimated' });
+  // What had come is more than the client has read, and less than the upstream has written.
+  expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
+  expect(usage.outputTokens * 4).toBeLessThan(bytes);
+  reader.leave();
+}, 40_000);
+
+test('a client that reads a little now and then is not cut off, and gets the whole reply', async () => {
+  const upstream = flood(24 * MIB);
+  const reader = await SlowReader.open(stack, 'flood', 20_000_000);
+  for (const until = performance.now() + 2 * DRAIN_MS; performance.now() < until; await delay(100)) reader.sip(256 * 1024);
+  expect({ closedAt: reader.closedAt, upstream: upstream.openStreams }).toEqual({ closedAt: undefined, upstream: 1 });
+  await reader.drink();
+  expect(reader.isWhole).toBe(true);
+  expect(reader.received).toBeGreaterThan(upstream.textBytesMax);
+  expect(await stack.billOf(reader.requestId)).toMatchObject({ reason: 'completed' });
+}, 60_000);
+
+test('slow readers slow nobody else', async () => {
+  flood(1_000 * MIB);
+  const readers = await Promise.all(Array.from({ length: 8 }, () => SlowReader.open(stack, 'flood', 20_000_000)));
+  flood(10_000);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => stack.ask('chat', 'flood')));
+  expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
+  for (const reader of readers) reader.leave();
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+}, 40_000);
+
+test(`${READERS} slow readers: at most 64 KiB wait for each of them in a process, and each of them is billed once`, async () => {
+  const upstream = flood(512 * 1024);
+  // A process that has worked is larger than a new one: as many readers that are not slow come first.
+  await Promise.all(Array.from({ length: READERS }, () => stack.ask('chat', 'flood', { outputTokensMax: 1_000_000 })));
+  const before = await residentBytes(stack);
+  const readers = await Promise.all(Array.from({ length: READERS }, () => SlowReader.open(stack, 'flood', 1_000_000)));
+  await delay(500);
+  const after = await residentBytes(stack);
+  // Twice the bound, for what a connection costs besides, and for garbage.
+  for (const process of ['gateway', 'proxy'] as const)
+    expect(after[process] - before[process]).toBeLessThan(READERS * 128 * 1024 + 64 * MIB);
+  for (const reader of readers) reader.leave();
+  await until(() => upstream.openStreams === 0, 10_000);
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+  const bills = await Promise.all(readers.map(({ requestId }) => stack.billOf(requestId)));
+  expect(bills.every(({ costPicoUsd }) => BigInt(costPicoUsd) > 0n)).toBe(true);
+}, 60_000);

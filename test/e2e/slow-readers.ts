@@ -1,0 +1,128 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { chunked, type Fault, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+import type { FaultStack } from './fault-stack.js';
+
+const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
+
+/** Content as fast as it is taken, up to a bound, and then its end; how many bytes of it were taken, and when it was given up. */
+export class FloodingUpstream {
+  readonly streams: { bytes: number; closedAt: number | undefined }[] = [];
+  private readonly event: string;
+  private readonly events: number;
+
+  constructor(
+    private readonly textBytes: number,
+    textBytesMax: number,
+  ) {
+    this.event = chunked(text('x'.repeat(textBytes)));
+    this.events = Math.ceil(textBytesMax / textBytes);
+  }
+
+  /** Of a whole reply. */
+  get textBytesMax(): number {
+    return this.events * this.textBytes;
+  }
+
+  readonly fault: Fault = ({ socket }) => {
+    const stream = { bytes: 0, closedAt: undefined as number | undefined };
+    this.streams.push(stream);
+    socket.write(replyHead() + chunked(opening));
+    let left = this.events;
+    const go = (): void => {
+      while (left-- > 0 && !socket.destroyed) if (!socket.write(this.event)) return;
+      socket.off('drain', go);
+      if (!socket.destroyed) socket.end(chunked(ending) + LAST_CHUNK);
+    };
+    socket.on('drain', go);
+    socket.on('close', () => Object.assign(stream, { closedAt: performance.now(), bytes: socket.bytesWritten }));
+    go();
+  };
+
+  get openStreams(): number {
+    return this.streams.filter(({ closedAt }) => closedAt === undefined).length;
+  }
+}
+
+/** A client that has asked, has read the beginning of the reply, and reads no more until it is told to. */
+export class SlowReader {
+  received = 0;
+  requestId = '';
+  closedAt: number | undefined;
+  /** The last that came was the end. */
+  isWhole = false;
+
+  private constructor(private readonly socket: Socket) {
+    socket.on('error', () => {});
+    socket.on('close', () => (this.closedAt = performance.now()));
+  }
+
+  static async open(
+    { facts, tenant }: FaultStack,
+    model: string,
+    outputTokensMax: number,
+    format: FormatName = 'chat',
+  ): Promise<SlowReader> {
+    const { hostname, port } = new URL(facts.gatewayUrl);
+    const socket = connect(Number(port), hostname);
+    const reader = new SlowReader(socket);
+    const { path, body } = CLIENT_FORMATS[format];
+    const json = JSON.stringify(body({ model, text: 'Hello', stream: true, outputTokensMax, withTool: false }));
+    const head = `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${tenant.apiKey}\r\ncontent-type: application/json\r\n`;
+    socket.write(`${head}content-length: ${Buffer.byteLength(json)}\r\n\r\n${json}`);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    socket.pause();
+    reader.received = first.length;
+    const text = first.toString('latin1');
+    if (!text.startsWith('HTTP/1.1 200')) throw new Error(text.slice(0, 500));
+    reader.requestId = /^x-request-id: (\S+)/im.exec(text)?.[1] ?? '';
+    return reader;
+  }
+
+  /** Takes a little of what is there. */
+  sip(bytes: number): void {
+    const taken = (this.socket.read(bytes) ?? this.socket.read()) as Buffer | null;
+    this.received += taken?.length ?? 0;
+  }
+
+  /** Takes all the rest, as it comes, until the connection ends or says that it is the end of the stream. */
+  async drink(): Promise<void> {
+    let tail = '';
+    this.socket.on('data', (bytes: Buffer) => {
+      this.received += bytes.length;
+      tail = (tail + bytes.toString('latin1')).slice(-100);
+      if (tail.includes('[DONE]')) this.socket.destroy();
+    });
+    this.socket.resume();
+    await once(this.socket, 'close');
+    this.isWhole = tail.includes('[DONE]');
+  }
+
+  leave(): void {
+    this.socket.destroy();
+  }
+}
+
+/** Resident bytes of the processes a stream passes through. */
+export async function residentBytes({ facts, running }: FaultStack): Promise<{ gateway: number; proxy: number; nats: number }> {
+  const of = async (service: 'gateway' | 'inference-proxy'): Promise<number> => {
+    const metrics = await (await fetch(`${facts.opsUrls[service]}/metrics`)).text();
+    return Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
+  };
+  const [gateway, proxy, status] = await Promise.all([
+    of('gateway'),
+    of('inference-proxy'),
+    readFile(`/proc/${running?.pid('nats')}/status`, 'utf8').catch(() => ''), // there is none but on Linux
+  ]);
+  return { gateway, proxy, nats: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024 };
+}
+
+export async function until(holds: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
+  for (const deadline = performance.now() + deadlineMs; !(await holds()); ) {
+    if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
