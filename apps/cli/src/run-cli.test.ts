@@ -253,6 +253,7 @@ state              settled ${AT}: completed
     outputTokens: 400,
     reasoningTokens: 0,
     costPicoUsd: '1500000',
+    forfeitedPicoUsd: '0',
   };
 
   test('usage, split by what was asked for, and where the next page begins', async () => {
@@ -265,8 +266,13 @@ state              settled ${AT}: completed
 more: --cursor abc
 `,
     );
-    expect((await run(words(`usage --account ${ID} --from 2026-11-21`), { from: AT, to: AT, rows: [], nextCursor: null })).out).toBe(
-      'no usage\n',
+    const plain = words(`usage --account ${ID} --from 2026-11-21`);
+    expect((await run(plain, { from: AT, to: AT, rows: [], nextCursor: null })).out).toBe('no usage\n');
+    const forfeited = { ...usage, forfeitedPicoUsd: '500000' };
+    expect((await run(plain, { from: AT, to: AT, rows: [forfeited], nextCursor: null })).out).toBe(
+      `REQUESTS  ESTIMATED  PROMPT  CACHED  OUTPUT  REASONING  COST        FORFEITED
+      12          1    1200      30     400          0  $0.0000015  $0.0000005
+`,
     );
   });
 

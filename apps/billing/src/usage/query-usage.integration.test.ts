@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { UsageGroup, UsageQueryRequest, UsageRow } from '#contracts/billing/usage.js';
+import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { grantPlan } from '../ledger/grant-plan.js';
+import { listMovements } from '../ledger/list-movements.js';
+import { readBalance } from '../ledger/read-balance.js';
 import { queryUsage } from './query-usage.js';
 
 let ledger: LedgerFixture;
@@ -70,6 +74,7 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
       outputTokens: 0,
       reasoningTokens: 0,
       costPicoUsd: '0',
+      forfeitedPicoUsd: '0',
     };
     const row = groups.get(id) ?? { ...key, ...zero };
     row.requests += 1;
@@ -203,6 +208,7 @@ test.each([
       outputTokens: 0,
       reasoningTokens: 0,
       costPicoUsd: '10',
+      forfeitedPicoUsd: '0',
     };
     expect(reaped.rows).toEqual([{ start: '2026-03-02T01:00:00.000Z', ...row }]);
     expect((await queryUsage(ledger.prisma, request)).rows).toEqual([
@@ -211,6 +217,31 @@ test.each([
     ]);
   },
 );
+
+test('what moved, less what was used and forfeited, is the balance and what open holds have of ended plans', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const { accountId } = customer;
+  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const [settled, late, open] = [reserveOf(customer, 100n), reserveOf(customer, 50n), reserveOf(customer, 30n)];
+  const endsAt = new Date(Date.now() + HOUR_MS);
+  const grant = (amount: bigint) => grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt });
+  await grant(500n);
+  for (const reserve of [settled, late, open]) await lanes.reserve(reserve);
+  await ledger.sql.query('UPDATE billing.hold SET meter_prompt_tokens = 40 WHERE id = $1', [late.holdId]);
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
+  await grant(7n);
+  await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(60) });
+  await lanes.settle({ holdId: late.holdId, accountId, reason: 'completed', usage: usageOf(25) });
+
+  const { movements } = await listMovements(ledger.prisma, { accountId });
+  const moved = movements.reduce((sum, { amountPicoUsd }) => sum + BigInt(amountPicoUsd), 0n);
+  const from = new Date(Date.now() - HOUR_MS).toISOString();
+  const { rows } = await queryUsage(ledger.prisma, { accountId, from }, new Date(Date.now() + HOUR_MS));
+  const balance = await readBalance(ledger.prisma, accountId);
+  expect(rows).toMatchObject([{ requests: 2, costPicoUsd: '85', forfeitedPicoUsd: '55' }]);
+  expect(balance).toMatchObject({ topup_balance_pico_usd: '1000', plan_balance_pico_usd: '7', expiredHeld: '30' });
+  expect(moved - 85n - 55n).toBe(BigInt(balance.balance_pico_usd) + BigInt(balance.expiredHeld));
+});
 
 test('sums are exact beyond what a float can count', async () => {
   const customer = await ledger.customer({ topup: 10n ** 30n });

@@ -133,11 +133,11 @@ function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to
   );
   return Prisma.sql`
     SELECT s.settled_at, s.project_id, s.key_id, s.model, 1 AS requests, CASE s.usage_source WHEN 'estimated' THEN 1 ELSE 0 END AS estimated,
-      s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost
+      s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit
     FROM billing.settlement s WHERE ${ofWhom} AND s.settled_at >= ${from} AND s.settled_at < ${to}
     UNION ALL
     SELECT l.settled_at, s.project_id, s.key_id, s.model, 0, 0, l.prompt_tokens - s.prompt_tokens, l.cached_tokens - s.cached_tokens,
-      l.output_tokens - s.output_tokens, l.reasoning_tokens - s.reasoning_tokens, l.due - l.writeoff
+      l.output_tokens - s.output_tokens, l.reasoning_tokens - s.reasoning_tokens, l.due - l.writeoff, coalesce(l.forfeit, 0)
     FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
     WHERE ${ofWhom} AND l.account_id = ${accountId}::uuid AND l.settled_at >= ${from} AND l.settled_at < ${to}`;
 }
@@ -145,7 +145,7 @@ function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to
 /** Counts are exact as numbers up to 2^53, money is text. */
 const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated)::float8 AS "estimatedRequests",
   sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens", sum(output_tokens)::float8 AS "outputTokens",
-  sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd"`;
+  sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
 
 function rendered({ name, sql }: Column): Prisma.Sql {
   const text =

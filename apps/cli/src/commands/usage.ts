@@ -34,7 +34,8 @@ export const usageCommands = [
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 
 /** What the usage is split by, then the sums. */
-function columnsOf([first]: readonly UsageRow[]): Columns {
+function columnsOf(rows: readonly UsageRow[]): Columns {
+  const [first] = rows;
   return {
     ...(first?.start && { FROM: ({ start }) => start ?? null }),
     ...(first?.projectId && { PROJECT: ({ projectId }) => projectId ?? null }),
@@ -47,5 +48,6 @@ function columnsOf([first]: readonly UsageRow[]): Columns {
     OUTPUT: ({ outputTokens }) => outputTokens,
     REASONING: ({ reasoningTokens }) => reasoningTokens,
     COST: ({ costPicoUsd }) => renderDollars(costPicoUsd),
+    ...(rows.some(({ forfeitedPicoUsd }) => forfeitedPicoUsd !== '0') && { FORFEITED: (row) => renderDollars(row.forfeitedPicoUsd) }),
   } satisfies Columns;
 }

@@ -50,6 +50,8 @@ export interface UsageRow {
   /** Part of the output tokens. */
   reasoningTokens: number;
   costPicoUsd: string;
+  /** What requests had set aside of a plan that ended before they did, and did not need: nobody's any more. Beside the cost. */
+  forfeitedPicoUsd: string;
 }
 
 export interface UsageQueryReply {
