@@ -16,6 +16,7 @@ const FOLD = `${HOLDS}/fold-batch.test.ts`;
 const LANES = `${HOLDS}/hold-lanes.integration.test.ts`;
 const LANE = `${HOLDS}/lane.integration.test.ts`;
 const LEASES = `${HOLDS}/leases.integration.test.ts`;
+const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
@@ -44,10 +45,10 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       'a hold settled late is not reaped any more',
       ' AND l.hold_id IS NULL AS reaped',
       ' AS reaped',
-      LEASES,
+      LATER,
       'a settlement after the reaper adds',
     ],
-    ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LEASES, 'a settlement after the reaper adds'],
+    ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LATER, 'a settlement after the reaper adds'],
   ],
   [`${HOLDS}/renew.ts`]: [
     [
@@ -93,7 +94,7 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       'the third pass: late settlements get what is left',
       "if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);",
       "if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);\n  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);\n  for (const ending of [] as typeof endings)",
-      LEASES,
+      LATER,
       'in one batch what is owed',
     ],
     [
@@ -147,7 +148,7 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       'late, and what was too much is given back',
       'const due = cost - reaped.billed;',
       'const due = cost > reaped.billed ? cost - reaped.billed : 0n;',
-      LEASES,
+      LATER,
       'a settlement after the reaper that comes to less',
     ],
     [
@@ -247,7 +248,7 @@ const BY_FILE: Record<string, [name: string, from: string, to: string, test: str
       'late, and only from what is free',
       'min(due - planCost, funds.topup - funds.topupHeld)',
       'due - planCost',
-      LEASES,
+      LATER,
       'what a late settlement does not find',
     ],
     [
