@@ -45,6 +45,7 @@ export class FaultStack {
     return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }), running);
   }
 
+  /** With names that are new, or what is offered may still be what was offered before. */
   async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
     await this.administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
     await untilOffered(

@@ -38,16 +38,19 @@ const NEVER = [
 ];
 const PRIVATE = ['10.255.255.1', '192.168.255.1', '172.16.255.1', '[fc00::1]', '[64:ff9b::7f00:1]'];
 
-function upstreamAt(host: string, index: number, allowPrivateNetwork: boolean): UpstreamLines {
+/** Each with a name that no test has had before it: whoever offers it has heard of the catalog that has it. */
+let named = 0;
+function upstreamAt(host: string, allowPrivateNetwork: boolean): UpstreamLines {
   const timeouts = { connectMs: 500 };
-  return { id: `u${index}`, kind: 'openai-chat', baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork, timeouts };
+  return { id: `u${named++}`, kind: 'openai-chat', baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork, timeouts };
 }
 
 async function outcomes(hosts: string[], allowPrivateNetwork: boolean): Promise<Record<string, unknown>> {
-  await stack.offer(hosts.map((host, index) => upstreamAt(host, index, allowPrivateNetwork)));
+  const upstreams = hosts.map((host) => upstreamAt(host, allowPrivateNetwork));
+  await stack.offer(upstreams);
   const all = await Promise.all(
     hosts.map(async (host, index) => {
-      const { status, text, requestId } = await stack.ask('chat', `u${index}`, { stream: false });
+      const { status, text, requestId } = await stack.ask('chat', upstreams[index]?.id ?? '', { stream: false });
       const { costPicoUsd } = await stack.billOf(requestId);
       return [host, { status, code: JSON.parse(text).error?.code, isFree: costPicoUsd === '0' }] as const;
     }),
@@ -80,8 +83,9 @@ test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and i
     const location = `http://127.0.0.1:${canary.port}/latest/meta-data`;
     socket.end(wholeReply(body, { location }, `HTTP/1.1 ${status} Moved`));
   };
-  await stack.offer([upstreamAt('127.0.0.1', status, true)]);
-  const answer = await stack.ask('chat', `u${status}`, { stream: false });
+  const upstream = upstreamAt('127.0.0.1', true);
+  await stack.offer([upstream]);
+  const answer = await stack.ask('chat', upstream.id, { stream: false });
   expect({ status: answer.status, code: JSON.parse(answer.text).error.code, asked: canary.requests - before }).toEqual({
     status: 502,
     code: 'upstream_error',
@@ -91,7 +95,8 @@ test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and i
 });
 
 test('nothing that a client sends as a header reaches an upstream', async () => {
-  await stack.offer([upstreamAt('127.0.0.1', 0, true)]);
+  const upstream = upstreamAt('127.0.0.1', true);
+  await stack.offer([upstream]);
   await fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: {
@@ -103,7 +108,7 @@ test('nothing that a client sends as a header reaches an upstream', async () => 
       'user-agent': 'canary',
       'openai-organization': 'canary',
     },
-    body: JSON.stringify({ model: 'u0', messages: [{ role: 'user', content: 'Hi' }] }),
+    body: JSON.stringify({ model: upstream.id, messages: [{ role: 'user', content: 'Hi' }] }),
   });
   const names = canary.lastHead
     .split('\r\n')
