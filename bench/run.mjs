@@ -1,7 +1,7 @@
 /**
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
- *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--connections 1,32,128] [--modes plain,streamed]
+ *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
  *                      [--targets direct,minimal,portkey,tollgate] [--out NAME] [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
@@ -29,6 +29,7 @@ const { values: flags } = parseArgs({
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
+    'warm-up': { type: 'string' },
     connections: { type: 'string', default: '1,32,128' },
     modes: { type: 'string', default: 'plain,streamed' },
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
@@ -38,6 +39,9 @@ const { values: flags } = parseArgs({
 });
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
 const seconds = Number(flags.seconds ?? (flags.quick ? 1.5 : 3.5));
+const warmUpSeconds = Number(flags['warm-up'] ?? (flags.quick ? 3 : 12));
+/** Enough to fill every target, and to let Tollgate's batches be as small and as many as they get. */
+const WARM_UP_CONNECTIONS = 32;
 const wanted = flags.targets.split(',');
 /** @type {import('./report.mjs').Scenario[]} */
 const scenarios = flags.modes
@@ -70,8 +74,8 @@ async function main() {
   /** @type {Series[]} */
   const series = scenarios.flatMap((scenario) => measured.map((target) => ({ scenario, target: target.name, samples: [] })));
 
-  await measureAll(loader, measured, series, text, Math.min(1.5, seconds), 1, false);
-  await measureAll(loader, measured, series, text, seconds, rounds, true);
+  await warmUp(loader, measured, text);
+  await measureAll(loader, measured, series, text);
 
   const report = renderReport(series, targets);
   console.log(report);
@@ -97,26 +101,42 @@ async function started(starting) {
 }
 
 /**
+ * A gateway runs for weeks: what it does in the first seconds, before V8 has compiled it, is not what it costs. All have the same time.
+ *
+ * @param {import('node:child_process').ChildProcess} loader @param {Target[]} targets @param {string} text
+ */
+async function warmUp(loader, targets, text) {
+  for (const mode of new Set(scenarios.map((scenario) => scenario.mode)))
+    for (const target of targets) {
+      const scenario = { mode, connections: WARM_UP_CONNECTIONS };
+      announce('warm-up', scenario, target, await measure(loader, target, scenario, text, warmUpSeconds));
+    }
+}
+
+/**
  * Every round goes through all loads, every load through all targets, each time beginning with another one: noise of the machine
  * falls on all alike.
  *
  * @param {import('node:child_process').ChildProcess} loader @param {Target[]} targets @param {Series[]} series @param {string} text
- * @param {number} duration @param {number} times @param {boolean} keep
  */
-async function measureAll(loader, targets, series, text, duration, times, keep) {
-  for (let round = 0; round < times; round++) {
-    for (const scenario of scenarios) {
+async function measureAll(loader, targets, series, text) {
+  for (let round = 0; round < rounds; round++)
+    for (const scenario of scenarios)
       for (let turn = 0; turn < targets.length; turn++) {
         const target = /** @type {Target} */ (targets[(turn + round) % targets.length]);
-        const sample = await measure(loader, target, scenario, text, duration);
-        const label = `${keep ? `round ${round + 1}` : 'warm-up'} ${scenario.mode} ${scenario.connections} ${target.name}`;
-        console.error(
-          `${label}: ${Math.round(sample.requestsPerSecond)}/s${sample.errors ? `, ${sample.errors} errors: ${sample.firstError}` : ''}`,
-        );
-        if (keep) series.find((one) => one.scenario === scenario && one.target === target.name)?.samples.push(sample);
+        const sample = await measure(loader, target, scenario, text, seconds);
+        announce(`round ${round + 1}`, scenario, target, sample);
+        series.find((one) => one.scenario === scenario && one.target === target.name)?.samples.push(sample);
       }
-    }
-  }
+}
+
+/**
+ * @param {string} when @param {import('./report.mjs').Scenario} scenario @param {Target} target
+ * @param {import('./report.mjs').Sample} sample
+ */
+function announce(when, { mode, connections }, target, { requestsPerSecond, errors, firstError }) {
+  const faults = errors ? `, ${errors} errors: ${firstError}` : '';
+  console.error(`${when} ${mode} ${connections} ${target.name}: ${Math.round(requestsPerSecond)}/s${faults}`);
 }
 
 /**
@@ -191,7 +211,7 @@ function renderReport(series, targets) {
   return [
     `# ${new Date().toISOString().slice(0, 10)}: chat completions of ${TOKENS} tokens`,
     `Machine: ${describeMachine()}. Load, upstream and targets share it.`,
-    `Method: \`bench/README.md\`. Targets: ${versions}. ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
+    `Method: \`bench/README.md\`. Targets: ${versions}. ${warmUpSeconds} s of warm-up for each mode and target, then ${rounds} round${rounds === 1 ? '' : 's'} of ${seconds} s for each load and target, in turn; medians. ` +
       'CPU-seconds are those of the target’s own processes, without upstream and load generator (for "direct": the upstream).',
     renderNoise(series),
     renderTable(series),
