@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
+const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
 /** Without the simulator: everybody shares the bench's own. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
 
@@ -25,7 +26,7 @@ export async function startTollgate(upstream, profileDir) {
       LOG_LEVEL: 'info',
       ...(profileDir ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(profileDir)}` } : {}),
     },
-    serviceEnv: { catalog: { UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
+    serviceEnv: { catalog: { CATALOG_FILE, UPSTREAM_LOCAL_URL: `${upstream.origin}/v1` } },
     demo: { usd: '1000000.00', requestsPerMinute: 1_000_000, concurrency: 10_000 },
   });
   return {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { Pool } from 'undici';
 
 const [port = '0', origin = ''] = process.argv.slice(2);
-const upstream = new Pool(origin, { connections: 512, pipelining: 1 });
+const upstream = new Pool(origin, { connections: 2048, pipelining: 1 });
 
 const server = createServer((request, response) => {
   const { authorization, 'content-type': contentType, 'content-length': contentLength } = request.headers;

@@ -24,6 +24,8 @@ import { startTollgate } from '../tollgate.mjs';
  */
 
 const FULL = { streams: 32, tokens: 512 };
+/** As in ../run.mjs: until V8 has compiled what is hot. */
+const WARM_UP_SECONDS = 12;
 const RATE = 20;
 const PACED_TOKENS = 200;
 const WARM_UP_TOKENS = 60;
@@ -60,7 +62,7 @@ async function main() {
 
   /** @type {Map<string, Sample[]>} */
   const full = new Map(targets.map(({ name }) => [name, []]));
-  for (const target of targets) await measure(target, { kind: 'full', ...FULL, rate: 0, seconds: 2 });
+  for (const target of targets) await measure(target, { kind: 'full', ...FULL, rate: 0, seconds: WARM_UP_SECONDS });
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < targets.length; turn++) {
       const target = /** @type {Target} */ (targets[(turn + round) % targets.length]);
