@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MUTATIONS, type Mutation } from './mutations.js';
+import type { Mutation } from './mutations/mutation.js';
+import { MUTATIONS } from './mutations.js';
 
 /**
  * Takes away each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail

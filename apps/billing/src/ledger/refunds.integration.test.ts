@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { type Adjustment, adjust } from './adjust.js';
@@ -6,6 +7,8 @@ import { grantPlan } from './grant-plan.js';
 import { listMovements } from './list-movements.js';
 import { type Refund, refund } from './refund.js';
 import { topUp } from './top-up.js';
+
+const TWO_OF_EIGHT = ['done', 'done', ...Array<string>(6).fill('insufficient_balance')];
 
 let ledger: LedgerFixture;
 beforeAll(async () => {
@@ -29,6 +32,13 @@ function refundOf({ accountId }: Customer, wanted: { paymentId?: string; amount?
 
 function adjustment({ accountId }: Customer, kind: 'credit' | 'debit', amount: bigint, adjustmentId: string = randomUUID()): Adjustment {
   return { accountId, adjustmentId, kind, amount: picoUsd(amount), reason: 'a test' };
+}
+
+/** What became of eight at once, each on a connection of its own. */
+async function atOnce(work: (connection: PgConnection) => Promise<unknown>): Promise<string[]> {
+  const connections = await Promise.all(Array.from({ length: 8 }, () => ledger.connect()));
+  const done = await Promise.allSettled(connections.map(work));
+  return done.map((one) => (one.status === 'fulfilled' ? 'done' : (one.reason as { code: string }).code)).sort();
 }
 
 async function spend(customer: Customer, tokens: number): Promise<void> {
@@ -113,12 +123,8 @@ describe('a refund', () => {
 
   test('many at once, each for half: two are made', async () => {
     const customer = await paid(100n);
-    const connections = await Promise.all(Array.from({ length: 4 }, () => ledger.connect()));
     const wanted = (): Refund => ({ accountId: customer.accountId, refundId: randomUUID(), amount: picoUsd(50n) });
-    const results = await Promise.allSettled(
-      Array.from({ length: 20 }, (_, count) => refund(connections[count % 4] ?? ledger.sql, wanted())),
-    );
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(await atOnce((connection) => refund(connection, wanted()))).toEqual(TWO_OF_EIGHT);
     expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '0' });
   });
 });
@@ -134,6 +140,12 @@ describe('an adjustment', () => {
     for (const changed of [{ kind: 'debit' as const }, { amount: picoUsd(6n) }, { accountId: (await paid(9n)).accountId }]) {
       await expect(adjust(ledger.sql, { ...credit, ...changed })).rejects.toMatchObject({ code: 'conflict', param: 'adjustmentId' });
     }
+  });
+
+  test('many debits at once, each for half: two are made', async () => {
+    const customer = await paid(100n);
+    expect(await atOnce((connection) => adjust(connection, adjustment(customer, 'debit', 50n)))).toEqual(TWO_OF_EIGHT);
+    expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '0' });
   });
 
   test('a debit never takes held money', async () => {

@@ -1,0 +1,298 @@
+import type { MutationsByFile } from './mutation.js';
+
+const HOLDS = 'apps/billing/src/holds';
+const FOLD = `${HOLDS}/fold-batch.test.ts`;
+const LANES = `${HOLDS}/hold-lanes.integration.test.ts`;
+const LANE = `${HOLDS}/lane.integration.test.ts`;
+const LEASES = `${HOLDS}/leases.integration.test.ts`;
+const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
+const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
+const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
+
+/** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
+export const MUTATIONS_OF_HOLDS: MutationsByFile = {
+  // ---- locks ----
+  [`${HOLDS}/read-state.ts`]: [
+    ['the lock on accounts', 'ORDER BY id FOR NO KEY UPDATE', 'ORDER BY id', BUGS, 'check-then-act'],
+    [
+      'the lock on holds',
+      'WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h)',
+      'WHERE id = ANY ($1::uuid[]) ORDER BY id) h)',
+      LEASES,
+      'a renewal under way when the reaper looks',
+    ],
+    ['revoked keys are left out', ' AND revoked_at IS NULL', '', LANES, 'a revoked key is refused'],
+    [
+      'a hold settled late is not reaped any more',
+      ' AND l.hold_id IS NULL AS reaped',
+      ' AS reaped',
+      LATER,
+      'a settlement after the reaper adds',
+    ],
+    ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LATER, 'a settlement after the reaper adds'],
+  ],
+  [`${HOLDS}/renew.ts`]: [
+    [
+      'the lock of renewals, in order',
+      'WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE',
+      'WHERE id = ANY ($1::uuid[])',
+      LEASES,
+      'renewals of the same holds in opposite orders',
+    ],
+    [
+      'an older reading changes nothing',
+      'meter_prompt_tokens = CASE WHEN r.sequence > h.meter_sequence THEN',
+      'meter_prompt_tokens = CASE WHEN true THEN',
+      LEASES,
+      'an older reading',
+    ],
+    [
+      'a revoked key stops',
+      "k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS",
+      "p.enabled AND a.status = 'active' AS",
+      LEASES,
+      'its key was revoked',
+    ],
+    [
+      'a disabled project stops',
+      "k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS",
+      "k.revoked_at IS NULL AND a.status = 'active' AS",
+      LEASES,
+      'its project was disabled',
+    ],
+    ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
+  ],
+  // ---- passes and decisions ----
+  [`${HOLDS}/decide-settles.ts`]: [
+    [
+      'two passes: all is returned before anything is charged',
+      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): void {',
+      '  chargeHold(book, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): void {\n  if (book.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    [
+      'the third pass: late settlements get what is left',
+      "if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);",
+      "if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);\n  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);\n  for (const ending of [] as typeof endings)",
+      LATER,
+      'in one batch what is owed',
+    ],
+    [
+      'the reaper comes last',
+      '(reaping[position] ? undefined : endHold(book, settle, terms))',
+      'endHold(book, settle, terms)',
+      LEASES,
+      'the reaper and a settlement in one batch',
+    ],
+    [
+      'settled is settled',
+      "if (book.settlements.has(holdId)) return (!expiring && account && takeReaped(book, settle, account)) || 'already';",
+      '',
+      LANES,
+      'settling again',
+    ],
+    [
+      'a hold is its own account’s',
+      "if (hold.accountId !== account.accountId) return 'unknown';",
+      '',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    [
+      'only a lease that is over is reaped',
+      "if (expiring && hold.leaseUntil + terms.reaperGraceMs >= book.now) return 'unknown';",
+      '',
+      LEASES,
+      'a renewal that comes before the reaper decides',
+    ],
+    ['the grace after a lease', 'hold.leaseUntil + terms.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
+    ['the tombstone', 'if (!expiring) bury(book, settle);', '', LANES, 'a reserve that arrives after its release'],
+    [
+      'the reaper buries nothing',
+      'if (!expiring) bury(book, settle);',
+      'bury(book, settle);',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['an open hold is counted out of its account', 'account.openHolds -= 1;', '', LANES, 'a request is charged its usage'],
+    ['an open hold is counted out of its project', 'project.openHolds -= 1;', '', FOLD, 'the fold does what the serial model does'],
+    [
+      'the reaper bills the meter',
+      "settle.reason === 'lease-expired' ? hold.meter : settle.usage",
+      'settle.usage',
+      LEASES,
+      'a hold everybody lost',
+    ],
+    ['late, and once in a batch', 'book.reaped.delete(settle.holdId);', '', FOLD, 'the fold does what the serial model does'],
+    [
+      'late, and what was too much is given back',
+      'const due = cost - reaped.billed;',
+      'const due = cost > reaped.billed ? cost - reaped.billed : 0n;',
+      LATER,
+      'a settlement after the reaper that comes to less',
+    ],
+    [
+      'late, and given back before anything is charged',
+      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateEnding): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
+      ' };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due }: LateEnding): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
+      LATER,
+      'what is given back pays for what is late',
+    ],
+    [
+      'late, by its own account',
+      'if (reaped?.accountId !== account.accountId) return undefined;',
+      'if (!reaped) return undefined;',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+  ],
+  [`${HOLDS}/decide-reserve.ts`]: [
+    [
+      'closed is closed',
+      "if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };",
+      '',
+      LANES,
+      'a reserve that arrives after its release',
+    ],
+    ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
+    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };", '', LANES, 'reserving again with the same id'],
+    [
+      'requests per minute',
+      'countRequests(window) >= project.requestsPerMinuteMax',
+      'countRequests(window) > project.requestsPerMinuteMax',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    [
+      'concurrency',
+      'project.openHolds >= project.concurrencyMax',
+      'project.openHolds > project.concurrencyMax',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['funds', 'amount > available || amount > HOLD_MAX', 'amount > HOLD_MAX', LANES, '200 parallel reserves'],
+    ['the largest hold', 'amount > available || amount > HOLD_MAX', 'amount > available', LANES, 'a hold of more than a million dollars'],
+    [
+      'the key is the project’s',
+      'book.keys.get(reserve.keyId) === project.projectId',
+      'book.keys.has(reserve.keyId)',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['a disabled project', 'project.enabled && ', '', LANES, 'a disabled project is refused'],
+    ['a frozen account', 'if (!account.active) return', 'if (false) return', LANES, 'a frozen account is refused'],
+    [
+      'an admitted request counts',
+      'project.requestWindow = admitRequest(window, book.now);',
+      '',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+  ],
+  [`${HOLDS}/hold.ts`]: [
+    ['a cost is at most its hold', 'return actual > hold.amount ?', 'return actual < 0n ?', LANES, 'a usage above the hold'],
+    [
+      'cached tokens are a part of the prompt',
+      'Math.min(usage.cachedTokens, usage.promptTokens)',
+      'usage.cachedTokens',
+      LANES,
+      'more cached tokens than prompt tokens',
+    ],
+  ],
+  [`${HOLDS}/batch-book.ts`]: [
+    [
+      'a plan ends when its time has come',
+      'const forfeit = endDueGrant(account.funds, book.now);',
+      'const forfeit = endDueGrant({ ...account.funds, grant: null }, book.now);',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+  ],
+  // ---- writing ----
+  [`${HOLDS}/write-rows.ts`]: [
+    [
+      'a hold that was not there',
+      "billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there')",
+      'true',
+      WRITES,
+      'a hold to end',
+    ],
+    [
+      'an account that was not there',
+      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($31), 'an account was not there')",
+      'true',
+      WRITES,
+      'an account',
+    ],
+    [
+      'a project that was not there',
+      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($39), 'a project was not there')",
+      'true',
+      WRITES,
+      'a project',
+    ],
+  ],
+  // ---- lanes ----
+  [`${HOLDS}/lane.ts`]: [
+    [
+      'the end of the queue',
+      "if (this.queue.length >= queueMax) return 'The billing service has too much to do.';",
+      '',
+      LANE,
+      'a full queue',
+    ],
+    ['an owner’s share', '>= share.max', '>= Number.POSITIVE_INFINITY', LANE, 'one owner cannot fill'],
+    ['a share is given back', 'for (const { item } of taken) this.own(item, -1);', '', LANE, 'one owner cannot fill'],
+    ['what is late is dropped', 'deadline < now && isPerishable(item)', 'false', LANE, 'what has waited past its deadline'],
+    [
+      'halving a batch that is refused',
+      'if (isRefusal(error)) return this.runHalves(pending, error);',
+      'if (isRefusal(error)) { for (const { reject } of pending) reject(error as Error); return; }',
+      LANE,
+      'an item the database refuses fails alone',
+    ],
+    ['sending again after a lost connection', '!sent || deadline <= now', 'true', LANE, 'a reply that was lost after the commit'],
+  ],
+  [`${HOLDS}/hold-lanes.ts`]: [
+    [
+      'a settle is never dropped',
+      "'reserve' in request;\n    this.lanes",
+      'true;\n    this.lanes',
+      `${HOLDS}/hold-lanes.integration.test.ts`,
+      'a settle that has waited too long',
+    ],
+  ],
+  // ---- reaper ----
+  [`${HOLDS}/reaper.ts`]: [
+    [
+      'leases are extended after an interruption',
+      'if (this.wasInterrupted()) return await this.extendLeases(connection);',
+      '',
+      LEASES,
+      'after an interruption all leases',
+    ],
+    [
+      'nothing is reaped while settles wait',
+      'if (this.options.lanes.waitingMs <= BACKLOG_MS) await',
+      'await',
+      LEASES,
+      'nothing is reaped while settles wait',
+    ],
+    [
+      'nothing is reaped while renewals do not arrive',
+      'if (!renewalsArrive) return await this.resign(connection);',
+      '',
+      LEASES,
+      'after an interruption all leases',
+    ],
+    [
+      'the lead is left',
+      'if (!this.leading) return;\n',
+      'if (this.leading || !this.leading) return;\n',
+      LEASES,
+      'a leader whom renewals do not reach',
+    ],
+    ['one reaper leads', 'return this.leading;\n  }\n\n  /** Leaves', 'return true;\n  }\n\n  /** Leaves', LEASES, 'one reaper leads'],
+  ],
+};

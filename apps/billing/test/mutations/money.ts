@@ -1,0 +1,213 @@
+import type { MutationsByFile } from './mutation.js';
+
+const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
+const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
+const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
+const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
+const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
+const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
+const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
+const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
+const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
+const SERVICE = 'apps/billing/src/billing.integration.test.ts';
+
+/** Balances, limits, what comes and goes other than by requests, who looks at it, and who may do what. */
+export const MUTATIONS_OF_MONEY: MutationsByFile = {
+  // ---- balances and limits ----
+  'apps/billing/src/ledger/funds.ts': [
+    [
+      'held plan money is not free',
+      'return funds.plan - funds.planHeld;',
+      'return funds.plan;',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    [
+      'held top-up money is not available',
+      'freePlan(funds) + funds.topup - funds.topupHeld',
+      'freePlan(funds) + funds.topup',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['given back to the top-up first', 'const topup = min(excess, charged.topupCost);', 'const topup = 0n;', FOLD, 'the serial model'],
+    [
+      'nothing is given back to another grant',
+      'charged.liveGrantId !== null && charged.liveGrantId === funds.grant?.id',
+      'funds.grant !== null',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    [
+      'what an ended grant cannot take back is forfeited',
+      'forfeit: excess - topup - plan }',
+      'forfeit: 0n }',
+      LATER,
+      'what would go back to a plan that has ended',
+    ],
+    [
+      'late, and only from what is free',
+      'min(due - planCost, funds.topup - funds.topupHeld)',
+      'due - planCost',
+      LATER,
+      'what a late settlement does not find',
+    ],
+    [
+      'the plan goes first',
+      'const plan = min(amount, freePlan(funds));',
+      'const plan = 0n;',
+      FOLD,
+      'the fold does what the serial model does',
+    ],
+    ['an ended grant stays with its holds', 'funds.expired += funds.planHeld;', '', FOLD, 'the fold does what the serial model does'],
+  ],
+  'apps/billing/src/ledger/read-balance.ts': [
+    ['a plan whose time is over is in no balance', 'endDueGrant(funds, now);', '', LEDGER, 'plan'],
+  ],
+  'apps/billing/src/limits/request-window.ts': [
+    ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
+    [
+      'a counter remembers its last request',
+      'window.with(-1, [at, last[1] + 1])',
+      'window.with(-1, [last[0], last[1] + 1])',
+      WINDOW,
+      'a second of requests counts',
+    ],
+    ['a clock that steps back stands still', 'Math.max(now, last[0])', 'now', WINDOW, ''],
+    [
+      'Retry-After is not early',
+      'Math.ceil((lastAt + WINDOW_MS - now) / 1_000)',
+      'Math.floor((lastAt + WINDOW_MS - now) / 1_000)',
+      WINDOW,
+      '',
+    ],
+  ],
+  // ---- money that comes and goes ----
+  'apps/billing/src/ledger/refund.ts': [
+    [
+      'the lock before a refund',
+      'SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE',
+      'SELECT FROM billing.account WHERE id = $1',
+      REFUNDS,
+      'many at once, each for half',
+    ],
+    [
+      'a refund takes only what is free',
+      'BETWEEN 1 AND least(refundable, free)',
+      'BETWEEN 1 AND refundable',
+      REFUNDS,
+      'never takes held money',
+    ],
+    ['a refund takes only what was topped up', 'BETWEEN 1 AND least(refundable, free)', 'BETWEEN 1 AND free', REFUNDS, 'never exceeds'],
+    [
+      'a refund id is one refund',
+      'row.is_same && (amount === undefined || BigInt(row.recorded) === amount)',
+      'row.is_same',
+      REFUNDS,
+      'is made once, whoever asks',
+    ],
+    [
+      'a refund id is of one account and payment',
+      'm.account_id = a.id AND m.refund_of IS NOT DISTINCT FROM (SELECT id FROM payment)',
+      'true',
+      REFUNDS,
+      'is made once, whoever asks',
+    ],
+  ],
+  'apps/billing/src/ledger/adjust.ts': [
+    ['the lock before an adjustment', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', REFUNDS, 'many debits at once'],
+    [
+      'a debit takes only what is free',
+      '$3::numeric <= topup - topup_held',
+      '$3::numeric <= topup',
+      REFUNDS,
+      'a debit never takes held money',
+    ],
+    [
+      'an adjustment id is one adjustment',
+      'm.account_id = a.id AND m.kind = $2 AND m.amount = $3',
+      'm.account_id = a.id AND (m.kind = $2 OR m.amount = $3)',
+      REFUNDS,
+      'adds or takes, once by its id',
+    ],
+  ],
+  'apps/billing/src/ledger/grant-plan.ts': [
+    ['the lock before a grant', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', LEDGER, 'top-ups, grants, reserves and settles'],
+    [
+      'the held part of an ended grant stays',
+      'SET expired = a.expired + a.plan_held, ',
+      'SET ',
+      LEDGER,
+      'a new grant replaces the former one',
+    ],
+    [
+      'a grant key is one grant',
+      'm.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3',
+      'm.account_id = a.id AND (m.amount = $2 OR m.grant_ends_at = $3)',
+      LEDGER,
+      'dollars become pico-USD exactly; a grant key is granted once',
+    ],
+  ],
+  'apps/billing/src/ledger/top-up.ts': [
+    [
+      'a payment id is one payment',
+      'm.account_id = a.id AND m.amount = $2 AS same',
+      '(m.account_id = a.id OR m.amount = $2) AS same',
+      LEDGER,
+      'a payment is credited once',
+    ],
+  ],
+  'libs/contracts/src/billing/fields.ts': [
+    ['an id in capitals is the same id', 'value.toLowerCase()', 'value', SERVICE, 'ids in capitals'],
+  ],
+  // ---- who looks at it ----
+  'apps/billing/src/usage/query-usage.ts': [
+    ['usage counts what was settled late', 'l.due - l.writeoff, coalesce', '0, coalesce', USAGE, 'what moved, less what was used'],
+    ['usage counts what was forfeited late', 'coalesce(l.forfeit, 0)', '0', USAGE, 'what moved, less what was used'],
+    [
+      'the first page settles the end',
+      'settledTo ? new Date(settledTo) : (question.to ?? now)',
+      'question.to ?? now',
+      USAGE,
+      'the first page settles the end',
+    ],
+  ],
+  'apps/billing/src/paging/page-cursor.ts': [
+    ['a cursor answers its own question', 'if (bound !== digest(question))', 'if (false)', CURSOR, 'a cursor of another question'],
+  ],
+  'apps/billing/src/ledger/auditor.ts': [
+    [
+      'a wrong account is frozen',
+      'await freezeAccounts(connection, accountsToFreeze(report))',
+      '[]',
+      AUDITOR,
+      'an account whose money is not right is frozen',
+    ],
+    ['only money freezes', '.filter(({ isMoney }) => isMoney)', '', AUDITOR, 'a hold that is open too long'],
+  ],
+  // ---- what others may do ----
+  'libs/contracts/src/billing/holds.ts': [
+    [
+      'the reaper’s reason is nobody else’s',
+      "'client-left', 'released'] as const;",
+      "'client-left', 'released', 'lease-expired'] as const;",
+      SERVICE,
+      'hold.apply refuses',
+    ],
+  ],
+  'scripts/prisma/service-roles.mjs': [
+    [
+      'the service may not change a journal',
+      'settlement: { select: true, insert: true },\n      late',
+      "settlement: { select: true, insert: true, update: ['account_id'] },\n      late",
+      ROLES,
+      'UPDATE on settlement',
+    ],
+    [
+      'what else was granted is revoked',
+      'await client.query(`REVOKE ALL ON ALL TABLES',
+      'await client.query(`REVOKE TRIGGER ON ALL TABLES',
+      ROLES,
+      'setting the users up again',
+    ],
+  ],
+};

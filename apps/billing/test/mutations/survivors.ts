@@ -1,0 +1,111 @@
+import type { MutationsByFile } from './mutation.js';
+
+const KEEPER = 'apps/inference-proxy/src/leases/lease-keeper.test.ts';
+const LATE = 'apps/inference-proxy/src/leases/late-settlements.test.ts';
+const RUN = 'apps/inference-proxy/src/inference-run.test.ts';
+const SHAPER = 'apps/inference-proxy/src/reply-shaper.test.ts';
+const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
+
+/** The gateway and the inference-proxy: whoever survives settles, and nothing is spent after a lease or beyond a hold. */
+export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
+  'apps/inference-proxy/src/leases/lease-keeper.ts': [
+    ['the proxy fences itself', 'now - lease.renewedAt >= lease.ticket.leaseMs * 0.75', 'false', KEEPER, 'without acknowledgement'],
+    [
+      'a hold that is not open is lost',
+      "if (!renewed.has(holdId)) this.lose(lease, 'the hold is no longer open');",
+      'if (!renewed.has(holdId)) continue;',
+      KEEPER,
+      'a hold that is no longer open',
+    ],
+    ['a revoked key stops its requests', 'else if (stop.has(holdId))', 'else if (false)', KEEPER, 'a request whose key was revoked'],
+    ['it asks whether the ended are settled', 'if (open.has(holdId)) tell();', ';', KEEPER, 'asks once, a while after its end'],
+    [
+      'it asks until there is an answer',
+      'this.ended = [...ended, ...this.ended].slice(-REMEMBERED_MAX);',
+      '',
+      KEEPER,
+      'asks again about what has ended',
+    ],
+  ],
+  'apps/inference-proxy/src/leases/late-settlements.ts': [
+    [
+      'a late settlement is asked for again',
+      'if (this.closing.signal.aborted) return;',
+      'return;',
+      LATE,
+      'asks again when billing is away',
+    ],
+    [
+      'a gateway that lives settles itself',
+      'if (!(await gateway.callerIsThere())) {',
+      'if (await gateway.callerIsThere().then(() => true)) {',
+      LATE,
+      'a gateway that lives is left to settle',
+    ],
+    [
+      'what is settled is forgotten',
+      'if (!(await this.isOpen(holdId))) return;',
+      'await this.isOpen(holdId);',
+      LATE,
+      'a hold that its gateway has settled',
+    ],
+  ],
+  'apps/inference-proxy/src/inference-run.ts': [
+    [
+      'the proxy settles what its reader has left',
+      'this.dependencies.settlements.schedule(() => this.settlement(), this.reader);',
+      '',
+      RUN,
+      'what a reader has left',
+    ],
+    [
+      'the proxy settles what nobody has',
+      'else this.endLease(settleWith(settlements, this.settlement(), this.reader));',
+      'else this.endLease();',
+      RUN,
+      'what a gateway leaves unsettled',
+    ],
+    [
+      'a revoked key stops the upstream',
+      'this.loss = loss;\n        this.stop.abort(',
+      'this.loss = loss;\n        Error(',
+      RUN,
+      'a lease that is revoked',
+    ],
+  ],
+  'apps/inference-proxy/src/reply-shaper.ts': [
+    [
+      'an upstream is cut where its own count goes beyond the cap',
+      'this.meter.isBeyondCap && isContent(event)',
+      'false',
+      SHAPER,
+      'is cut where its own count',
+    ],
+  ],
+  'apps/gateway/src/pipeline/settle-on-end.ts': [
+    [
+      'a settlement is asked for until it is safe',
+      'await delay(pauseMs / 2 + (Math.random() * pauseMs) / 2);',
+      'return undefined;',
+      PIPELINE,
+      'billing that is down at the end',
+    ],
+    [
+      'the client waits only so long',
+      'setTimeout(() => resolve(undefined), this.answerMs)',
+      'setTimeout(() => resolve(undefined), 1_000 * this.answerMs)',
+      PIPELINE,
+      'billing that is down at the end',
+    ],
+  ],
+  'apps/gateway/src/pipeline/run-inference.ts': [
+    ['settle, then finish', 'const outcome = await settle(', 'const outcome = settle(', PIPELINE, 'the reply is finished only when'],
+    [
+      'a hold nobody knows of is released',
+      "() => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),",
+      '() => undefined,',
+      PIPELINE,
+      'of which nobody knows',
+    ],
+  ],
+};
