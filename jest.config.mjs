@@ -17,6 +17,9 @@ const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
  */
 export default {
   coverageProvider: 'v8',
+  // With this limit a process runs one file. End-to-end tests have connections, timers and loads that may go on when one fails: they
+  // end with its process, and a rejection that nobody handles fails that file instead of the whole run.
+  ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0 }),
   // Copies of the project that local runs may leave: nothing in there is a module of ours.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [

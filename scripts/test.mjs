@@ -52,7 +52,8 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`${error instanceof StartError ? error.message : (error?.stack ?? error)}\n`);
-  score.add('the test run itself', { passed: 0, failed: 1 });
+  const failures = [{ file: 'scripts/test.mjs', title: '(the run itself)', error: error.message }];
+  score.add('npm test', { passed: 0, failed: 1, failures });
 } finally {
   await cleanUp();
 }
@@ -105,7 +106,7 @@ async function suite(name, prepare, { patterns, files, score, done }) {
     done?.();
   } catch (error) {
     process.stderr.write(`${name}: ${error instanceof StartError ? error.message : error.stack}\n`);
-    result = { passed: 0, failed: 1 };
+    result = { passed: 0, failed: 1, failures: [{ file: name, title: '(what it needs)', error: error.message }] };
   }
   score.add(name, result);
   console.log(`── ${name}: ${result.passed} passed, ${result.failed} failed (${seconds(performance.now() - started)})\n`);

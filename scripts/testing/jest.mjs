@@ -1,47 +1,53 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { LOCAL, packageFile } from '../local/project.mjs';
+import { LOCAL, packageFile, ROOT } from '../local/project.mjs';
 import { runTool } from './run-tool.mjs';
 
 export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('jest/bin/jest.js')];
+/** More than twice what they take, for a machine that is slow or busy. */
 const TIMEOUT_MS = { unit: 300_000, integration: 300_000, architecture: 120_000, e2e: 600_000, long: 8 * 3_600_000 };
 /** The long run takes its tests from several projects. */
 const PROJECTS = { long: ['unit', 'integration', 'long'] };
-/** Files at a time. End-to-end tests share one system and two cores: one after another, so that a failure has one cause. */
-const WORKERS = { e2e: '1' };
-const CASE_TIMEOUT_MS = { integration: '30000', e2e: '60000', architecture: '30000', long: '3600000' };
+/** Files at a time: Jest would leave one processor of two to itself. End-to-end tests bring processes of their own, and mostly wait. */
+const WORKERS = Math.min(Math.max(availableParallelism(), 2), 4);
+const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: 2, long: 1 };
+const CASE_TIMEOUT_MS = { unit: '20000', integration: '30000', e2e: '60000', architecture: '30000', long: '3600000' };
 
 /**
- * Runs one project of jest.config.mjs, or the given `files` only. Returns how many cases `{ passed, failed }`; a file that could not
- * run, a run that ended without a report, and a run that found no tests count as failed.
+ * Runs one project of jest.config.mjs, or the given `files` only. Returns `{ passed, failed, failures }`: how many cases, and of each
+ * that failed its `{ file, title, error }`. A file that could not run, a run that breaks down or takes too long, and a run that found
+ * no tests are failures too; what had ended before is counted all the same.
  */
 export async function runJest({ name, patterns = [], files = [], environment }) {
   const folder = mkdtempSync(join(LOCAL, 'jest-'));
-  const report = join(folder, 'report.json');
+  const results = join(folder, 'results.jsonl');
   const args = [
     ...JEST,
-    ...['--selectProjects', ...(PROJECTS[name] ?? [name]), '--json', '--outputFile', report],
-    ...(WORKERS[name] ? ['--maxWorkers', WORKERS[name]] : []),
+    ...['--selectProjects', ...(PROJECTS[name] ?? [name])],
+    ...['--reporters', 'default', '--reporters', join(ROOT, 'scripts/testing/results-reporter.mjs')],
+    ...(WORKERS_OF[name] ? ['--maxWorkers', String(WORKERS_OF[name])] : []),
     ...(CASE_TIMEOUT_MS[name] ? ['--testTimeout', CASE_TIMEOUT_MS[name]] : []),
     ...(patterns.length > 0 ? ['--passWithNoTests'] : []),
     ...patterns,
     ...(files.length > 0 ? ['--runTestsByPath', ...files] : []),
   ];
   try {
-    const ok = await runTool(args, { environment: { ...environment, NODE_ENV: 'test' }, timeoutMs: TIMEOUT_MS[name] });
-    return countOf(report, ok);
+    const variables = { ...environment, NODE_ENV: 'test', TEST_RESULTS: results };
+    return resultOf(results, await runTool(args, { environment: variables, timeoutMs: TIMEOUT_MS[name] }));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function countOf(report, ok) {
-  let result;
-  try {
-    result = JSON.parse(readFileSync(report, 'utf8'));
-  } catch {
-    return { passed: 0, failed: 1 };
-  }
-  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  return { passed: result.numPassedTests, failed: failed === 0 && !ok ? 1 : failed };
+function resultOf(results, ok) {
+  const lines = existsSync(results) ? readFileSync(results, 'utf8').trim().split('\n').filter(Boolean) : [];
+  const notes = lines.map((line) => JSON.parse(line));
+  const ended = notes.filter((note) => note.ended);
+  const passed = ended.reduce((sum, note) => sum + note.passed, 0);
+  const failures = ended.flatMap((note) => note.failures.map((failure) => ({ file: note.ended, ...failure })));
+  const unfinished = notes.filter(({ begun }) => begun && !ended.some((note) => note.ended === begun));
+  for (const { begun } of unfinished) failures.push({ file: begun, title: '(the file itself)', error: 'did not end' });
+  if (failures.length === 0 && !ok) failures.push({ file: 'jest', title: '(the run itself)', error: 'it failed; its words are above' });
+  return { passed, failed: failures.length, failures };
 }
