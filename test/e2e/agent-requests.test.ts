@@ -91,7 +91,7 @@ describe.each(DIALECTS)('at %s', (dialect) => {
 });
 
 test('nothing is held when all have been answered', async () => {
-  expect(await administrator?.request(holdList, { accountId: tenant.accountId })).toEqual({ holds: [] });
+  expect(await administrator?.request(holdList, { accountId: tenant.accountId })).toEqual({ holds: [], nextCursor: null });
 });
 
 async function ask({ fixture, path, headers }: AgentRequest, dialect: Dialect): Promise<{ status: number; reply: string }> {

@@ -124,5 +124,5 @@ test('each upstream was asked in its own dialect only, as often as there are req
 test('nothing is held, and what was spent is the sum of the bills', async () => {
   const holds = await administrator?.request(holdList, { accountId: tenant.accountId });
   const billed = [...asked.values()].map((result) => BigInt(('bill' in result && result.bill?.costPicoUsd) || 0));
-  expect({ ...holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });
+  expect({ holds: holds?.holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });
 });

@@ -110,6 +110,29 @@ test('lists come in pages that do not overlap, and who names a project or key ma
   expect((await messaging.request(keyList, { accountId, limit: 1 })).keys.map((key) => key.keyId)).toEqual([keyId]);
 });
 
+test('open holds come in pages, and a hold that has ended between two of them is missed by neither', async () => {
+  const acme = await customer();
+  const { accountId } = acme;
+  const holdIds: string[] = [];
+  for (let count = 0; count < 5; count++) {
+    const reserve = reserveOf(acme, 1n);
+    await messaging.request(holdReserve, reserve);
+    holdIds.push(reserve.holdId);
+  }
+  const pages: string[][] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await messaging.request(holdList, { accountId, limit: 2, ...(cursor && { cursor }) });
+    pages.push(page.holds.map(({ holdId }) => holdId));
+    cursor = page.nextCursor;
+    const last = pages.at(-1)?.at(-1) ?? '';
+    await messaging.request(holdRelease, { holdId: last, accountId });
+  }
+  expect(pages).toEqual([holdIds.slice(0, 2), holdIds.slice(2, 4), holdIds.slice(4)]);
+  const { nextCursor } = await messaging.request(holdList, { accountId, limit: 1 });
+  const elsewhere = messaging.request(holdList, { limit: 1, cursor: nextCursor as string });
+  await expect(elsewhere).rejects.toMatchObject({ code: 'invalid_request', param: 'cursor' });
+});
+
 test('nothing that was stored gives the key away', async () => {
   const { key } = await customer();
   const rows = await prisma.$queryRaw`SELECT k::text FROM billing.api_key k`;

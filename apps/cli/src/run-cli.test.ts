@@ -155,6 +155,7 @@ describe('what is asked of whom', () => {
       },
     ],
     ['holds list', 'billing.v1.hold.list', {}],
+    [`holds list --account ${ID} --cursor c`, 'billing.v1.hold.list', { accountId: ID, cursor: 'c' }],
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
     ['models list', 'catalog.v1.model.list', {}],
   ])('%s', async (line, subject, payload) => {

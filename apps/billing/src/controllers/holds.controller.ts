@@ -2,6 +2,7 @@ import { Controller, Inject } from '@nestjs/common';
 import {
   type HoldApplyReply,
   HoldApplyRequest,
+  type HoldListReply,
   HoldListRequest,
   HoldReleaseRequest,
   type HoldRenewReply,
@@ -12,7 +13,6 @@ import {
   holdRenew,
   holdReserve,
   holdSettle,
-  type OpenHold,
   type ReserveOutcome,
   ReserveRequest,
   type SettleOutcome,
@@ -23,9 +23,10 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { HoldLanes } from '../holds/hold-lanes.js';
+import { listHolds } from '../holds/list-holds.js';
 import { parseApply, parseRenew, parseReserve, parseSettle } from '../holds/parse-hold-requests.js';
 import { Renewals } from '../holds/renewals.js';
-import { listHolds, showRequest } from '../holds/show-request.js';
+import { showRequest } from '../holds/show-request.js';
 import { PRISMA } from './injected.js';
 
 @Controller()
@@ -68,8 +69,8 @@ export class HoldsController {
   }
 
   @Serves(holdList)
-  async list({ accountId }: HoldListRequest): Promise<{ holds: OpenHold[] }> {
-    return { holds: await orUnavailable(listHolds(this.prisma, accountId ?? undefined)) };
+  async list(payload: HoldListRequest): Promise<HoldListReply> {
+    return orUnavailable(listHolds(this.prisma, payload));
   }
 
   @Serves(requestShow)

@@ -1,25 +1,7 @@
-import type { OpenHold, SettleReason } from '#contracts/billing/holds.js';
+import type { SettleReason } from '#contracts/billing/holds.js';
 import type { BilledRequest } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-
-/** More open holds than this are not listed at once. */
-const LIST_MAX = 1_000;
-
-/** Open holds of one account or all, oldest first. */
-export async function listHolds(prisma: PrismaClient, accountId?: string): Promise<OpenHold[]> {
-  const holds = await prisma.hold.findMany({ where: { accountId }, orderBy: [{ createdAt: 'asc' }, { id: 'asc' }], take: LIST_MAX });
-  return holds.map((hold) => ({
-    holdId: hold.id,
-    requestId: hold.requestId,
-    accountId: hold.accountId,
-    projectId: hold.projectId,
-    model: hold.model,
-    amountPicoUsd: String(hold.amount),
-    createdAt: hold.createdAt.toISOString(),
-    leaseUntil: hold.leaseUntil.toISOString(),
-  }));
-}
 
 /** Everything the ledger knows of one request, running or settled. `not_found` if it never held money. */
 export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {

@@ -3,16 +3,17 @@ import { type BilledRequest, requestShow } from '#contracts/billing/requests.js'
 import { command } from '../command.js';
 import { argument, id, optional, text } from '../parameters.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderTable } from '../render.js';
+import { cursor, morePages } from './more-pages.js';
 
 export const requestCommands = [
   command({
     name: 'holds list',
     summary: 'List what running requests hold, oldest first',
-    parameters: { account: optional(id, 'only those of this account') },
+    parameters: { account: optional(id, 'only those of this account'), cursor },
     examples: ['holds list', 'holds list --account <account-id>'],
     endpoint: holdList,
-    request: ({ account }) => ({ accountId: account }),
-    render: ({ holds }) =>
+    request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
+    render: ({ holds, nextCursor }) =>
       renderTable(
         holds,
         {
@@ -25,7 +26,7 @@ export const requestCommands = [
           'LEASE UNTIL': (row) => row.leaseUntil,
         },
         'no open holds',
-      ),
+      ) + morePages(nextCursor),
   }),
   command({
     name: 'request show',

@@ -14,7 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, PICO_USD, TOKENS_MAX } from './fields.js';
+import { Id, PICO_USD, Text, TOKENS_MAX } from './fields.js';
 
 /** Pico-USD a token as integer strings; the price a hold is pinned to. */
 export class PinnedPrice {
@@ -157,6 +157,10 @@ export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
 
 export class HoldListRequest {
   @IsOptional() @Id() accountId?: string;
+  /** Rows on one page. Default 1,000. */
+  @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
+  /** `nextCursor` of the page before, with the same account. */
+  @IsOptional() @Text(2_000) cursor?: string;
 }
 
 export interface OpenHold {
@@ -170,8 +174,10 @@ export interface OpenHold {
   leaseUntil: string;
 }
 
-export const holdList = new Endpoint<HoldListRequest, { holds: OpenHold[] }>(
-  'billing.v1.hold.list',
-  HoldListRequest,
-  'Open holds, oldest first',
-);
+export interface HoldListReply {
+  holds: OpenHold[];
+  /** Null: this was the last page. */
+  nextCursor: string | null;
+}
+
+export const holdList = new Endpoint<HoldListRequest, HoldListReply>('billing.v1.hold.list', HoldListRequest, 'Open holds, oldest first');
