@@ -23,7 +23,7 @@ type Kind = (typeof KINDS)[number];
 const ROWS: Row[] = [...framing, ...contents];
 const SERVICES = ['gateway', 'inference-proxy', 'billing'] as const;
 
-let stack: Awaited<ReturnType<typeof FaultStack.ofItsOwn>>;
+let stack: FaultStack;
 let server: FaultServer;
 let heaps: HeapInspector[] = [];
 const flooding = new FloodingUpstream(1_000, 256 * 1024);
@@ -42,7 +42,7 @@ beforeAll(async () => {
   const ports = await Promise.all(SERVICES.map(() => freePort()));
   const inspected = SERVICES.map((service, index) => [service, { NODE_OPTIONS: `--inspect=127.0.0.1:${ports[index]}` }] as const);
   const settings = { env: { LOG_LEVEL: 'silent' }, serviceEnv: Object.fromEntries(inspected) };
-  [stack, server] = await Promise.all([FaultStack.ofItsOwn(settings), FaultServer.start(behave)]);
+  [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start(behave)]);
   heaps = await Promise.all(ports.map((port) => HeapInspector.connect(port)));
   const upstream = (kind: Kind, what: string | number): UpstreamLines => ({
     id: `${kind}-${what}`,

@@ -32,7 +32,7 @@ const cutNext: Fault = ({ socket, body }) => {
 };
 
 beforeAll(async () => {
-  [stack, server] = await Promise.all([FaultStack.shared(), FaultServer.start(cutNext)]);
+  [stack, server] = await Promise.all([FaultStack.start(), FaultServer.start(cutNext)]);
   await stack.offer(
     PAIRS.map(([, kind]) => ({ id: kind, kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
   );

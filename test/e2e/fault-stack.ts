@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { catalogApply, type Upstream } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
-import { type RunningStack, type StackInfo, stack, startPrivateStack } from '#testing/stack.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type Fields, type FormatName } from '../chaos/client-format.js';
 
@@ -21,28 +20,26 @@ export interface Answer {
 
 export type Bill = Omit<NonNullable<BilledRequest['settlement']>, 'settledAt'>;
 
-/** A whole system whose upstreams are the test's own. */
+/** What fails as it is asked to is not given a rest. */
+const NO_REST = { ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' };
+
+/** A whole system of the test's own, and so are its upstreams. */
 export class FaultStack {
   private constructor(
-    readonly facts: StackInfo,
+    readonly facts: RunningStack,
     readonly administrator: Messaging,
     readonly tenant: Tenant,
-    readonly running: RunningStack | undefined,
   ) {}
 
-  /** The system all tests share, which gets its catalog back in the end. */
-  static shared(): Promise<FaultStack> {
-    return FaultStack.over(stack(), undefined);
-  }
-
-  static async ofItsOwn(options: Parameters<typeof startPrivateStack>[0] = {}): Promise<FaultStack & { running: RunningStack }> {
-    const running = await startPrivateStack(options);
-    return (await FaultStack.over(running, running)) as FaultStack & { running: RunningStack };
-  }
-
-  private static async over(facts: StackInfo, running: RunningStack | undefined): Promise<FaultStack> {
-    const administrator = await connectAdministrator(facts);
-    return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }), running);
+  static async start(options: Parameters<typeof startPrivateStack>[0] = {}): Promise<FaultStack> {
+    const facts = await startPrivateStack({ services: ['gateway', 'inference-proxy', 'billing', 'catalog'], env: NO_REST, ...options });
+    try {
+      const administrator = await connectAdministrator(facts);
+      return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }));
+    } catch (error) {
+      await facts.stop();
+      throw error;
+    }
   }
 
   /** With names that are new, or what is offered may still be what was offered before. */
@@ -92,12 +89,8 @@ export class FaultStack {
   }
 
   async stop(): Promise<void> {
-    if (this.running === undefined) {
-      await this.administrator.request(catalogApply, { yaml: readFileSync('config/catalog.yaml', 'utf8') });
-      await untilOffered(this.facts.gatewayUrl, this.tenant.apiKey, ['sim-fast', 'sim-reason', 'sim-vision', 'sim-tiny']);
-    }
     await this.administrator.close();
-    await this.running?.stop();
+    await this.facts.stop();
   }
 }
 

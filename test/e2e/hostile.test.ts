@@ -37,7 +37,7 @@ function kindOf(index: number): (typeof KINDS)[number] {
 }
 
 beforeAll(async () => {
-  [stack, server] = await Promise.all([FaultStack.shared(), FaultServer.start(route)]);
+  [stack, server] = await Promise.all([FaultStack.start(), FaultServer.start(route)]);
   await stack.offer(
     ROWS.map(([, , , timeouts = {}], index) => ({
       id: `fault-${index}`,

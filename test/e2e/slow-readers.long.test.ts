@@ -15,13 +15,13 @@ const READERS = Number(process.env.SLOW_READERS ?? 2_000);
 const BYTES_MAX = 400_000_000;
 const TEXT_BYTES = 512 * 1024;
 
-let stack: Awaited<ReturnType<typeof FaultStack.ofItsOwn>>;
+let stack: FaultStack;
 let server: FaultServer;
 
 beforeAll(async () => {
   // They are here to stay: nobody is cut off for taking nothing.
   const settings = { serviceEnv: { gateway: { DRAIN_MS: '600000' } } };
-  [stack, server] = await Promise.all([FaultStack.ofItsOwn(settings), FaultServer.start()]);
+  [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
 }, 120_000);

@@ -13,12 +13,12 @@ const MIB = 1024 * 1024;
 const KERNEL_BYTES_MAX = 48 * MIB;
 const READERS = 200;
 
-let stack: Awaited<ReturnType<typeof FaultStack.ofItsOwn>>;
+let stack: FaultStack;
 let server: FaultServer;
 
 beforeAll(async () => {
   const settings = { serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } };
-  [stack, server] = await Promise.all([FaultStack.ofItsOwn(settings), FaultServer.start()]);
+  [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
 }, 120_000);

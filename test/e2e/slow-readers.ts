@@ -107,7 +107,7 @@ export class SlowReader {
 }
 
 /** Resident bytes of the processes a stream passes through. */
-export async function residentBytes({ facts, running }: FaultStack): Promise<{ gateway: number; proxy: number; nats: number }> {
+export async function residentBytes({ facts }: FaultStack): Promise<{ gateway: number; proxy: number; nats: number }> {
   const of = async (service: 'gateway' | 'inference-proxy'): Promise<number> => {
     const metrics = await (await fetch(`${facts.opsUrls[service]}/metrics`)).text();
     return Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)?.[1]);
@@ -115,7 +115,7 @@ export async function residentBytes({ facts, running }: FaultStack): Promise<{ g
   const [gateway, proxy, status] = await Promise.all([
     of('gateway'),
     of('inference-proxy'),
-    readFile(`/proc/${running?.pid('nats')}/status`, 'utf8').catch(() => ''), // there is none but on Linux
+    readFile(`/proc/${facts.pid('nats')}/status`, 'utf8').catch(() => ''), // there is none but on Linux
   ]);
   return { gateway, proxy, nats: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024 };
 }

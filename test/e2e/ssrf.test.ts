@@ -12,7 +12,7 @@ let canary: FaultServer;
 let fault: Fault;
 
 beforeAll(async () => {
-  [stack, canary] = await Promise.all([FaultStack.shared(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
+  [stack, canary] = await Promise.all([FaultStack.start(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
 }, 60_000);
 beforeEach(() => {
   fault = ({ socket }) => void socket.end(wholeReply(plain('let in')));
