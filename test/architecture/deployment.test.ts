@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
+import { type Container, type Manifest, workloads } from './manifests.js';
 
 /** What a container runs with, whoever starts it. */
 interface Workload {
@@ -9,32 +11,6 @@ interface Workload {
   command: string[];
   ports: number[];
   variables: string[];
-}
-
-interface Container {
-  name: string;
-  image: string;
-  command?: string[];
-  args?: string[];
-  ports?: { containerPort: number }[];
-  env?: { name: string; value?: string }[];
-  envFrom?: { secretRef: { name: string } }[];
-  resources?: object;
-  securityContext?: object;
-  readinessProbe?: object;
-  livenessProbe?: object;
-}
-
-interface Manifest {
-  kind: string;
-  metadata: { name: string };
-  data?: Record<string, string>;
-  spec: {
-    template: {
-      spec: { containers: Container[]; securityContext: object; terminationGracePeriodSeconds?: number; enableServiceLinks: boolean };
-    };
-    ports?: { port: number; targetPort: string }[];
-  };
 }
 
 interface ComposeService {
@@ -46,24 +22,15 @@ interface ComposeService {
   read_only?: boolean;
   healthcheck?: object;
   networks: string[];
+  stop_grace_period?: string;
 }
 
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
   services: Record<string, ComposeService>;
   networks: Record<string, { internal?: boolean }>;
 };
-const manifests = ['k8s/base', 'k8s/overlays/local']
-  .flatMap((folder) =>
-    readdirSync(folder)
-      .filter((name) => !/^(kustomization|secrets\.example)/.test(name))
-      .map((name) => `${folder}/${name}`),
-  )
-  .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
 const containers = new Map(
-  manifests.flatMap(({ spec }) => spec?.template?.spec.containers.map((container) => [container.name, container] as const) ?? []),
-);
-const workloads = new Map(
-  manifests.flatMap((manifest) => (manifest.spec?.template ? [[manifest.metadata.name, manifest.spec.template.spec] as const] : [])),
+  [...workloads.values()].flatMap((spec) => spec.containers.map((container) => [container.name, container] as const)),
 );
 /** The command line is no workload. */
 const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
@@ -140,9 +107,13 @@ test.each([...workloads])('%s keeps to the restricted pod security standard, wit
 test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and may finish what it has begun', (_name, spec) => {
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
-    const graceMs = Number(container.env?.find(({ name }) => name === 'SHUTDOWN_GRACE_MS')?.value ?? 0);
-    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThan(graceMs / 1000);
+    const waited = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
+    expect(spec.terminationGracePeriodSeconds ?? 30).toBeGreaterThanOrEqual(waited + shutdownSeconds(settingsOf(container)));
   }
+});
+
+test.each(services)('%s: Compose waits for what it has begun, too', (_name, { environment = {}, stop_grace_period: grace = '10s' }) => {
+  expect(Number.parseInt(grace, 10)).toBeGreaterThanOrEqual(shutdownSeconds(environment));
 });
 
 test('the image contains what the commands and config maps name', () => {
@@ -201,6 +172,16 @@ function ofService(name: string, { image, command, environment = {} }: ComposeSe
       .filter((variable) => !ONE_SIDED.has(variable))
       .sort(),
   };
+}
+
+function settingsOf({ env = [] }: Container): Record<string, string> {
+  return Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
+}
+
+/** What a service takes at the most: its grace, and for the gateway the settlements that are still open then; nothing where it has no grace. */
+function shutdownSeconds(settings: Record<string, string>): number {
+  const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
+  return (graceMs + (settings.NATS_USER === 'gateway' ? new GatewayConfig().settleFlushMs : 0)) / 1000;
 }
 
 function natsPasswords(): string[] {

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { parseAllDocuments } from 'yaml';
+
+/** What the tests look at of a Kubernetes object; which kind it is says what it has of this. */
+export interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec: {
+    template?: { metadata: { labels: Record<string, string> }; spec: PodSpec };
+    ports?: { port: number; targetPort: string }[];
+  };
+}
+
+export interface PodSpec {
+  containers: Container[];
+  securityContext: object;
+  terminationGracePeriodSeconds?: number;
+  enableServiceLinks: boolean;
+}
+
+export interface Container {
+  name: string;
+  image: string;
+  command?: string[];
+  args?: string[];
+  ports?: { name: string; containerPort: number }[];
+  env?: { name: string; value?: string }[];
+  envFrom?: { secretRef: { name: string } }[];
+  resources?: object;
+  securityContext?: object;
+  readinessProbe?: object;
+  livenessProbe?: object;
+  lifecycle?: { preStop: { exec: { command: string[] } } };
+}
+
+/** The base and the local overlay, as they stand in their files. */
+export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
+  .flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => !/^(kustomization|secrets\.example)/.test(name))
+      .map((name) => `${folder}/${name}`),
+  )
+  .flatMap((file) => parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Manifest));
+
+export const workloads = new Map(
+  manifests.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template.spec] as const] : [])),
+);

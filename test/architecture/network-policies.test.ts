@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { isAddressAllowed } from '../../apps/inference-proxy/src/transport/address-guard.js';
+import { manifests, workloads } from './manifests.js';
+
+interface Selector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values: string[] }[];
+}
+
+interface Rule {
+  from?: { podSelector?: Selector; namespaceSelector?: Selector }[];
+  to?: { namespaceSelector?: Selector; ipBlock?: { cidr: string; except?: string[] } }[];
+  ports: { protocol: string; port: number | string; endPort?: number }[];
+}
+
+interface Policy {
+  podSelector: Selector;
+  policyTypes: string[];
+  ingress?: Rule[];
+  egress?: Rule[];
+}
+
+const NAME = 'app.kubernetes.io/name';
+const names = [...workloads.keys()].sort();
+const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
+/** Each rule with the workloads it is for. */
+const rulesIn = rulesOf('ingress');
+const rulesOut = rulesOf('egress');
+
+/** Compose says the same with networks: these are their members. */
+const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as { services: Record<string, { networks: string[] }> };
+const clientsOf = (server: string, network: string): string[] =>
+  names.filter((name) => name !== server && compose.services[name]?.networks.includes(network));
+
+test('a pod has the name the policies know it by', () => {
+  const labels = manifests.flatMap(({ spec }) => spec?.template?.metadata.labels[NAME] ?? []);
+  expect(labels.sort()).toEqual(names);
+});
+
+test.each(names)('%s is closed in both directions, but for what a policy says', (name) => {
+  const types = policies.filter(({ podSelector }) => selected(podSelector).includes(name)).flatMap(({ policyTypes }) => policyTypes);
+  expect([...new Set(types)].sort()).toEqual(['Egress', 'Ingress']);
+});
+
+test('as in Compose: NATS for the services, Postgres for those who own tables, the world for the inference-proxy', () => {
+  const opened = rulesOut.map(({ who, rule: { to, ports } }) => ({
+    who,
+    to: to?.map(({ ipBlock }) => ipBlock?.cidr ?? 'names') ?? 'anywhere',
+    ports: [...new Set(ports.map(({ port, endPort = port }) => `${port}-${endPort}`))],
+  }));
+  expect(opened).toEqual([
+    { who: ['billing', 'catalog', 'gateway', 'inference-proxy', 'migrate'], to: ['names', '169.254.20.10/32'], ports: ['53-53'] },
+    { who: clientsOf('nats', 'backbone'), to: 'anywhere', ports: ['4222-4222'] },
+    { who: clientsOf('postgres', 'data'), to: 'anywhere', ports: ['5432-5432'] },
+    { who: clientsOf('upstream-sim', 'upstreams'), to: ['0.0.0.0/0', '::/0'], ports: ['1-65535'] },
+  ]);
+});
+
+test('clients reach the gateway alone, Prometheus every service, and each server its clients', () => {
+  const opened = rulesIn.map(({ who, rule: { from, ports } }) => ({
+    who,
+    from: from?.map(({ podSelector, namespaceSelector }) =>
+      podSelector ? selected(podSelector) : Object.values(namespaceSelector?.matchLabels ?? {}),
+    ),
+    ports: ports.map(({ port }) => port),
+  }));
+  expect(opened).toEqual([
+    { who: ['gateway'], from: undefined, ports: ['http'] },
+    { who: ['billing', 'catalog', 'gateway', 'inference-proxy'], from: [['monitoring']], ports: ['ops'] },
+    { who: ['nats'], from: [clientsOf('nats', 'backbone')], ports: ['nats'] },
+    { who: ['postgres'], from: [clientsOf('postgres', 'data')], ports: ['postgres'] },
+    { who: ['upstream-sim'], from: [clientsOf('upstream-sim', 'upstreams')], ports: ['http'] },
+  ]);
+});
+
+test('a port that is named is a port of whom it is named for', () => {
+  const unknown = rulesIn.flatMap(({ who, rule: { ports } }) =>
+    ports.flatMap(({ port }) => who.filter((name) => !portsOf(name).includes(String(port))).map((name) => `${name}: ${port}`)),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('where the proxy must never go, the network does not let it through either', () => {
+  const refused = rulesOut.flatMap(({ rule: { to = [] } }) => to.flatMap(({ ipBlock }) => ipBlock?.except ?? []));
+  expect(refused).toEqual(
+    expect.arrayContaining(['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', 'fe80::/10', 'fd00:ec2::/32', 'fd20:ce::/32']),
+  );
+  // And nothing more than that: an upstream inside the cluster is an upstream.
+  expect(refused.filter((range) => isAddressAllowed(range.split('/')[0] ?? '', true))).toEqual([]);
+});
+
+function rulesOf(direction: 'ingress' | 'egress'): { who: string[]; rule: Rule }[] {
+  return policies.flatMap((policy) => (policy[direction] ?? []).map((rule) => ({ who: selected(policy.podSelector), rule })));
+}
+
+function selected({ matchLabels, matchExpressions = [] }: Selector): string[] {
+  const listed = matchExpressions.flatMap(({ key, operator, values }) => (key === NAME && operator === 'In' ? values : []));
+  return [...(matchLabels?.[NAME] ? [matchLabels[NAME]] : []), ...listed].sort();
+}
+
+function portsOf(workload: string): string[] {
+  return (workloads.get(workload)?.containers ?? []).flatMap(({ ports = [] }) => ports.map(({ name }) => name));
+}
