@@ -72,6 +72,19 @@ export class OutputItems {
   }
 }
 
+/**
+ * Numbers under which texts of an item came in pieces although it has only `count` parts, by what the texts are. Some servers
+ * number the parts of all items in one row (U-26): what has such a number is the part that was not told under its own.
+ */
+export function strayNumbers({ said }: OutputItem, count: number): Map<string, number> {
+  const stray = new Map<string, number>();
+  for (const key of said.keys()) {
+    const [channel = '', number] = key.split(' ');
+    if ((Number(number) < 0 || Number(number) >= count) && !stray.has(channel)) stray.set(channel, Number(number));
+  }
+  return stray;
+}
+
 function describe(item: OutputItem, { type, call_id: callId }: Wire): void {
   if (typeof type === 'string') item.type ??= type;
   if (typeof callId === 'string' && callId !== '') item.callId ??= callId;

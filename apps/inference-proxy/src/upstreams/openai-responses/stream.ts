@@ -3,7 +3,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
-import { type OutputItem, OutputItems } from '../output-items.js';
+import { type OutputItem, OutputItems, strayNumbers } from '../output-items.js';
 import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
@@ -123,17 +123,13 @@ export class ResponsesStreamParser implements StreamParser {
   private readItem(item: OutputItem, wire: Json, events: StreamEvent[]): void {
     switch (wire.type) {
       case 'message':
-        for (const [index, part] of listOf(wire.content).entries()) {
-          if (!isObject(part)) continue;
-          if (part.type === 'refusal') this.say(item, 'refusal', index, part.refusal, true, events);
-          else this.say(item, 'text', index, part.text, true, events);
-        }
+        this.readParts(item, wire.content, events, (part) =>
+          part.type === 'refusal' ? { channel: 'refusal', text: part.refusal } : { channel: 'text', text: part.text },
+        );
         return;
       case 'reasoning':
-        for (const channel of ['summary', 'reasoning'] as const) {
-          const parts = listOf(channel === 'summary' ? wire.summary : wire.content);
-          for (const [index, part] of parts.entries()) if (isObject(part)) this.say(item, channel, index, part.text, true, events);
-        }
+        this.readParts(item, wire.summary, events, ({ text }) => ({ channel: 'summary', text }));
+        this.readParts(item, wire.content, events, ({ text }) => ({ channel: 'reasoning', text }));
         return;
       case 'function_call':
       case 'custom_tool_call': {
@@ -142,6 +138,22 @@ export class ResponsesStreamParser implements StreamParser {
         this.say(item, custom ? 'input' : 'arguments', 0, custom ? wire.input : wire.arguments, true, events);
         if (item.callIndex !== undefined) this.calls.endAt(item.callIndex, events);
       }
+    }
+  }
+
+  private readParts(
+    item: OutputItem,
+    wire: unknown,
+    events: StreamEvent[],
+    read: (part: Json) => { channel: Channel; text: unknown },
+  ): void {
+    const parts = listOf(wire);
+    const told = strayNumbers(item, parts.length);
+    for (const [index, part] of parts.entries()) {
+      if (!isObject(part)) continue;
+      const { channel, text } = read(part);
+      const isKnown = item.said.has(`${channel} ${index}`);
+      this.say(item, channel, isKnown ? index : (told.get(channel) ?? index), text, true, events);
     }
   }
 
