@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requiredVariable } from './test-environment.js';
 
@@ -45,16 +45,10 @@ export async function startNatsServer(args: string[] = [], environment: Record<s
   };
 }
 
-/** A port nobody listens on at this moment. */
+/** A port nobody listens on at this moment, nor will by chance: not one of those the kernel gives to whoever connects. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  const ports = await import('../../../scripts/local/ports.mjs');
+  return ports.freePort();
 }
 
 async function reachable(port: number, child: ChildProcess): Promise<void> {

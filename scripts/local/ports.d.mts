@@ -1,0 +1,2 @@
+/** See ports.mjs. */
+export function freePort(): Promise<number>;
