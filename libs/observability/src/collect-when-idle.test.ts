@@ -27,9 +27,9 @@ let stop: () => void;
 afterEach(() => stop());
 
 async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 4_000;
+  const deadline = Date.now() + 15_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error('it did not happen within 4 s');
+    if (Date.now() > deadline) throw new Error('it did not happen within 15 s');
     await delay(lookEveryMs / 2);
   }
 }

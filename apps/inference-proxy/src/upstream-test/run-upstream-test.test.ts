@@ -45,7 +45,7 @@ function upstream(over: Partial<Upstream>): Upstream {
     apiKeyEnv: null,
     allowPrivateNetwork: true,
     capabilities: { ...CAPABILITY_DEFAULTS },
-    timeouts: { ...TIMEOUT_DEFAULTS, connectMs: 1_000, firstByteMs: 300 },
+    timeouts: { ...TIMEOUT_DEFAULTS, connectMs: 5_000, firstByteMs: 10_000 },
     connectionsMax: 2,
     ...over,
   };
@@ -125,7 +125,8 @@ describe('where nobody can be reached', () => {
 
   test('a server that says nothing', async () => {
     const host = await listen(createTcpServer(() => undefined));
-    expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(
+    const timeouts = { ...TIMEOUT_DEFAULTS, firstByteMs: 300 };
+    expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
       `no: ${host} takes the request and says nothing: no byte of a reply in time; if it loads the model first, try again`,
     );
   });
