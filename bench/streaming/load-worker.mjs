@@ -12,6 +12,10 @@ import { Client } from 'undici';
  */
 
 const MARK = Buffer.from('"content":"');
+const QUOTE = 0x22;
+const END_OF_EVENT = Buffer.from('\n\n');
+/** Of the simulator. */
+const BYTES_PER_TOKEN = 4;
 const DONE = Buffer.from('data: [DONE]');
 
 process.on('message', (/** @type {Job} */ job) => {
@@ -84,6 +88,7 @@ function stream(client, job, tally, onTokens) {
     messages: [{ role: 'user', content: `Tell me something. [[sim tokens=${job.tokens}${pace}]]` }],
   });
   const started = performance.now();
+  const counter = new TokenCount();
   let received = 0;
   let status = 0;
   /** @type {Buffer} */
@@ -103,7 +108,7 @@ function stream(client, job, tally, onTokens) {
         },
         onResponseData(_controller, chunk) {
           if (status !== 200) return;
-          const count = countMarks(chunk);
+          const count = counter.take(chunk);
           if (count > 0 && received === 0) tally.firstMs.push(performance.now() - started);
           received += count;
           if (count > 0) onTokens(count);
@@ -111,8 +116,7 @@ function stream(client, job, tally, onTokens) {
         },
         onResponseEnd() {
           if (status !== 200) return fail(`status ${status}`);
-          // A mark may be cut in two by a packet, and the first event's content may be empty.
-          if (received < job.tokens * 0.95 || received > job.tokens + 1) return fail(`${received} tokens instead of ${job.tokens}`);
+          if (received !== job.tokens) return fail(`${received} tokens instead of ${job.tokens}`);
           if (!tail.includes(DONE)) return fail('no [DONE] at its end');
           tally.streams++;
           resolve();
@@ -125,11 +129,25 @@ function stream(client, job, tally, onTokens) {
   });
 }
 
-/** Tokens in a packet: events with content that is not empty. @param {Buffer} chunk */
-function countMarks(chunk) {
-  let count = 0;
-  for (let at = chunk.indexOf(MARK); at !== -1; at = chunk.indexOf(MARK, at + MARK.length)) {
-    if (chunk[at + MARK.length] !== 0x22) count++;
+/** Tokens by the bytes of content, since a middle may join pieces. */
+class TokenCount {
+  /** The event that the last packet cut in two. */
+  rest = Buffer.alloc(0);
+
+  /** @param {Buffer} packet @returns {number} */
+  take(packet) {
+    const bytes = this.rest.length === 0 ? packet : Buffer.concat([this.rest, packet]);
+    const whole = bytes.lastIndexOf(END_OF_EVENT) + END_OF_EVENT.length;
+    if (whole < END_OF_EVENT.length) {
+      this.rest = bytes;
+      return 0;
+    }
+    this.rest = bytes.subarray(whole);
+    let count = 0;
+    for (let at = bytes.indexOf(MARK); at !== -1 && at < whole; at = bytes.indexOf(MARK, at)) {
+      at += MARK.length;
+      count += bytes.indexOf(QUOTE, at) - at;
+    }
+    return count / BYTES_PER_TOKEN;
   }
-  return count;
 }

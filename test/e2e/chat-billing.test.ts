@@ -1,6 +1,7 @@
 import { requestShow } from '#contracts/billing/requests.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf, type Price } from '#money/price.js';
+import { chatStreamText } from '#testing/chat-stream-text.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, untilNoHolds } from '#testing/tenant.js';
 
@@ -151,7 +152,7 @@ test('C-34, T-39: a client that leaves mid-stream pays for what was received, an
   const requestId = response.headers.get('x-request-id') ?? '';
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let received = '';
-  while (received.split('"content":"').length < 12) received += Buffer.from((await reader.read()).value ?? []).toString();
+  while (chatStreamText(received).length < 40) received += Buffer.from((await reader.read()).value ?? []).toString();
   abort.abort();
   await untilNoHolds(administrator, accountId);
 

@@ -56,6 +56,35 @@ describe('a reply of nothing (M-30)', () => {
   });
 });
 
+test('pieces of the same that come at once are one, and others keep their order', () => {
+  const start = (index: number): StreamEvent => ({
+    type: 'tool-call-start',
+    index,
+    callId: `call ${index}`,
+    tool: { name: 'x' },
+    kind: 'custom',
+  });
+  const end = (index: number): StreamEvent => ({ type: 'tool-call-end', index });
+  const piece = (type: 'text-delta' | 'reasoning-delta' | 'refusal-delta', text: string): StreamEvent => ({ type, text });
+  const call = (index: number, text: string): StreamEvent => ({ type: 'tool-call-delta', index, text });
+  const events = [
+    ...[
+      piece('reasoning-delta', 'H'),
+      piece('reasoning-delta', 'm.'),
+      piece('text-delta', 'So'),
+      piece('text-delta', ': '),
+      piece('text-delta', 'no.'),
+    ],
+    ...[start(0), start(1), call(0, 'a'), call(0, 'b'), call(1, 'c'), call(1, 'd'), call(0, 'e'), end(0), end(1)],
+    ...[piece('refusal-delta', 'I '), piece('refusal-delta', 'refuse')],
+  ];
+  expect(shaped([...events, USAGE, ending('stop')])).toEqual([
+    ...[piece('reasoning-delta', 'Hm.'), piece('text-delta', 'So: no.')],
+    ...[start(0), start(1), call(0, 'ab'), call(1, 'cd'), call(0, 'e'), end(0), end(1)],
+    ...[piece('refusal-delta', 'I refuse'), USAGE, ending('stop')],
+  ]);
+});
+
 describe('an upstream that ignores its cap', () => {
   const report = (outputTokens: number): StreamEvent => ({
     type: 'usage-report',
@@ -65,7 +94,7 @@ describe('an upstream that ignores its cap', () => {
 
   test('is cut where its own count goes beyond the cap, if it counts as it goes (U-1)', () => {
     const events = [said, report(100), said, report(101), said, report(102), ending('stop')];
-    expect(shaped(events)).toEqual([said, said, report(101), ending('length')]);
+    expect(shaped(events)).toEqual([{ type: 'text-delta', text: 'wordword' }, report(101), ending('length')]);
   });
 
   test('ends as it says where it counts at the end: what was said is what was asked for', () => {

@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '#inference/request.js';
-import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
+import { type FinishReason, isContent, joinDeltas, type StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
@@ -83,9 +83,16 @@ export class ReplyShaper {
     this.emit(event, shaped);
   }
 
+  /**
+   * Pieces that came in one read of the socket go on as one: nobody has them later, and each piece by itself costs everyone on its
+   * way, the client last. When tokens come faster than they are read, pieces grow by themselves.
+   */
   private emit(event: StreamEvent, shaped: StreamEvent[]): void {
     this.meter.count(event);
-    shaped.push(event);
+    const last = shaped.at(-1);
+    const joined = last && joinDeltas(last, event);
+    if (joined === undefined) shaped.push(event);
+    else shaped[shaped.length - 1] = joined;
   }
 
   /** Text held back for a stop sequence keeps its place before whatever is not text. */

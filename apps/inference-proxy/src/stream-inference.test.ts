@@ -27,7 +27,7 @@ describe('a good reply', () => {
   test('is streamed, with what the upstream counted, and its socket serves again', async () => {
     upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
     const { stream, lease, settlements, dependencies, job } = setUp();
-    const expected = [START, text('Hel'), text('lo'), REPORTED, STOP];
+    const expected = [START, text('Hello'), REPORTED, STOP];
     expect(await collect(stream)).toEqual(expected);
     expect({ ended: lease.ended, settlements: settlements.length }).toEqual({ ended: true, settlements: 0 });
     for (let again = 0; again < 5; again++) {
@@ -64,7 +64,7 @@ describe('a good reply', () => {
     const { stream } = setUp({ upstreams, request: { stream: false } });
     const batches: unknown[] = [];
     for await (const batch of stream) batches.push(batch);
-    expect(batches).toEqual([[START, text('Hel'), text('lo'), REPORTED, STOP]]);
+    expect(batches).toEqual([[START, text('Hello'), REPORTED, STOP]]);
     expect(upstream.bodies[0]).toMatchObject({ stream: true });
     expect(upstream.bodies[0]).not.toHaveProperty('stream_options');
   });
@@ -101,7 +101,7 @@ describe('a stop sequence the upstream does not know (T-44)', () => {
     upstream.behave(streaming(chunk('one E'), chunk('', 'stop'), DONE));
     const upstreams = [upstream.definition({ capabilities: { stop: false } })];
     const events = await collect(setUp({ upstreams, request: { stop: ['END'] } }).stream);
-    expect(events).toEqual([START, text('one '), text('E'), usage({ outputTokens: 2 }), STOP]);
+    expect(events).toEqual([START, text('one E'), usage({ outputTokens: 2 }), STOP]);
   });
 
   test('an upstream that knows them is told', async () => {
@@ -126,7 +126,7 @@ describe('failures before the first content', () => {
     ['a 500', answering(500, { error: { message: 'boom' } }), 'upstream_error', undefined],
     ['a 503', answering(503, 'busy'), 'model_unavailable', 1],
     ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
-    ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'upstream_error', undefined],
+    ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'model_unavailable', 1],
     ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 1],
     ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
     [
@@ -165,9 +165,9 @@ describe('failures before the first content', () => {
     expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 5)]);
     const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
     const { stream, job, dependencies } = setUp({ upstreams: [gone], terms: { restMs: 3_000, restMsMax: 3_000 } });
-    expect(await collect(stream)).toEqual([START, failure('model_unavailable', 3)]);
+    expect(await collect(stream)).toEqual([START, failure('model_unavailable', 1)]);
     // For a moment it is not even tried again.
-    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 3)]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 1)]);
   });
 
   test('an address that may not be called, a secret that is not there', async () => {

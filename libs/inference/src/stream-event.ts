@@ -53,3 +53,17 @@ export function isContent(event: StreamEvent): boolean {
       return false;
   }
 }
+
+/** Two deltas in a row as the one they could as well have come as; undefined when they are not pieces of the same. */
+export function joinDeltas(first: StreamEvent, second: StreamEvent): StreamEvent | undefined {
+  switch (second.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return first.type === second.type ? { type: second.type, text: first.text + second.text } : undefined;
+    case 'tool-call-delta':
+      return first.type === second.type && first.index === second.index ? { ...first, text: first.text + second.text } : undefined;
+    default:
+      return undefined;
+  }
+}
