@@ -176,3 +176,28 @@ test(
   },
   LIMIT_MS,
 );
+
+test.each([
+  ['one', { a: {} }],
+  ['three', THREE],
+] as const)('probe %s', async (name, servers) => {
+  for (const [state, ttft] of [['status 500', 100], ['status 500', 3000], ['gone', 100], ['gone', 3000], ['hung', 100], ['status 429', 100]] as const)
+    for (const sick of [300, 3000, 30000])
+      for (const rps of [1, 40, 200])
+        await Fleet.run({ servers: Object.fromEntries(Object.keys(servers).map((id) => [id, { firstContentMs: ttft }])), requestsPerSecond: rps }, async (fleet) => {
+          await fleet.traffic(10 * SECOND);
+          const [calls, requests] = [fleet.calls, fleet.requests];
+          for (const server of Object.values(fleet.servers)) server.state = state;
+          const illAt = fleet.now;
+          await fleet.traffic(sick);
+          const ratio = (fleet.calls - calls) / (fleet.requests - requests);
+          for (const server of Object.values(fleet.servers)) server.state = 'well';
+          const wellAt = fleet.now;
+          await fleet.traffic(15 * SECOND);
+          await fleet.calm();
+          const after = fleet.failures.filter(({ at }) => at >= wellAt);
+          const by: Record<string, number> = {};
+          for (const { code } of fleet.failures.filter(({ at }) => at >= illAt && at < wellAt)) by[code] = (by[code] ?? 0) + 1;
+          console.log(name, state, 'ttft', ttft, 'sick', sick, 'rps', rps, 'calls/request', ratio.toFixed(2), 'failed while ill', JSON.stringify(by), 'after', after.length, 'last', Math.round(Math.max(0, ...after.map(({ at }) => at - wellAt))));
+        });
+}, 600_000);

@@ -6,7 +6,7 @@ import { RouteBook, type RoutingTerms } from '../../apps/inference-proxy/src/rou
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
 import { Random } from './random.js';
-import { SimulatedServer } from './simulated-server.js';
+import { POISON, SimulatedServer } from './simulated-server.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** The defaults of the service. */
@@ -24,6 +24,8 @@ export interface FleetOptions {
   seed?: number;
   requestsPerSecond?: number;
   terms?: Partial<RoutingTerms>;
+  /** Of the requests, the part that breaks every server. */
+  poisonShare?: number;
   servers: Record<string, { weight?: number; concurrencyMax?: number; firstContentMs?: number; priority?: number }>;
 }
 
@@ -33,7 +35,7 @@ const TIMEOUTS = { connectMs: 1_000, firstByteMs: 2_000, idleMs: 3_000, totalMs:
 /** One proxy in front of a fleet of servers of one model, in virtual time: requests come at random, each from another conversation. */
 export class Fleet {
   readonly servers: Record<string, SimulatedServer> = {};
-  /** Codes of the failures that clients saw, with their times. */
+  /** Codes of the failures that clients saw, with the times of their requests; without those who asked for it. */
   readonly failures: { at: number; code: string }[] = [];
   requests = 0;
   private readonly book: RouteBook;
@@ -136,6 +138,8 @@ export class Fleet {
   }
 
   private async request(): Promise<void> {
+    const at = this.now;
+    const isPoison = this.options.poisonShare !== undefined && this.random.chance(this.options.poisonShare);
     const job: GenerateRequest = {
       ticket: {
         holdId: 'hold',
@@ -147,7 +151,7 @@ export class Fleet {
       },
       request: {
         model: 'model',
-        turns: [{ role: 'user', parts: [{ type: 'text', text: `Question ${this.requests++}` }] }],
+        turns: [{ role: 'user', parts: [{ type: 'text', text: `${isPoison ? POISON : 'Question'} ${this.requests++}` }] }],
         tools: [],
         output: { kind: 'text' },
         stream: true,
@@ -156,6 +160,6 @@ export class Fleet {
     };
     const reader = { signal: new AbortController().signal, callerIsThere: async () => true };
     for await (const batch of streamInference(job, reader, this.dependencies))
-      for (const event of batch) if (event.type === 'completion-failure') this.failures.push({ at: this.now, code: event.code });
+      for (const event of batch) if (event.type === 'completion-failure' && !isPoison) this.failures.push({ at, code: event.code });
   }
 }

@@ -39,6 +39,8 @@ export const MODEL: Model = {
   },
 } as Model;
 
+export type Settler = 'gateway' | 'proxy' | 'reaper';
+
 /** Called at the moments of a request that only billing knows. */
 export interface BillingObserver {
   beforeReserve(requestId: string): void;
@@ -46,6 +48,8 @@ export interface BillingObserver {
   reserveCommitted(requestId: string): void;
   settleCommitted(holdId: string): void;
   settleAnswered(holdId: string): void;
+  /** The hold ended with this, or it was settled late. */
+  settled(settle: Settle, by: Settler): void;
 }
 
 /** A billing service: its own lanes and reaper over the shared database. */
@@ -55,6 +59,7 @@ export class BillingNode {
   private readonly renewals: Lane<HoldRenewal, boolean>;
   private readonly reaper: NodeJS.Timeout;
   private interrupted = true;
+  private readonly fromProxies = new WeakSet<Settle>();
 
   constructor(
     name: string,
@@ -90,7 +95,10 @@ export class BillingNode {
       for (const { holdId } of settles) this.observer.settleAnswered(holdId);
       return reply;
     });
-    this.process.serve(holdSettle, (settle) => this.push(settle) as Promise<SettleOutcome>);
+    this.process.serve(holdSettle, (settle) => {
+      this.fromProxies.add(settle);
+      return this.push(settle) as Promise<SettleOutcome>;
+    });
     this.process.serve(holdRenew, async ({ renewals, ended = [] }) => {
       const { model, terms } = this.database;
       const [unsettled, ...open] = await Promise.all([
@@ -120,6 +128,10 @@ export class BillingNode {
       outcomes.reserves.forEach((outcome, position) => {
         if (outcome.status === 'held') this.observer.held(reserves[position] as ReserveRequest);
       });
+      outcomes.settles.forEach((outcome, position) => {
+        const settle = settles[position] as Settle;
+        if (outcome.status === 'settled') this.observer.settled(settle, this.settlerOf(settle));
+      });
       const next = { settles: outcomes.settles.values(), reserves: outcomes.reserves.values() };
       return items.map((item) => ('amountPicoUsd' in item ? next.reserves.next().value : next.settles.next().value) as SettleOutcome);
     };
@@ -131,6 +143,11 @@ export class BillingNode {
       for (const { holdId } of settles) this.observer.settleCommitted(holdId);
     };
     return this.database.commit(this.process, work, before, after);
+  }
+
+  private settlerOf(settle: Settle): Settler {
+    if (settle.reason === 'lease-expired') return 'reaper';
+    return this.fromProxies.has(settle) ? 'proxy' : 'gateway';
   }
 
   private renew(renewals: readonly HoldRenewal[]): Promise<boolean[]> {

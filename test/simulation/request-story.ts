@@ -1,7 +1,7 @@
 import type { Usage } from '#inference/usage.js';
 import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
 import type { PlannedFault } from './crash-matrix.js';
-import { type GatewayNode, MODEL, type ProxyNode } from './nodes.js';
+import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
 import { PROMPT_TOKENS, type Script } from './simulated-upstream.js';
 
 /** One client's request, as the client and an all-knowing observer see it. */
@@ -19,6 +19,8 @@ export class RequestStory {
   sawContent = false;
   outcome: 'completed' | 'error' | 'left' | 'refused' | undefined;
   usage: Usage | undefined;
+  /** Who settled it; after the reaper it may be settled once more. */
+  readonly settledBy: Settler[] = [];
   error: unknown;
 
   constructor(
@@ -52,6 +54,11 @@ export function judge(story: RequestStory, cost: bigint | undefined, fundsAreSca
     if (gotNothing && cost !== 0n) faults.push(`cost ${cost}, but its client was given an error and nothing else`);
   }
   return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${story.script.ending}): ${fault}`);
+}
+
+/** What a request with this usage owes, within its hold. */
+export function billOf({ amount }: RequestStory, usage: Usage): bigint {
+  return costOf(usage, amount);
 }
 
 /** What the upstream gave, at the dearer of its report and our estimate. */

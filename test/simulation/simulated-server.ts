@@ -5,6 +5,8 @@ export type ServerState = 'well' | 'gone' | 'hung' | 'status 500' | 'status 429'
 
 /** Of calls, how many fail while it is flaky. */
 const FLAKY_SHARE = 0.3;
+/** What no server can answer that has it in a prompt: it breaks over it. */
+export const POISON = 'poison';
 
 /** An openai-chat server of a fleet, in place of a socket pool: how it is at the moment decides about every call. */
 export class SimulatedServer {
@@ -27,7 +29,7 @@ export class SimulatedServer {
     return this.calls.filter((at) => at >= from && at < to).length;
   }
 
-  private dispatch(_: unknown, handler: Required<Dispatcher.DispatchHandler>): boolean {
+  private dispatch({ body }: Dispatcher.DispatchOptions, handler: Required<Dispatcher.DispatchHandler>): boolean {
     const { state, random, slowness } = this;
     this.calls.push(performance.now());
     const call = new Call(handler, () => this.running--);
@@ -38,7 +40,8 @@ export class SimulatedServer {
     }
     handler.onRequestStart(call.controller as never, {});
     if (state === 'hung') return true;
-    const status = state === 'status 429' ? 429 : state === 'status 500' || (state === 'flaky' && random.chance(FLAKY_SHARE)) ? 500 : 200;
+    const isBroken = state === 'status 500' || (state === 'flaky' && random.chance(FLAKY_SHARE)) || String(body).includes(POISON);
+    const status = state === 'status 429' ? 429 : isBroken ? 500 : 200;
     if (status !== 200) {
       call.later(5, () => call.answer(status, '{"error":{"message":"no"}}'));
       return true;

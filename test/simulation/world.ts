@@ -6,19 +6,21 @@ import type { Usage } from '#inference/usage.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
 import type { Reply } from '../../apps/gateway/src/pipeline/reply.js';
 import { runInference } from '../../apps/gateway/src/pipeline/run-inference.js';
-import { type CrashMatrix, EVENTS, type Event, STEPS, type Step } from './crash-matrix.js';
-import { Network } from './network.js';
-import { BillingNode, GatewayNode, MODEL, ProxyNode } from './nodes.js';
+import { CrashMatrix, EVENTS, type Event, type PlannedFault, STEPS, type Step } from './crash-matrix.js';
+import { Network, type NetworkFaults } from './network.js';
+import { BillingNode, GatewayNode, MODEL, ProxyNode, type Settler } from './nodes.js';
 import { Random } from './random.js';
 import { judge, RequestStory } from './request-story.js';
 import { SimulatedDatabase } from './simulated-database.js';
-import { chooseScript } from './simulated-upstream.js';
+import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
 
 const TERMS = { leaseMs: 6_000, reaperGraceMs: 2_000 };
 const ARRIVALS_MS = 60_000;
 /** After the last fault is mended: all leases, retries and late settlements are over by then. */
 const CALM_MS = 120_000;
+/** One request alone, and every lease, retry and late settlement of it. */
+const SOON_MS = 60_000;
 const REPLICAS = 2;
 /** Requests that something is planned for; it takes others with it. */
 const FAULTY_SHARE = 0.15;
@@ -32,49 +34,84 @@ export interface WorldReport {
 }
 
 /** Runs `requests` requests through gateways, proxies and billing services while things die. The same seed gives the same run. */
-export async function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
+export function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
+  return inVirtualTime(seed, async (time, random) => {
+    const scripts = Array.from({ length: requests }, () => chooseScript(random));
+    const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.2) });
+    for (const story of world.stories) {
+      if (!random.chance(FAULTY_SHARE)) continue;
+      story.fault = { step: random.pick(STEPS) as Step, event: random.pick(EVENTS) as Event };
+    }
+    world.start(ARRIVALS_MS);
+    await time.run(ARRIVALS_MS + 20_000);
+    world.mendAll();
+    await time.run(CALM_MS);
+    return { violations: world.violations(), outcomes: world.outcomes() };
+  });
+}
+
+/** Runs one request, to which nothing but `fault` happens; what became of it, when all is well again. */
+export function runRequest(seed: number, script: Script, fault: PlannedFault): Promise<{ story: RequestStory; cost: bigint | undefined }> {
+  return inVirtualTime(seed, async (time, random) => {
+    const matrix = new CrashMatrix();
+    const world = new World({ random, scripts: [script], matrix, network: { loss: 0, duplicates: 0 }, isScarce: false });
+    const story = world.stories[0] as RequestStory;
+    story.fault = fault;
+    world.start(1_000);
+    await time.run(SOON_MS);
+    const violations = world.violations();
+    if (matrix.total !== 1) violations.push('the request did not come to its fault');
+    if (violations.length > 0) throw new Error(`seed ${seed}: ${violations.join('; ')}`);
+    return { story, cost: world.costOf(story) };
+  });
+}
+
+async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, random: Random) => Promise<Result>): Promise<Result> {
   const time = new VirtualTime();
   const random = new Random(seed);
   const { random: realRandom } = Math;
   Math.random = random.next;
   time.install();
   try {
-    const world = new World(random, requests, matrix);
-    world.start();
-    await time.run(ARRIVALS_MS);
-    await time.run(20_000);
-    world.mendAll();
-    await time.run(CALM_MS);
-    return { violations: world.violations(), outcomes: world.outcomes() };
+    return await run(time, random);
   } finally {
     time.restore();
     Math.random = realRandom;
   }
 }
 
+interface WorldOptions {
+  random: Random;
+  /** What the upstream does with each request; one a request. */
+  scripts: readonly Script[];
+  matrix: CrashMatrix;
+  network: NetworkFaults;
+  isScarce: boolean;
+}
+
 class World {
   private readonly network: Network;
   private readonly database: SimulatedDatabase;
   private readonly readings = new Map<string, number>();
-  private readonly stories: RequestStory[];
+  readonly stories: RequestStory[];
   private readonly byHold = new Map<string, RequestStory>();
   private readonly gateways: GatewayNode[] = [];
   private readonly proxies: ProxyNode[] = [];
   private readonly billings: BillingNode[] = [];
+  private readonly random: Random;
+  private readonly matrix: CrashMatrix;
   private readonly initialPicoUsd: bigint;
   private readonly isScarce: boolean;
   private readonly faults: string[] = [];
   private calm = false;
 
-  constructor(
-    private readonly random: Random,
-    requests: number,
-    private readonly matrix: CrashMatrix,
-  ) {
-    this.network = new Network(random, { loss: 0.002, duplicates: 0.01 });
+  constructor({ random, scripts, matrix, network, isScarce }: WorldOptions) {
+    this.random = random;
+    this.matrix = matrix;
+    this.network = new Network(random, network);
     this.database = new SimulatedDatabase(TERMS, random);
-    this.isScarce = random.chance(0.2);
-    this.initialPicoUsd = this.isScarce ? 5_000_000_000n : 10n ** 15n;
+    this.isScarce = isScarce;
+    this.initialPicoUsd = isScarce ? 5_000_000_000n : 10n ** 15n;
     const { accountId, projectId, keyId } = TEST_CALLER;
     this.database.model.accounts.set(accountId, { topup: this.initialPicoUsd, plan: 0n, grant: null });
     this.database.model.projects.set(projectId, {
@@ -85,21 +122,17 @@ class World {
       admitted: [],
     });
     this.database.model.keys.set(keyId, projectId);
-    this.stories = Array.from({ length: requests }, (_, index) => new RequestStory(index, chooseScript(random)));
+    this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 
-  start(): void {
+  /** The requests come at any time within `arrivalsMs`. */
+  start(arrivalsMs: number): void {
     for (let replica = 0; replica < REPLICAS; replica++) {
       this.addBilling();
       this.addProxy();
       this.addGateway();
     }
-    for (const story of this.stories) {
-      if (this.random.chance(FAULTY_SHARE)) {
-        story.fault = { step: this.random.pick(STEPS) as Step, event: this.random.pick(EVENTS) as Event };
-      }
-      setTimeout(() => void this.runRequest(story), this.random.between(100, ARRIVALS_MS));
-    }
+    for (const story of this.stories) setTimeout(() => void this.runRequest(story), this.random.between(100, arrivalsMs));
   }
 
   /** From now on nothing fails any more. */
@@ -113,6 +146,11 @@ class World {
     const counts: Record<string, number> = {};
     for (const { outcome = 'cut off' } of this.stories) counts[outcome] = (counts[outcome] ?? 0) + 1;
     return counts;
+  }
+
+  /** What was charged; undefined: nothing was ever held, or it was never settled. */
+  costOf({ holdId = '' }: RequestStory): bigint | undefined {
+    return this.database.model.costs.get(holdId);
   }
 
   violations(): string[] {
@@ -278,6 +316,7 @@ class World {
       reserveCommitted: (requestId: string) => this.at(byRequest(requestId), 'reserve committed, reply lost'),
       settleCommitted: (holdId: string) => this.at(this.byHold.get(holdId), 'settle commit unknown'),
       settleAnswered: (holdId: string) => this.at(this.byHold.get(holdId), 'settle acknowledgement lost'),
+      settled: ({ holdId }: { holdId: string }, by: Settler) => this.byHold.get(holdId)?.settledBy.push(by),
     };
     const node: BillingNode = new BillingNode(
       'billing',

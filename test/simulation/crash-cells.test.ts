@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { jest } from '@jest/globals';
+import type { Event, Step } from './crash-matrix.js';
+import type { Script } from './simulated-upstream.js';
+
+// The module's own function, bound before the simulation's time is installed, would wait in ours: so what uses it is imported after this.
+jest.unstable_mockModule('node:timers/promises', () => ({
+  setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
+}));
+const { runRequest } = await import('./world.js');
+const { billOf } = await import('./request-story.js');
+
+/** Each with another upstream: how fast it is decides how far things have come. */
+const SEEDS = [1, 2, 3, 4];
+
+const EVENT_OF = {
+  gateway: 'gateway dies',
+  'inference-proxy': 'proxy dies',
+  billing: 'billing dies',
+  NATS: 'NATS down',
+  Postgres: 'Postgres down',
+  client: 'client leaves',
+} satisfies Record<string, Event>;
+type Who = keyof typeof EVENT_OF;
+
+/** What the client saw, what was billed, and who settled it. Two lists where a stream ends otherwise than a plain request. */
+type Endings = string[] | { streamed: string[]; plain: string[] };
+
+const WELL = ['completed: the whole, by the gateway'];
+const RELEASED = 'refused: nothing, by the gateway';
+const REFUSED = 'refused: nothing held';
+/** Its release was the first that billing heard of it. */
+const TOMBSTONE = 'refused: nothing';
+const LEFT = ['left: nothing, by the gateway'];
+const FAILED = { plain: ['error: nothing, by the gateway'], streamed: ['error: a part, by the gateway'] };
+
+/** The crash matrix of docs/money.md: its rows and columns by their names. */
+const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
+  'before the reserve is committed': {
+    steps: ['auth', 'reserve before commit'],
+    gateway: ['cut off: nothing held', 'cut off: nothing, by the reaper'],
+    'inference-proxy': WELL,
+    billing: [...WELL, REFUSED],
+    NATS: [REFUSED, RELEASED],
+    Postgres: [...WELL, REFUSED, RELEASED, TOMBSTONE],
+    client: LEFT,
+  },
+  'committed, reply lost': {
+    steps: ['reserve committed, reply lost'],
+    gateway: ['cut off: nothing, by the reaper'],
+    'inference-proxy': WELL,
+    billing: [...WELL, RELEASED],
+    NATS: [...WELL, RELEASED],
+    Postgres: [...WELL, RELEASED, TOMBSTONE],
+    client: LEFT,
+  },
+  'after it, before content': {
+    steps: ['dispatch', 'before first content'],
+    // What comes until the proxy notices has come.
+    gateway: ['cut off: nothing, by the proxy', 'cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
+    'inference-proxy': ['error: nothing, by the gateway'],
+    billing: WELL,
+    NATS: ['error: nothing, by the gateway'],
+    Postgres: WELL,
+    client: LEFT,
+  },
+  'mid-stream': {
+    steps: ['mid-stream'],
+    gateway: {
+      streamed: ['cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
+      plain: ['cut off: the whole, by the proxy'], // of which the middle is its end
+    },
+    'inference-proxy': FAILED,
+    billing: WELL,
+    NATS: FAILED,
+    Postgres: WELL,
+    client: { streamed: ['left: a part, by the gateway'], plain: ['left: the whole, by the gateway'] },
+  },
+  'finished, settle not sent': {
+    steps: ['finished, settle not sent'],
+    gateway: ['cut off: the whole, by the proxy'],
+    'inference-proxy': FAILED,
+    billing: WELL,
+    NATS: FAILED,
+    Postgres: WELL,
+    client: ['left: the whole, by the gateway'],
+  },
+  'settle sent': {
+    steps: ['settle sent'],
+    gateway: ['completed: the whole, by the proxy'],
+    'inference-proxy': WELL,
+    billing: WELL,
+    NATS: WELL,
+    Postgres: WELL,
+    client: WELL,
+  },
+  'commit unknown, or its answer lost': {
+    steps: ['settle commit unknown', 'settle acknowledgement lost'],
+    gateway: WELL,
+    'inference-proxy': WELL,
+    billing: WELL,
+    NATS: WELL,
+    Postgres: WELL,
+    client: WELL,
+  },
+};
+const WHO = Object.keys(EVENT_OF) as Who[];
+
+test('docs/money.md has these rows and columns', () => {
+  const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim());
+  const lines = readFileSync('docs/money.md', 'utf8').split('\n');
+  const table = lines.slice(lines.findIndex((line) => line.startsWith('| | gateway |')));
+  const [head = '', , ...rows] = table.slice(0, table.indexOf(''));
+  expect(cellsOf(head).slice(2, -1)).toEqual(WHO);
+  expect(rows.map((row) => cellsOf(row)[1])).toEqual(Object.keys(MATRIX));
+});
+
+const CELLS = Object.entries(MATRIX).flatMap(([row, { steps, ...cells }]) =>
+  WHO.map((who) => [row, who, steps, EVENT_OF[who], cells[who]] as const),
+);
+
+test.each(CELLS)('%s: %s', async (_row, _who, steps, event, endings) => {
+  for (const kind of ['streamed', 'plain'] as const) {
+    const allowed = Array.isArray(endings) ? endings : endings[kind];
+    for (const step of steps) {
+      for (const seed of SEEDS) {
+        const ending = await endingOf(seed, kind === 'streamed', step, event);
+        expect({ kind, step, seed, ending, isAsDocumented: allowed.includes(ending) }).toMatchObject({ isAsDocumented: true });
+      }
+    }
+  }
+});
+
+async function endingOf(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
+  const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream };
+  const { story, cost } = await runRequest(seed, script, { step, event });
+  const whole = billOf(story, { promptTokens: 9, cachedTokens: 0, outputTokens: 6, reasoningTokens: 0, source: 'reported' });
+  const bill = cost === undefined ? 'nothing held' : cost === 0n ? 'nothing' : cost === whole ? 'the whole' : 'a part';
+  return `${story.outcome ?? 'cut off'}: ${[bill, ...story.settledBy.map((who) => `by the ${who}`)].join(', ')}`;
+}
