@@ -56,7 +56,7 @@ export interface StackOptions {
   serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog', string>>;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
-  demo?: { usd?: string; requestsPerMinute?: number; concurrency?: number };
+  demo?: false | { usd?: string; requestsPerMinute?: number; concurrency?: number };
   quiet?: boolean;
   signal?: AbortSignal;
 }

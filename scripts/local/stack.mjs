@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { natsAnswers, ownNats } from './nats.mjs';
+import { natsAnswers, ownNats, refusedUsers } from './nats.mjs';
 import { PidFile } from './pid-file.mjs';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
 import { ownPostgres, postgresAnswers } from './postgres.mjs';
@@ -24,7 +24,7 @@ import { removeOwnedFolder } from './unprivileged.mjs';
  * - `databaseUrl`, `natsUrl`: servers that run already; absent: own ones. The database is migrated in either case. On a server of ours
  *   the services have users of their own; on another one `serviceDatabaseUrls` may name them, else they use `databaseUrl`.
  * - `durable: false`: Postgres does not wait for the disk. For tests.
- * - `demo`: limits and money of the demo account, see `createDemo`.
+ * - `demo`: limits and money of the demo account, see `createDemo`; false: there is none.
  * - `quiet`: nothing on the console.
  * - `pidFile`: the claim on `dataDir`, where the caller has made it already; `signal`: aborts the start and stops what runs.
  *
@@ -69,7 +69,8 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
     await Promise.all(services.map((name) => supervisor.start(program(name))));
     return `ready: ${services.join(', ')}`;
   });
-  const demo = services.includes('gateway') ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
+  const hasDemo = services.includes('gateway') && options.demo !== false;
+  const demo = hasDemo ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
   const facts = { gatewayUrl, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   return {
@@ -85,7 +86,7 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
 async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, secrets, durable, supervisor, status }) {
   let urls;
   if (databaseUrl) {
-    await mustAnswer(databaseUrl, 5432, postgresAnswers, 'DATABASE_URL');
+    await serverAt('DATABASE_URL', databaseUrl, 'postgres://user:password@host:5432/database', postgresAnswers);
     urls = { owner: databaseUrl, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceDatabaseUrls[name] || databaseUrl])) };
     status.say('postgres', 'the one DATABASE_URL names');
   } else {
@@ -97,7 +98,8 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
   await status.step('migrations', async () => {
     const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
     const variables = { DATABASE_URL: urls.owner, BILLING_DATABASE_URL: urls.billing, CATALOG_DATABASE_URL: urls.catalog };
-    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env: { ...process.env, NODE_OPTIONS: '', ...variables } }));
+    const env = { ...process.env, NODE_OPTIONS: '', ...variables };
+    return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env, failure: databaseUrl ? 'DATABASE_URL' : 'migrations' }));
   });
   return urls;
 }
@@ -109,7 +111,10 @@ export function serviceUrl(ownerUrl, service, secrets) {
 
 async function nats({ natsUrl, port, passwords, supervisor, status }) {
   if (natsUrl) {
-    await mustAnswer(natsUrl, 4222, natsAnswers, 'NATS_URL');
+    const { host, port: natsPort } = await serverAt('NATS_URL', natsUrl, 'nats://host:4222', natsAnswers);
+    const refused = await refusedUsers(host, natsPort, passwords);
+    if (refused.length > 0)
+      throw new StartError(`NATS_URL: the server refuses ${refused.join(', ')}: wrong ${refused.map(passwordVariable).join(', ')}`);
     status.say('nats', 'the one NATS_URL names');
     return natsUrl;
   }
@@ -119,11 +124,15 @@ async function nats({ natsUrl, port, passwords, supervisor, status }) {
   return own.url;
 }
 
-async function mustAnswer(url, defaultPort, probe, variable) {
-  const { hostname, port } = URL.canParse(url) ? new URL(url) : {};
-  if (!hostname) throw new StartError(`${variable} is not a URL`);
-  if (!(await probe(hostname, Number(port) || defaultPort)))
-    throw new StartError(`${variable}: no server answers at ${hostname}:${port || defaultPort}`);
+/** Where the server is that a variable names. @throws {StartError} when the URL is not like `example`, or nothing answers there. */
+async function serverAt(variable, url, example, answers) {
+  const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : {};
+  const wanted = new URL(example);
+  if (!hostname || protocol.replace('postgresql:', 'postgres:') !== wanted.protocol)
+    throw new StartError(`${variable} must be a URL such as ${example}`);
+  const server = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || wanted.port) };
+  if (await answers(server.host, server.port)) return server;
+  throw new StartError(`${variable}: no server answers at ${hostname}:${server.port}`);
 }
 
 function passwordsFromEnvironment() {

@@ -17,7 +17,7 @@ export function stack(): StackInfo {
 
 /**
  * A system of the test's own, for killing its parts or for other settings; takes a few seconds. `env` goes to every
- * service, `serviceEnv` to one. `durable` is for who kills Postgres: otherwise what it has last committed is lost with it.
+ * service, `serviceEnv` to one. It has no demo account. `durable` is for who kills Postgres: otherwise what it has last committed is lost with it.
  * Stopping it removes its data.
  */
 export async function startPrivateStack(
@@ -30,7 +30,7 @@ export async function startPrivateStack(
 ): Promise<RunningStack> {
   const { removeStack, startStack } = await import('../../../scripts/local/stack.mjs');
   const dataDir = `${LOCAL}test-${randomUUID()}`;
-  const running = await startStack({ durable: false, ...options, dataDir, quiet: true });
+  const running = await startStack({ durable: false, demo: false, ...options, dataDir, quiet: true });
   return {
     ...running,
     stop: async () => {
