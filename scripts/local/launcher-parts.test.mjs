@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { lockFileInstalled } from './dependencies.mjs';
 import { LogFile } from './log-file.mjs';
-import { natsAnswers } from './nats.mjs';
+import { natsAnswers, refusedUsers } from './nats.mjs';
 import { claimPort, freePort, rememberPorts } from './ports.mjs';
 import { postgresAnswers } from './postgres.mjs';
 import { runCommand } from './run-command.mjs';
@@ -136,6 +136,17 @@ describe('probes', () => {
     const web = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     expect([await natsAnswers('127.0.0.1', nats), await natsAnswers('127.0.0.1', web)]).toEqual([true, false]);
   });
+
+  test.each([
+    ['tells whose password is wrong', '', ['billing']],
+    ['that wants TLS first is not asked', ',"tls_required":true', []],
+  ])('a NATS server %s', async (_name, info, expected) => {
+    const port = await listen((socket) => {
+      socket.write(`INFO {"server_id":"x"${info}}\r\n`);
+      socket.on('data', (bytes) => socket.write(/"pass":"right"/.test(bytes) ? 'PONG\r\n' : "-ERR 'Authorization Violation'\r\n"));
+    });
+    expect(await refusedUsers('127.0.0.1', port, { gateway: 'right', billing: 'wrong' })).toEqual(expected);
+  });
 });
 
 describe('a command', () => {
@@ -145,6 +156,7 @@ describe('a command', () => {
 
   test.each([
     [['-e', 'console.error("first"); console.error("no flour"); process.exit(1)'], 'baking: no flour'],
+    [['-e', 'console.error("Error: no flour\\n\\nBuy some."); process.exit(1)'], 'baking: Error: no flour'],
     [['-e', 'process.kill(process.pid, "SIGKILL")'], 'baking: ended with SIGKILL'],
   ])('that fails says why in one line', async (args, message) => {
     await expect(runCommand(process.execPath, args, { failure: 'baking' })).rejects.toMatchObject({ name: 'StartError', message });

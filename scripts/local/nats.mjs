@@ -80,13 +80,43 @@ async function download(folder) {
 
 /** Whether a NATS server greets there. */
 export async function natsAnswers(host, port) {
+  return (await greeting(host, port)) !== undefined;
+}
+
+/**
+ * Those of `passwords` (by user) that the server there does not take. A service cannot tell that from a server that is being configured anew
+ * and tries on, so it would be a minute until somebody hears of it. A server that wants TLS first is not asked.
+ */
+export async function refusedUsers(host, port, passwords) {
+  const users = Object.keys(passwords);
+  const taken = await Promise.all(users.map((user) => takesPassword(host, port, user, passwords[user])));
+  return users.filter((_, index) => !taken[index]);
+}
+
+async function takesPassword(host, port, user, pass) {
+  return await greeting(host, port, async (info, socket) => {
+    if (info.includes('"tls_required":true')) return true;
+    socket.write(`CONNECT ${JSON.stringify({ verbose: false, pedantic: false, lang: 'node', version: '0', user, pass })}\r\nPING\r\n`);
+    const reply = await nextText(socket);
+    return !reply?.includes('-ERR');
+  });
+}
+
+/** What `next` makes of the server's first words and the open connection; undefined where no NATS server greets. */
+async function greeting(host, port, next = () => true) {
   const socket = connect({ host, port, timeout: 1000 });
   try {
-    return await new Promise((resolve) => {
-      socket.once('data', (greeting) => resolve(greeting.toString('latin1', 0, 5) === 'INFO '));
-      for (const event of ['error', 'timeout', 'close']) socket.once(event, () => resolve(false));
-    });
+    const text = await nextText(socket);
+    return text?.startsWith('INFO ') ? await next(text, socket) : undefined;
   } finally {
     socket.destroy();
   }
+}
+
+/** Undefined when the connection ends, fails or stays silent for a second. */
+async function nextText(socket) {
+  return await new Promise((resolve) => {
+    socket.once('data', (bytes) => resolve(bytes.toString()));
+    for (const event of ['error', 'timeout', 'close']) socket.once(event, () => resolve(undefined));
+  });
 }

@@ -37,7 +37,7 @@ function signalAll(signal) {
 /**
  * Runs a program to its end and returns what it wrote to standard output. `options` are those of `spawn`, and `input` for its
  * standard input, `failure` for the words a failure begins with.
- * @throws {StartError} one line with the last thing it said, when it cannot be run or ends with another code than 0.
+ * @throws {StartError} one line with its last complaint, when it cannot be run or ends with another code than 0.
  */
 export async function runCommand(command, args, { input = '', failure = command, ...options } = {}) {
   const child = spawnCommand(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
@@ -54,10 +54,12 @@ export async function runCommand(command, args, { input = '', failure = command,
   const [code, signal] = await once(child, 'close').catch((error) => {
     throw new StartError(`${failure}: ${error.message}`);
   });
-  if (code !== 0) throw new StartError(`${failure}: ${lastLine(stderr) || lastLine(stdout) || `ended with ${code ?? signal}`}`);
+  if (code !== 0) throw new StartError(`${failure}: ${complaint(stderr) || complaint(stdout) || `ended with ${code ?? signal}`}`);
   return stdout;
 }
 
-export function lastLine(text) {
-  return text.trim().split('\n').at(-1)?.trim() ?? '';
+/** The last line that says what is wrong: advice and tidying up may follow it. Else the last one. */
+function complaint(text) {
+  const lines = text.trim().split('\n');
+  return (lines.findLast((line) => /\b(error|fatal|failed)\b/i.test(line)) ?? lines.at(-1) ?? '').trim();
 }

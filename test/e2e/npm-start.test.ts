@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { freePort } from '#testing/nats-server.js';
+import { stack } from '#testing/stack.js';
 
 /** Beside a running `npm start`, in a data folder of its own. The runner sweeps folders of this name. */
 const dataDir = resolve('.local', `test-${randomUUID()}`);
@@ -65,6 +66,12 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+function natsPasswords(passwords: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(passwords).map(([user, password]) => [`NATS_${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`, password]),
+  );
 }
 
 let first: Launch;
@@ -161,7 +168,13 @@ test('a port that is taken gives one line', async () => {
 test.each([
   ['PORT that is no port', { PORT: '80a' }, /^PORT must be a number/],
   ['a database that is not there', { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }, /^DATABASE_URL: no server answers at 127\.0\.0\.1:1$/],
+  ['a database of another kind', { DATABASE_URL: 'mysql://x@127.0.0.1/x' }, /^DATABASE_URL must be a URL such as postgres:/],
   ['a NATS server without passwords', { NATS_URL: 'nats://127.0.0.1:1' }, /^NATS_URL is set, so the passwords/],
+  [
+    'a NATS server with another password',
+    { NATS_URL: stack().natsUrl, ...natsPasswords({ ...stack().natsPasswords, billing: 'another' }) },
+    /^NATS_URL: the server refuses billing: wrong NATS_BILLING_PASSWORD$/,
+  ],
 ])('%s gives one line', async (_name, settings, line) => {
   const { code, lines } = await ended(launch([], settings));
   expect({ code, last: lines.at(-1) }).toEqual({ code: 1, last: expect.stringMatching(line) });

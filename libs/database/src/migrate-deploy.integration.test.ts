@@ -1,5 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { requiredVariable } from '#testing/test-environment.js';
@@ -40,6 +41,27 @@ async function select(connectionString: string, sql: string): Promise<unknown[]>
     await client.end();
   }
 }
+
+test('killed between a migration and its record, it leaves neither, and the next run goes on', async () => {
+  const other = new pg.Client({ connectionString: single });
+  await other.connect();
+  // As an interrupted `prisma migrate deploy` leaves it: begun, not finished.
+  await other.query(`CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+    migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0)`);
+  await other.query("INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('1', '', '20261121000000_billing')");
+  await other.query('BEGIN');
+  await other.query('LOCK TABLE _prisma_migrations IN EXCLUSIVE MODE'); // may be read, not written
+  const killed = spawn(process.execPath, ['scripts/prisma/migrate-deploy.mjs'], { env: { DATABASE_URL: single, NODE_OPTIONS: '' } });
+  const ended = once(killed, 'exit');
+  const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE datname = '${name}' AND NOT granted`;
+  while ((await select(serverUrl, waiting)).length === 0) expect(killed.exitCode).toBeNull();
+  killed.kill('SIGKILL');
+  await ended;
+  await other.query('ROLLBACK');
+  await other.end();
+  expect(await select(single, "SELECT 1 FROM information_schema.schemata WHERE schema_name = 'billing'")).toEqual([]);
+});
 
 test('a single user who may not make others: it migrates, again without effect, and can do all the services do', async () => {
   expect(await migrate({ DATABASE_URL: single })).toMatch(/^migrated: \S+_billing, /);
