@@ -2,6 +2,8 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
+import { GrowingBuffer } from './transport/growing-buffer.js';
+import { HeldBytes } from './transport/held-bytes.js';
 import { postStream, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
 import { UpstreamFailure } from './upstream-failure.js';
@@ -13,6 +15,8 @@ const PLAIN_REPLY_BYTES_MAX = 16 * 1024 * 1024;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
+/** Events that are not whole yet, over all streams, besides the first 64 KiB of each. */
+const LONG_EVENTS = new HeldBytes(128 * 1024 * 1024, 64 * 1024);
 
 /** Where a call goes: an upstream, and the model's name there. */
 export interface CallTarget {
@@ -34,7 +38,8 @@ export async function* callUpstream(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const { adapter, upstream } = link;
   if (link.refusal !== undefined) {
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: link.refusal.message, cause: link.refusal });
+    const { message: detail } = link.refusal;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: link.refusal, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
@@ -70,11 +75,11 @@ export async function* callUpstream(
 /** Throws for whatever is not a reply to the request: error statuses, redirects, compression nobody asked for. */
 async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: UpstreamCall): Promise<void> {
   const { status, headers } = reply;
+  const encoding = reply.header('content-encoding');
   if (status >= 300 && status < 400) {
     throw new UpstreamFailure('refused', 'upstream_error', { detail: `a redirect (${status}), which is never followed` });
   }
   if (status !== 200) throw adapter.parseError({ status, headers, body: await errorText(reply) }, call);
-  const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: `an encoding nobody asked for: ${encoding}` });
   }
@@ -82,20 +87,16 @@ async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: 
 
 /** The beginning of an error's body. A status is a status, even when the connection breaks after it. */
 async function errorText(reply: UpstreamReply): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const text = new GrowingBuffer();
   reply.hurry(ERROR_BODY_MS);
   try {
-    for (let more = await reply.read(); more !== undefined && bytes < ERROR_BYTES_MAX; more = await reply.read()) {
-      for (const chunk of more) {
-        chunks.push(chunk);
-        bytes += chunk.length;
-      }
+    for (let more = await reply.read(); more !== undefined && text.length < ERROR_BYTES_MAX; more = await reply.read()) {
+      for (const chunk of more) text.push(chunk);
     }
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
   }
-  return Buffer.concat(chunks).subarray(0, ERROR_BYTES_MAX).toString();
+  return text.take().subarray(0, ERROR_BYTES_MAX).toString();
 }
 
 /** The first chunks that are not blank: upstreams keep a connection alive with blank lines (U-13), which nobody needs to keep. */
@@ -134,7 +135,7 @@ const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)
 
 /** Upstreams answer a stream request with JSON, and the reverse: what came decides (U-24). */
 function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean {
-  if (reply.headers['content-type']?.toLowerCase().startsWith('text/event-stream')) return true;
+  if (reply.header('content-type')?.toLowerCase().startsWith('text/event-stream')) return true;
   for (const chunk of first) {
     const byte = chunk.find((value) => value > 0x20);
     if (byte !== undefined) return !OPENING.has(byte);
@@ -153,15 +154,21 @@ async function* readEvents(
   const lines = new SseParser();
   const parser = adapter.openStream(call);
   const quiet = new Quiet(upstream.timeouts.totalMs);
-  for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
-    const events: StreamEvent[] = [];
-    const failure = readChunks(chunks, lines, parser, events);
-    const shaped = shaper.shape(events);
-    if (shaped.length > 0) yield shaped;
-    if (shaper.finished) return;
-    if (failure !== undefined) throw failure;
-    if (events.length > 0) quiet.ends();
-    else quiet.goesOn();
+  const held = LONG_EVENTS.open();
+  try {
+    for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
+      const events: StreamEvent[] = [];
+      const failure = readChunks(chunks, lines, parser, events);
+      const shaped = shaper.shape(events);
+      if (shaped.length > 0) yield shaped;
+      if (shaper.finished) return;
+      if (failure !== undefined) throw failure;
+      if (events.length > 0) quiet.ends();
+      else quiet.goesOn();
+      held.set(lines.heldBytes);
+    }
+  } finally {
+    held.release();
   }
 }
 

@@ -1,7 +1,7 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { CONTENT, DIALECT_STREAMS, goodStream } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, flood, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
-import { PATIENT, TestCalls, upstreamAt } from './test-calls.js';
+import { type CallSetting, PATIENT, TestCalls, upstreamAt } from './test-calls.js';
 import {
   contents,
   failedAfterHello,
@@ -51,12 +51,13 @@ async function memoryWhile<Result>(work: () => Promise<Result>): Promise<{ resul
 }
 
 describe.each(UPSTREAM_KINDS)('%s', (kind) => {
-  async function check([, fault, outcome, timeouts]: Row): Promise<void> {
+  async function check([, fault, outcome, timeouts]: Row, setting: CallSetting = {}): Promise<void> {
     server.behave(fault(fragments(kind)));
     const calls = callsTo(kind, timeouts);
     try {
-      expect(await calls.collect()).toEqual(outcome);
-      expect(server.requests).toBe(1);
+      expect(await calls.collect(setting)).toEqual(outcome);
+      // None is asked twice; an impatient one may give up before its request has arrived.
+      expect(server.requests).toBeLessThanOrEqual(1);
     } finally {
       await calls.close();
     }
@@ -79,6 +80,15 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       '%s',
       async (...row) => {
         const { grown } = await memoryWhile(() => check(row));
+        expect(grown).toBeLessThan(MEMORY_MAX);
+      },
+      20_000,
+    );
+
+    test.each(large)(
+      'asked for a plain reply: %s',
+      async (...row) => {
+        const { grown } = await memoryWhile(() => check(row, { request: { stream: false } }));
         expect(grown).toBeLessThan(MEMORY_MAX);
       },
       20_000,
@@ -146,6 +156,9 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   });
 
+  test('a stream where a plain reply was asked for is taken all the same (U-24)', () =>
+    check(['', ({ good }) => writes(whole(good)), GOOD], { request: { stream: false } }));
+
   describe('keeps or loses its connection', () => {
     const ask = async (calls: TestCalls): Promise<void> => expect(await calls.collect()).toEqual(GOOD);
 
@@ -181,3 +194,24 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   });
 });
+
+test('lines that do not end, on many streams at once: those beyond a bound for all are given up', async () => {
+  server.behave(({ socket }) => void send(socket, replyHead() + chunked(`data: {"a":"${'x'.repeat(900_000)}`)));
+  const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { timeouts: PATIENT, connectionsMax: 170 }));
+  const leaving = new AbortController();
+  const failures: unknown[] = [];
+  let isOverBound: () => void;
+  const overBound = new Promise<void>((resolve) => (isOverBound = resolve));
+  const all = Array.from({ length: 170 }, async () => {
+    const [end] = await calls.collect({ signal: leaving.signal }).catch(() => []);
+    if (end !== undefined) isOverBound();
+    failures.push(end);
+  });
+  await overBound;
+  leaving.abort(new Error('left'));
+  await Promise.all(all);
+  await calls.close();
+  const [given, ...others] = failures.filter((end) => end !== undefined);
+  expect(given).toEqual(failure('upstream_error'));
+  expect(others.length).toBeLessThan(40);
+}, 20_000);

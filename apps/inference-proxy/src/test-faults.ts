@@ -193,6 +193,21 @@ export const contents: Row[] = [
   ['a stream called a web page', ({ good }) => writes(replyHead({ 'content-type': 'text/html' }), chunked(good), LAST_CHUNK), GOOD],
   ['a stream called JSON', ({ good }) => writes(replyHead({ 'content-type': 'application/json' }), chunked(good), LAST_CHUNK), GOOD],
   ['a stream of no type', ({ good }) => writes(replyHead({ 'content-type': null }), chunked(good), LAST_CHUNK), GOOD],
+  [
+    'two types at once',
+    ({ good }) => writes(replyHead().replace('\r\n\r\n', '\r\ncontent-type: application/json\r\n\r\n'), chunked(good), LAST_CHUNK),
+    GOOD,
+  ],
+  [
+    'two encodings at once',
+    ({ good }) =>
+      writes(
+        replyHead({ 'content-encoding': 'identity' }).replace('\r\n\r\n', '\r\ncontent-encoding: gzip\r\n\r\n'),
+        chunked(good),
+        LAST_CHUNK,
+      ),
+    failed(),
+  ],
   ['a web page called a stream', () => writes(whole('<!doctype html><html><body>Welcome</body></html>')), failed()],
   ['a web page', () => writes(wholeReply('<html>Sign in</html>', { 'content-type': 'text/html' })), failed()],
   ['a whole reply called a stream', ({ plain }) => writes(whole(plain(CONTENT))), GOOD],
@@ -246,6 +261,13 @@ export const contents: Row[] = [
     ],
   ),
 ];
+
+/** Deeper than a stack. */
+const DEEP = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+const errorSaying = (message: string): string => `{"type":"error","error":{"message":${message}}}`;
+/** Data a byte at a time, each in a chunk of its own. */
+const ONE_BYTE_CHUNKS = '1\r\nx\r\n'.repeat(10_000);
+const MANY_VALUES = `[${'{},'.repeat(300_000)}{}]`;
 
 const EMPTY_COMMENT = `: ${'x'.repeat(60_000)}\n`;
 const endless =
@@ -306,6 +328,28 @@ export const large: Row[] = [
     ),
     failedAfterHello(),
   ],
+  [
+    'a line without end, in chunks of a byte',
+    ({ hello }) =>
+      ({ socket }) =>
+        void send(socket, replyHead() + chunked(`${hello}data: {"a":"`)).then(() => flood(socket, ONE_BYTE_CHUNKS)),
+    failedAfterHello(),
+  ],
+  [
+    'an event of a million things',
+    ({ hello }) => writes(replyHead(), chunked(hello, `data: {"type":"message_start","tool_use":${MANY_VALUES}}\n\n`)),
+    failedAfterHello(),
+  ],
+  [
+    'an error that is nested deeper than a stack',
+    ({ hello }) => writes(replyHead(), chunked(hello, `data: ${errorSaying(DEEP)}\n\n`)),
+    failedAfterHello(),
+  ],
+  [
+    'an error of one word, a hundred thousand times',
+    ({ hello }) => writes(replyHead(), chunked(hello, `data: ${errorSaying(`"${'violat'.repeat(100_000)}"`)}\n\n`)),
+    failedAfterHello(),
+  ],
   ['NULs without end', endless(() => '\0'), failed()],
   ['blank lines without end', endless(() => '\n'), failed()],
   [
@@ -317,6 +361,25 @@ export const large: Row[] = [
         ),
     failed(),
   ],
+  [
+    'a plain reply without end, in chunks of a byte',
+    () =>
+      ({ socket }) =>
+        void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() => flood(socket, ONE_BYTE_CHUNKS)),
+    failed(),
+  ],
+  [
+    'a plain reply that says it has 10 GiB',
+    () =>
+      ({ socket }) =>
+        void send(
+          socket,
+          replyHead({ 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(10 * 1024 ** 3) }) + '{"a":"',
+        ).then(() => flood(socket, 'x'.repeat(65_536))),
+    failed(),
+  ],
+  ['a plain reply of a million things', () => writes(wholeReply(`{"tool_use":${MANY_VALUES}}`)), failed()],
+  ['a plain error that is nested deeper than a stack', () => writes(wholeReply(errorSaying(DEEP))), failed()],
 ];
 
 export function fragments(kind: Upstream['kind']): Fragments {

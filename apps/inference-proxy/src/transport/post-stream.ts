@@ -1,16 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { GrowingBuffer } from './growing-buffer.js';
+import { HeldBytes } from './held-bytes.js';
 import { isCertificateError } from './tls-connector.js';
 
 /** Bytes of one reply in hand before its socket is paused; the rest of what the socket has read waits there. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
+/** Each chunk costs a hundred bytes of its own, however small it is. */
+const BUFFERED_CHUNKS_MAX = 512;
 /** What may follow the end of a reply, so that its socket can serve again. */
 const DRAIN_MS = 1_000;
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** Bytes of plain replies in hand, over all of them. Each of them has so much of its own besides. */
-const LARGE_REPLIES_BYTES_MAX = 256 * 1024 * 1024;
-const SMALL_REPLY_BYTES = 1024 * 1024;
+/** Plain replies in hand, over all of them, besides the first MiB of each. */
+const LARGE_REPLIES = new HeldBytes(128 * 1024 * 1024, 1024 * 1024);
 
 export interface PostOptions {
   path: string;
@@ -74,6 +77,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     else signal.addEventListener('abort', this.onAbort, { once: true });
   }
 
+  /** A header that came several times has all its values, as one list. */
+  header(name: string): string | undefined {
+    const value = this.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
   /** Everything received since the last call, or undefined at the end. One caller at a time. What came before a failure comes first. */
   async read(): Promise<Buffer[] | undefined> {
     if (this.chunks.length === 0 && !this.ended && !this.failed) {
@@ -88,16 +97,14 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
   /** The rest of the body. Large ones share a bound, so that no number of them fills the memory. */
   async readAll(first: Buffer[] = []): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    const share = new LargeReply();
+    const body = new GrowingBuffer();
+    const share = LARGE_REPLIES.open();
     try {
       for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read()) {
-        for (const chunk of more) {
-          chunks.push(chunk);
-          share.grow(chunk.length);
-        }
+        for (const chunk of more) body.push(chunk);
+        share.set(body.length);
       }
-      return Buffer.concat(chunks);
+      return body.take();
     } finally {
       share.release();
     }
@@ -157,7 +164,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.bufferedBytes += chunk.length;
     // The reader wakes in a microtask: after all chunks that the same read of the socket brought.
     this.wake();
-    if (this.bufferedBytes > BUFFERED_BYTES_MAX) controller.pause();
+    if (this.bufferedBytes > BUFFERED_BYTES_MAX || this.chunks.length > BUFFERED_CHUNKS_MAX) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -228,30 +235,6 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       return new UpstreamFailure('limit', 'upstream_error', options);
     if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);
     return new UpstreamFailure('broken', 'upstream_error', options);
-  }
-}
-
-/** What one plain reply takes of the bound that all large ones share. */
-class LargeReply {
-  private static taken = 0;
-  private bytes = 0;
-
-  grow(bytes: number): void {
-    const before = this.share;
-    this.bytes += bytes;
-    LargeReply.taken += this.share - before;
-    if (LargeReply.taken > LARGE_REPLIES_BYTES_MAX && this.share > 0) {
-      throw new UpstreamFailure('limit', 'upstream_error', { detail: 'too many large replies at once' });
-    }
-  }
-
-  release(): void {
-    LargeReply.taken -= this.share;
-    this.bytes = 0;
-  }
-
-  private get share(): number {
-    return Math.max(0, this.bytes - SMALL_REPLY_BYTES);
   }
 }
 

@@ -1,8 +1,8 @@
 import { UpstreamFailure } from '../upstream-failure.js';
+import { GrowingBuffer } from './growing-buffer.js';
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-const NOTHING = Buffer.alloc(0);
 
 /** Longest line, and longest event, an upstream may send. */
 export const LINE_BYTES_MAX = 1024 * 1024;
@@ -17,13 +17,17 @@ type Take = (payload: string) => void;
  * them (U-11): a bare line of JSON becomes a payload of its own, and a line `error: …` becomes `{"error": …}`.
  */
 export class SseParser {
-  private carried: Buffer[] = [];
-  private carriedBytes = 0;
+  private readonly carried = new GrowingBuffer();
   private data: string | undefined;
   private atStart = true;
   private skipLineFeed = false;
 
   constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
+
+  /** Of an event that is not whole yet. */
+  get heldBytes(): number {
+    return this.carried.length + (this.data?.length ?? 0);
+  }
 
   /**
    * Hands over every payload that `bytes` complete. Throws `UpstreamFailure` when a line or an event is too long: what came before
@@ -42,11 +46,9 @@ export class SseParser {
     }
     const rest = block.subarray(end);
     block = block.subarray(0, end);
-    if (this.carriedBytes > 0) {
+    if (this.carried.length > 0) {
       this.carried.push(block);
-      block = Buffer.concat(this.carried);
-      this.carried = [];
-      this.carriedBytes = 0;
+      block = this.carried.take();
     }
     // A CR that ends the bytes may be the first half of a CRLF.
     if (block[block.length - 1] === CARRIAGE_RETURN && rest.length === 0) this.skipLineFeed = true;
@@ -58,16 +60,12 @@ export class SseParser {
 
   /** The upstream has closed: a last line without its end, and a last event without its blank line, still count. */
   end(take: Take): void {
-    const rest = this.carriedBytes > 0 ? Buffer.concat(this.carried) : NOTHING;
-    this.carried = [];
-    this.carriedBytes = 0;
-    this.readLines(`${this.decode(rest)}\n\n`, take);
+    this.readLines(`${this.decode(this.carried.take())}\n\n`, take);
   }
 
   private carry(bytes: Buffer): void {
     this.carried.push(bytes);
-    this.carriedBytes += bytes.length;
-    if (this.carriedBytes > this.lineBytesMax) throw tooLong('line');
+    if (this.carried.length > this.lineBytesMax) throw tooLong('line');
   }
 
   private decode(block: Buffer): string {

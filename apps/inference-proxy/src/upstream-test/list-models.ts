@@ -1,4 +1,6 @@
 import type { Pool } from 'undici';
+import { GrowingBuffer } from '../transport/growing-buffer.js';
+import { assertFewValues } from '../upstreams/reply-limits.js';
 
 const LIST_MS = 10_000;
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
@@ -23,15 +25,13 @@ export async function listModels(
       headers: { ...others, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
       signal: limited,
     });
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const list = new GrowingBuffer();
     // Leaving the loop closes the socket.
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > LIST_BYTES_MAX) return undefined;
-      chunks.push(chunk);
+      list.push(chunk);
+      if (list.length > LIST_BYTES_MAX) return undefined;
     }
-    return statusCode === 200 ? parseModelList(Buffer.concat(chunks).toString()) : undefined;
+    return statusCode === 200 ? parseModelList(list.take().toString()) : undefined;
   } catch {
     signal.throwIfAborted();
     return undefined;
@@ -45,6 +45,7 @@ const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'ma
 export function parseModelList(text: string): ListedModel[] | undefined {
   let value: unknown;
   try {
+    assertFewValues(text);
     value = JSON.parse(text);
   } catch {
     return undefined;

@@ -19,7 +19,8 @@ export interface Refusal {
  * answer for (502), unless it is about the context or about content the model does not take: that is the client's (400), and
  * its libraries do not repeat it.
  */
-export function classifyRefusal(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
+export function classifyRefusal(said: Refusal, request: InferenceRequest): UpstreamFailure {
+  const refusal = { ...said, code: shortened(said.code), text: shortened(said.text) };
   const { status, code, text, retryAfterSeconds } = refusal;
   const detail = [status || undefined, code, text].filter(Boolean).join(' ');
   const busy = { detail, retryAfterSeconds };
@@ -32,6 +33,14 @@ export function classifyRefusal(refusal: Refusal, request: InferenceRequest): Up
   if (status === 408 || status === 504) return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
   if (status === 400 || status === 415 || status === 422) return new UpstreamFailure('rejected', 'upstream_error', { detail });
   return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status >= 401 && status <= 403 });
+}
+
+const WORDS_LENGTH_MAX = 8_192;
+
+/** What is said at its beginning and at its end, where some repeat the prompt in between: an upstream chooses how long we read. */
+function shortened(words: string): string {
+  if (words.length <= WORDS_LENGTH_MAX) return words;
+  return `${words.slice(0, WORDS_LENGTH_MAX / 2)} … ${words.slice(-WORDS_LENGTH_MAX / 2)}`;
 }
 
 /** Statuses under which servers speak of the prompt: the plain ones, those of vendors' own making, and faults that they call theirs. */
@@ -70,7 +79,9 @@ export function parseRetryAfter(headers: IncomingHttpHeaders, text: string, now 
     fromSecondsOrDate(single(headers['retry-after']), now) ??
     fromDuration(single(headers['x-ratelimit-reset-requests'])) ??
     fromDuration(single(headers['x-ratelimit-reset-tokens'])) ??
-    fromDuration(/(?:try again|retry)(?: again)? (?:in|after) ([\d.]+ ?(?:ms|s|m|milliseconds?|seconds?|minutes?)?)/i.exec(text)?.[1]);
+    fromDuration(
+      /(?:try again|retry)(?: again)? (?:in|after) ([\d.]{1,20} ?(?:ms|s|m|milliseconds?|seconds?|minutes?)?)/i.exec(shortened(text))?.[1],
+    );
   return seconds === undefined ? undefined : Math.min(60, Math.max(1, Math.ceil(seconds)));
 }
 
@@ -91,9 +102,11 @@ function fromSecondsOrDate(value: string | undefined, now: number): number | und
 
 const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
+const DURATION_LENGTH_MAX = 64;
+
 /** `20s`, `6m0s`, `250ms`, `2 seconds`, or bare seconds. */
 function fromDuration(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined || value.length > DURATION_LENGTH_MAX) return undefined;
   if (/^\d+(\.\d+)?$/.test(value.trim())) return Number(value);
   let seconds: number | undefined;
   for (const [, amount, unit = ''] of value.matchAll(/(\d+(?:\.\d+)?)\s*(ms|millis|s|m|h)/gi)) {

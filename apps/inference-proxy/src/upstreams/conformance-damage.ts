@@ -57,6 +57,21 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL):
     );
 
     testCases(
+      'a value deeper than a stack, wherever one can be, ends in the same',
+      { usual: 100, long: 5_000 },
+      fc.tuple(fc.constantFrom(...streams), fc.nat(), calls),
+      ([payloads, at, call]) =>
+        void readStream(adapter, call, [
+          Buffer.from(
+            textsOf(payloads)
+              .map(deepened(at))
+              .map((text) => `data: ${text}\n\n`)
+              .join(''),
+          ),
+        ]),
+    );
+
+    testCases(
       'a damaged plain reply ends in events and an end, or a failure',
       { usual: 300, long: 20_000 },
       fc.tuple(damagedJsonBytes(bodies), callsFor(false)),
@@ -69,6 +84,21 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL):
       expectFit(failure);
     });
   });
+}
+
+const DEEP = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+
+/** A function that puts it in the place of one value of a payload. */
+function deepened(at: number): (payload: string) => string {
+  return (payload) => {
+    const document = jsonOr(payload);
+    let count = 0;
+    const replacing = (chosen: number) => (_key: string, value: unknown) => (count++ === chosen ? 'deep' : value);
+    JSON.stringify(document, replacing(-1));
+    const chosen = at % count;
+    count = 0;
+    return document === undefined ? payload : JSON.stringify(document, replacing(chosen)).replace('"deep"', DEEP);
+  };
 }
 
 const SSE_TOKENS = [

@@ -1,7 +1,9 @@
 import { UpstreamFailure } from '../upstream-failure.js';
+import { assertFewValues } from './reply-limits.js';
 
 /** The object a whole reply is; throws `UpstreamFailure` for anything else. A byte order mark may precede it (U-14). */
 export function parseReplyObject(body: string, parse: (text: string) => unknown = JSON.parse): Record<string, unknown> {
+  assertFewValues(body);
   try {
     const value = parse(body.replace(/^\ufeff/, ''));
     if (isObject(value)) return value;
@@ -24,6 +26,16 @@ export function findObject(text: string): Record<string, unknown> | undefined {
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The words of an error, which can be anything: as JSON, where they are no text. */
+export function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return ''; // nested too deeply to be written, let alone to be read
   }
 }
 

@@ -28,7 +28,7 @@ export const CONTENT_POLICY: readonly RegExp[] = [
   /content[ _]?(filter|polic|management|moderation)|contentfilter/i,
   /responsible_?ai|moderation|data_?inspection_?failed|inappropriate content|sensitive_?content|new_sensitive|敏感/i,
   /safety (system|violation|reasons)|safety_violation|prohibited_content|content exists risk|considered high risk/i,
-  /violat\w+ .{0,40}(usage|policy|guidelines)|(input|prompt|request) (was|has been) flagged|\binvalid_prompt\b/i,
+  /violat\w{1,9} .{0,40}(usage|policy|guidelines)|(input|prompt|request) (was|has been) flagged|\binvalid_prompt\b/i,
 ];
 
 /** An image that is refused, or not understood; only where the prompt has one. */

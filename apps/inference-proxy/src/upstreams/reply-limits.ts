@@ -35,3 +35,31 @@ function isDeeper(value: unknown, levels: number): boolean {
   for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
   return false;
 }
+
+/** Commas and opening brackets of one piece of JSON, outside its texts. */
+const VALUES_MAX = 200_000;
+
+/**
+ * Throws when JSON holds more values than any reply needs. Each would become an object of many times its size, and while they are
+ * read nobody else is served.
+ */
+export function assertFewValues(json: string): void {
+  if (json.length <= VALUES_MAX) return;
+  let values = 0;
+  for (let at = 0; at < json.length; at++) {
+    const char = json.charCodeAt(at);
+    if (char === 0x22) at = endOfText(json, at);
+    else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
+    if (values > VALUES_MAX) throw overLimit('values');
+  }
+}
+
+/** Where the quote is that closes the one at `start`, or the end. */
+function endOfText(json: string, start: number): number {
+  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(at - 1 - escapes) === 0x5c) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+  return json.length;
+}

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findObject, isObject } from '../json-object.js';
+import { findObject, isObject, wordsOf } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -58,6 +58,6 @@ function fromFields({ type, code, message, detail }: Record<string, unknown>): D
   return {
     type: typeof type === 'string' ? type : '',
     code: words.join(' '),
-    text: typeof text === 'string' ? text : JSON.stringify(text),
+    text: wordsOf(text),
   };
 }

@@ -3,7 +3,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
-import { ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
+import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
@@ -128,6 +128,7 @@ export class MessagesStreamParser implements StreamParser {
 }
 
 function parseEvent(payload: string): Json {
+  assertFewValues(payload);
   try {
     // Some servers send the input of a call whole, as the object it is.
     const value: unknown = payload.includes('"tool_use"') ? parseExactly(payload) : JSON.parse(payload);

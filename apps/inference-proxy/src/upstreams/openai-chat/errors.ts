@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findStatus, isObject } from '../json-object.js';
+import { findStatus, isObject, wordsOf } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -46,7 +46,7 @@ function fromFields(error: Record<string, unknown>): Described {
   return {
     status: findStatus([code, statusCode, error.status]),
     code: words.join(' '),
-    text: typeof text === 'string' ? text : JSON.stringify(text),
+    text: wordsOf(text),
   };
 }
 

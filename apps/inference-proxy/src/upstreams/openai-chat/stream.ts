@@ -2,7 +2,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { isObject } from '../json-object.js';
-import { renderArguments } from '../reply-limits.js';
+import { assertFewValues, renderArguments } from '../reply-limits.js';
 import { TextChunkTemplate } from '../text-chunk-template.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
@@ -166,6 +166,7 @@ function isNothing(value: unknown): boolean {
 /** Usually one object. Lines that a server did not part by a blank line arrive as one payload. */
 function parseChunks(payload: string): Json[] {
   if (payload === '') return [];
+  assertFewValues(payload);
   try {
     const value: unknown = JSON.parse(payload);
     return isObject(value) ? [value] : [];

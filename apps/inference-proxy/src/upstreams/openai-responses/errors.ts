@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findObject, findStatus, isObject } from '../json-object.js';
+import { findObject, findStatus, isObject, wordsOf } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -51,5 +51,5 @@ function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: typeof text === 'string' ? text : JSON.stringify(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: wordsOf(text) };
 }

@@ -2,9 +2,9 @@ import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject } from '../json-object.js';
+import { isObject, wordsOf } from '../json-object.js';
 import { type OutputItem, OutputItems, strayNumbers } from '../output-items.js';
-import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
+import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -220,11 +220,12 @@ export class ResponsesStreamParser implements StreamParser {
     }
     if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
     const failure = findError(response, this.call.request);
-    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${JSON.stringify(status)}` });
+    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${wordsOf(status)}` });
   }
 }
 
 function parseEvent(payload: string): Json {
+  assertFewValues(payload);
   try {
     const value: unknown = JSON.parse(payload);
     return isObject(value) ? value : {};
