@@ -140,6 +140,7 @@ describe('without the right password', () => {
     let connected = false;
     const password = `${passwordOf('internal')}-to-be`;
     const connecting = connections.connect('internal', { password, logger }).then(() => (connected = true));
+    await eventually(() => lines.length > 0, 15_000);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect({ connected, lines }).toEqual({
       connected: false,

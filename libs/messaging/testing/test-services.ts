@@ -66,7 +66,7 @@ export class Connections {
 }
 
 /** Resolves when `condition` holds. Fails after `limitMs`. */
-export async function eventually(condition: () => boolean, limitMs = 5_000): Promise<void> {
+export async function eventually(condition: () => boolean, limitMs = 15_000): Promise<void> {
   const giveUpAt = performance.now() + limitMs;
   while (!condition()) {
     if (performance.now() > giveUpAt) throw new Error(`not within ${limitMs} ms: ${condition}`);

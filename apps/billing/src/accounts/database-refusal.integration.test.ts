@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { ServiceError } from '#contracts/service-error.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { TcpLink } from '#testing/tcp-link.js';
@@ -18,7 +19,7 @@ beforeEach(async () => {
   prisma = createPrismaClient({
     url: Object.assign(url, { hostname: '127.0.0.1', port: String(link.port) }).href,
     applicationName: 'test',
-    connectTimeoutMs: 300,
+    connectTimeoutMs: 2_000,
     connectionsMax: 2,
   });
 });
@@ -35,6 +36,15 @@ function ask(sql = 'SELECT 1'): Promise<unknown> {
   );
 }
 
+/** Resolves when the server has such a question in hand. */
+async function underWay(question: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const running = `SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE $1 AND pid <> pg_backend_pid()`;
+  while ((await client.query(running, [question])).rowCount === 0) await delay(5);
+  await client.end();
+}
+
 test('a database that refuses connections is unavailable', async () => {
   link.cut('refusal');
   expect(await ask()).toBe('unavailable');
@@ -47,8 +57,8 @@ test('a database nobody hears from is unavailable, for who connects and for who 
 
 test('a connection that breaks under a question makes it unavailable, and the next one is answered', async () => {
   expect(await ask()).toBe('answered');
-  const asked = ask('SELECT pg_sleep(5)::text');
-  await delay(50);
+  const asked = ask('SELECT pg_sleep(20)::text');
+  await underWay('%pg_sleep(20)::text%');
   link.reset();
   expect(await asked).toBe('unavailable');
   expect(await ask()).toBe('answered');

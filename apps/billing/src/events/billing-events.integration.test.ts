@@ -17,7 +17,7 @@ let administrator: Messaging;
 let gateway: Messaging;
 let internal: Messaging;
 beforeAll(async () => {
-  service = await startBillingService({ holdSettledEvents: true, reaperIntervalMs: 50, planSweepIntervalMs: 100, leaseMs: 1_000 });
+  service = await startBillingService({ holdSettledEvents: true, reaperIntervalMs: 50, planSweepIntervalMs: 100 });
   [administrator, gateway, internal] = await Promise.all([service.connect('cli'), service.connect('gateway'), service.connect('internal')]);
 }, 30_000);
 afterAll(() => service.stop());
@@ -70,12 +70,19 @@ test('a refund and a debit make a balance low too', async () => {
   const { accountId } = await customer('10', '5');
   const low = hear(balanceLow, accountId);
   await administrator.request(refundCreate, { accountId, refundId: randomUUID(), usd: '5.5' });
-  expect(await low.next()).toEqual({ accountId, balancePicoUsd: String((9n * PICO) / 2n), lowBalancePicoUsd: String(5n * PICO) });
+  /** A threshold is compared after the reply that set it: what falls in between may be told twice. */
+  const told = async (lowBalance: bigint): Promise<object> => {
+    for (;;) {
+      const event = await low.next();
+      if (event.lowBalancePicoUsd === String(lowBalance)) return event;
+    }
+  };
+  expect(await told(5n * PICO)).toEqual({ accountId, balancePicoUsd: String((9n * PICO) / 2n), lowBalancePicoUsd: String(5n * PICO) });
   await administrator.request(accountUpdate, { accountId, lowBalanceUsd: '4' });
   await administrator.request(adjustmentCreate, { accountId, adjustmentId: randomUUID(), usd: '-1', reason: 'a test' });
-  expect(await low.next()).toEqual({ accountId, balancePicoUsd: String((7n * PICO) / 2n), lowBalancePicoUsd: String(4n * PICO) });
+  expect(await told(4n * PICO)).toEqual({ accountId, balancePicoUsd: String((7n * PICO) / 2n), lowBalancePicoUsd: String(4n * PICO) });
   await administrator.request(accountUpdate, { accountId, lowBalanceUsd: '100' });
-  expect(await low.next()).toMatchObject({ lowBalancePicoUsd: String(100n * PICO) });
+  expect(await told(100n * PICO)).toMatchObject({ balancePicoUsd: String((7n * PICO) / 2n) });
 });
 
 test('a balance that does not suffice', async () => {
@@ -90,7 +97,7 @@ test('a plan whose time is over, or that another replaced', async () => {
   const { accountId } = await customer('1');
   const expired = hear(planExpired, accountId);
   const first = await administrator.request(planGrant, { accountId, usd: '2', expiresAt: '2099-01-01' });
-  const second = await administrator.request(planGrant, { accountId, usd: '3', expiresAt: new Date(Date.now() + 300).toISOString() });
+  const second = await administrator.request(planGrant, { accountId, usd: '3', expiresAt: new Date(Date.now() + 1_500).toISOString() });
   expect(await expired.next()).toEqual({ accountId, grantId: first.grantId, forfeitedPicoUsd: String(2n * PICO) });
   expect(await expired.next()).toEqual({ accountId, grantId: second.grantId, forfeitedPicoUsd: String(3n * PICO) });
 });

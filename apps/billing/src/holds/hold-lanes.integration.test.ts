@@ -219,7 +219,7 @@ test("requests per minute and concurrency are exact over replicas: a hundred at 
 
 test('a settle that has waited too long is settled all the same; a reserve is not, since nobody waits for it any more', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
-  const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 20 });
+  const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 400 });
   const reserve = reserveOf(customer, 100n);
   const { holdId, accountId } = reserve;
   await lanes.reserve(reserve);
@@ -229,7 +229,7 @@ test('a settle that has waited too long is settled all the same; a reserve is no
   await delay(1);
   const late = lanes.reserve(reserveOf(customer, 100n)).catch((error: unknown) => error);
   const settled = lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(7) });
-  await delay(50);
+  await delay(500);
   await ledger.sql.query('COMMIT');
   expect(await underWay).toMatchObject({ status: 'held' });
   expect(await late).toMatchObject({ name: 'ServiceError', code: 'unavailable' });

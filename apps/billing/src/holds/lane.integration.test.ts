@@ -57,10 +57,10 @@ test('one owner cannot fill the queue for all: a share is the most that may wait
 
 test('what has waited past its deadline is dropped if it is perishable, and sent if not', async () => {
   const sent: string[] = [];
-  const options = { deadlineMs: 1, isPerishable: (item: string) => item.startsWith('reserve') };
+  const options = { deadlineMs: 400, isPerishable: (item: string) => item.startsWith('reserve') };
   const lane = newLane<string, string>(async (_, items) => {
     sent.push(...items);
-    await delay(5);
+    await delay(500);
     return [...items];
   }, options);
   const first = lane.push('reserve 1');
@@ -88,7 +88,7 @@ test('an item the database refuses fails alone: all others of its batch go throu
 });
 
 test('a statement that hangs is ended by the server, and its items are sent again on a new connection', async () => {
-  const connect = (): Promise<PgConnection> => connectPg({ url: ledger.url, applicationName: 'test', statementTimeoutMs: 50 });
+  const connect = (): Promise<PgConnection> => connectPg({ url: ledger.url, applicationName: 'test', statementTimeoutMs: 1_000 });
   let attempts = 0;
   const lane = newLane<number, number>(
     async (connection, items) => {

@@ -264,7 +264,7 @@ test('whoever asks learns which ended requests nobody has settled, those of the 
 test('a renewal probe tells whether renewals arrive', async () => {
   let away = false;
   const connect = (): Promise<PgConnection> => (away ? Promise.reject(new Error('away')) : ledger.connect());
-  const options = { connect, batchMax: 10, queueMax: 10, deadlineMs: 500, logger: ledger.logger };
+  const options = { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger: ledger.logger };
   const renewals = new Renewals(60_000, options);
   expect(await renewals.arrive()).toBe(true);
   await renewals.close();

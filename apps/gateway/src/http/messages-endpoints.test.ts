@@ -170,7 +170,7 @@ describe('M-32, M-34: a stream through silence', () => {
       setTimeout(() => {
         stream.write(...HELLO);
         stream.end();
-      }, 200);
+      }, 600);
     };
     const text = await (await ask(MESSAGES, { body: { ...BODY, stream: true } })).text();
     expect(text).toMatch(/^event: message_start\ndata: [^\n]*\n\n(event: ping\ndata: \{"type":"ping"\}\n\n){2,}event: content_block_start/);
