@@ -28,6 +28,24 @@ test('every link leads to something in the repository', () => {
   expect(links.filter(({ page, target }) => !existsSync(join(dirname(page), target)))).toEqual([]);
 });
 
+test('every file and folder that a page names is there', () => {
+  const paths = readdirSync('.');
+  for (const folder of ['apps', 'libs', 'docs', 'k8s', 'scripts', 'test', 'bench', 'config', 'prisma']) {
+    const below = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => !path.includes('node_modules'));
+    paths.push(...below.map((path) => `${folder}/${path}`));
+  }
+  const endings = new Set(paths.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
+  const named = PAGES.flatMap((page) =>
+    [
+      ...readFileSync(page, 'utf8').matchAll(
+        /`((?:apps|libs|docs|k8s|scripts|test|bench|config|prisma)\/[^`\s<*…]+|[\w./-]+\.(?:ts|mjs))`/g,
+      ),
+    ].map(([, name = '']) => ({ page, name: name.replace(/\/$/, '') })),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter(({ name }) => !endings.has(name))).toEqual([]);
+});
+
 test('every metric operators are told to watch is exported', () => {
   const named = new Set([...OPERATIONS.matchAll(/`((?:tollgate|gen_ai_(?:client|server))_\w+)/g)].map(([, name = '']) => name));
   expect(named.size).toBeGreaterThan(3);
