@@ -9,6 +9,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 import { Random } from '../simulation/random.js';
 import { type Blow, type Campaign, nameOfBlow, planBlows } from './blows.js';
+import { Bookkeeper } from './bookkeeper.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
 import { judge, readBills } from './judgement.js';
@@ -18,6 +19,8 @@ const QUIET_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
 /** A settlement that was refused its hold is on its way still; and how long everything may take to serve again. */
 const LATE_MS = 20_000;
 const SERVED_MS = 30_000;
+/** How long money may take to move while things are down. */
+const MOVED_MS = 60_000;
 const REQUESTS_PER_CLIENT = 12;
 /** What is down refuses faster than anyone would ask again. */
 const REFUSED_PAUSE_MS = 250;
@@ -33,6 +36,8 @@ export interface NemesisReport {
   settledLate: number;
   /** Those of them that came to less than the reaper's reading. */
   gaveBack: number;
+  /** Payments, refunds and adjustments beside the requests. */
+  movements: number;
   faults: string[];
 }
 
@@ -54,6 +59,7 @@ export class Nemesis {
   private readonly startedAt = performance.now();
   private kills = 0;
   private round = 0;
+  private readonly bookkeeper: Bookkeeper;
 
   private constructor(
     private readonly campaign: Campaign,
@@ -62,6 +68,9 @@ export class Nemesis {
     private readonly tenant: Tenant,
   ) {
     this.random = new Random(campaign.seed);
+    this.bookkeeper = new Bookkeeper(tenant.accountId, (endpoint, request) =>
+      persist(MOVED_MS, () => administrator.request(endpoint, request)),
+    );
   }
 
   static async start(campaign: Campaign): Promise<Nemesis> {
@@ -93,7 +102,8 @@ export class Nemesis {
     const queues = await this.prepareClients();
     const beganAt = performance.now();
     const clients = Promise.all(queues.map((queue) => this.useIt(queue, beganAt + campaign.trafficMs)));
-    await Promise.all(blows.map((blow) => this.land(blow)));
+    const books = delay(campaign.trafficMs / 3).then(() => this.bookkeeper.work());
+    await Promise.all([...blows.map((blow) => this.land(blow)), books]);
     const stories = (await clients).flat();
     await system.untilReady();
     this.witnesses.push(...stories.map((story) => ({ story, mayBeReaped: this.bothDied(story) })));
@@ -195,7 +205,7 @@ export class Nemesis {
     const bills = await this.query((database) => readBills(database, accountId));
     const faults = witnesses.flatMap(({ story, mayBeReaped }) => judge(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
     const all = [...bills.values()].flat();
-    const left = TOPUP_PICO_USD - all.reduce((sum, { paid }) => sum + paid, 0n);
+    const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
     if (BigInt(balance.balance_pico_usd) !== left) faults.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
@@ -215,6 +225,7 @@ export class Nemesis {
       reasons: count(all.map(({ reason }) => reason)),
       settledLate: all.filter(({ reading }) => reading !== undefined).length,
       gaveBack: all.filter(({ reading, paid }) => reading !== undefined && paid < reading).length,
+      movements: this.bookkeeper.movements,
       faults,
     };
   }
