@@ -47,7 +47,7 @@ test.each(MUTATIONS)(
     try {
       const report = await run([mutation.test], mutation.title, RUN_MS);
       const noticed = report === undefined || report.failed > 0;
-      const where = `${mutation.test.split('/').at(-1)}: ${mutation.title}`;
+      const where = `${mutation.test.split('/').at(-1)}: ${mutation.title}${report === undefined ? ' (waits for ever)' : ''}`;
       verdicts.push({ mutation: mutation.name, file: mutation.file.split('/').at(-1) ?? '', 'noticed by': noticed ? where : 'NOBODY' });
       expect({ noticed, broken: report?.broken ?? 0 }).toEqual({ noticed: true, broken: 0 });
     } finally {
