@@ -34,9 +34,8 @@ export default {
     {
       ...shared,
       displayName: 'e2e',
-      roots: ['<rootDir>/test'],
-      testRegex: '\\.test\\.ts$',
-      testPathIgnorePatterns: ['<rootDir>/test/architecture/', '<rootDir>/test/simulation/', '\\.long\\.test\\.ts$'],
+      roots: [...besideTheCode, '<rootDir>/test'],
+      testRegex: '/test/(chaos|e2e|sdk)/.*(?<!\\.long)\\.test\\.ts$',
       slowTestThreshold: 30,
     },
     {

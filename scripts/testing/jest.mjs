@@ -8,7 +8,7 @@ export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('
 /** More than twice what they take, for a machine that is slow or busy. */
 const TIMEOUT_MS = { unit: 300_000, integration: 300_000, architecture: 120_000, e2e: 600_000, long: 8 * 3_600_000 };
 /** The long run takes its tests from several projects. */
-const PROJECTS = { long: ['unit', 'integration', 'long'] };
+const PROJECTS = { long: ['unit', 'integration', 'e2e', 'long'] };
 /** Files at a time: Jest would leave one processor of two to itself. End-to-end tests bring processes of their own, and mostly wait. */
 const WORKERS = Math.min(Math.max(availableParallelism(), 2), 4);
 const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: 2, long: 1 };

@@ -11,7 +11,7 @@ const LONG_ONLY = /\.long\.test\.ts$/;
 /** The test files of the long run whose path matches one of `patterns`; all of them without any. */
 export async function longTests(patterns) {
   const seeds = [MODULE, ...['apps', 'libs', 'test'].flatMap(longOnly)];
-  const projects = ['unit', 'integration', 'long'];
+  const projects = ['unit', 'integration', 'e2e', 'long'];
   const listed = await runCommand(
     NODE,
     [...JEST, '--selectProjects', ...projects, '--listTests', '--json', '--findRelatedTests', ...seeds],

@@ -22,8 +22,8 @@ beforeAll(async () => {
   await database.connect();
 });
 afterAll(async () => {
-  await database.end();
-  await administrator.close();
+  await database?.end();
+  await administrator?.close();
 });
 
 interface ChatRequest {

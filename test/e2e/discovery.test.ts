@@ -8,7 +8,7 @@ let operator: NatsConnection;
 beforeAll(async () => {
   operator = await connect({ servers: natsUrl, user: 'cli', pass: natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
 });
-afterAll(() => operator.close());
+afterAll(() => operator?.close());
 
 /** What every service says to one verb of NATS service discovery; each of them runs once here. */
 async function ask<Reply extends { name: string }>(verb: string): Promise<Reply[]> {

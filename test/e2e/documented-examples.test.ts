@@ -40,8 +40,8 @@ beforeAll(async () => {
   folder = mkdtempSync('.local/test-examples-');
 });
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
-  await administrator.close();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+  await administrator?.close();
 });
 
 interface Block {

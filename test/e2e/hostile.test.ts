@@ -49,13 +49,17 @@ beforeAll(async () => {
   );
   const before = await residentBytes();
   let most = before;
-  const watching = setInterval(() => void residentBytes().then((bytes) => (most = Math.max(most, bytes))), 100);
+  const watch = (): void =>
+    void residentBytes().then(
+      (bytes) => (most = Math.max(most, bytes)),
+      () => undefined,
+    );
+  const watching = setInterval(watch, 100);
   const queue = ROWS.keys();
   const work = async (): Promise<void> => {
     for (const index of queue) seen.set(index, await ask(index));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  clearInterval(watching);
+  await Promise.all(Array.from({ length: AT_ONCE }, work)).finally(() => clearInterval(watching));
   grown = most - before;
 }, 120_000);
 afterAll(async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   ({ apiKey } = await createTenant(administrator, { usd: '1000.00' }));
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 /** A valid chat request of exactly so many bytes; most of it is an image that a vision model gets. */
 function bodyOf(bytes: number): string {

@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await Promise.all([...connections.values()].map((connection) => connection.close()));
-  await stack.stop();
+  await stack?.stop();
 }, 30_000);
 
 function as(user: User): NatsConnection {

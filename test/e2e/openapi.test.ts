@@ -19,7 +19,7 @@ beforeAll(async () => {
   tenant = await createTenant(administrator);
   replies = await DescribedReplies.of(gatewayUrl);
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 async function send(path: string, body?: object | string, headers: Record<string, string> = {}, method?: string): Promise<ReadReply> {
   const url = `${gatewayUrl}${path}`;

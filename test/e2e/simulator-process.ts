@@ -23,7 +23,8 @@ export class SimulatorProcess {
   async resume(defaults = ''): Promise<void> {
     const env = { PATH: process.env.PATH, UPSTREAM_SIM_PORT: String(this.port), UPSTREAM_SIM_DEFAULTS: defaults, LOG_LEVEL: 'silent' };
     this.child = spawn(process.execPath, ['dist/apps/upstream-sim/src/main.js'], { env, stdio: 'ignore' });
-    while (!(await this.answers())) await delay(20);
+    const { child } = this;
+    for (; !(await this.answers()); await delay(20)) if (child.exitCode !== null) throw new Error(`the simulator ended: ${child.exitCode}`);
   }
 
   /** As a process dies: without a word. */

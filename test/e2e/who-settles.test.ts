@@ -30,8 +30,8 @@ beforeEach(async () => {
   tenant = await createTenant(administrator, { usd: '100.00' });
 });
 afterAll(async () => {
-  await administrator.close();
-  await running.stop();
+  await administrator?.close();
+  await running?.stop();
 }, 60_000);
 
 function chat(directives: string, stream: boolean): Promise<Response> {

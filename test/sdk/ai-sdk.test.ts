@@ -16,7 +16,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   tenant = await createTenant(administrator);
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 type Request = Parameters<typeof generateText>[0];
 type Fetch = typeof globalThis.fetch;

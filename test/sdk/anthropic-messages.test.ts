@@ -16,7 +16,7 @@ beforeAll(async () => {
   tenant = await createTenant(administrator);
   client = new Anthropic({ apiKey: tenant.apiKey, baseURL: gatewayUrl, maxRetries: 0 });
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 function ask(content: string): Anthropic.MessageCreateParamsNonStreaming {
   return { model: 'sim-fast', max_tokens: 200, messages: [{ role: 'user', content }] };

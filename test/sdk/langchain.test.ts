@@ -16,7 +16,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   ({ apiKey } = await createTenant(administrator));
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 const FORMATS = [
   { name: 'ChatOpenAI on chat', open: (model: string) => openai(model, false), counts: { plain: [8, 5, 13], streamed: [8, 5, 13] } },

@@ -14,7 +14,7 @@ beforeAll(async () => {
   tenant = await createTenant(administrator);
   client = new OpenAI({ apiKey: tenant.apiKey, baseURL: `${gatewayUrl}/v1`, maxRetries: 0 });
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 function ask(input: string | ResponseInputItem[], over: object = {}) {
   return { model: 'sim-fast', input, ...over };

@@ -15,7 +15,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   ({ apiKey } = await createTenant(administrator));
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 const PROVIDERS = [
   { name: 'chat', open: (id: string) => createOpenAI({ baseURL, apiKey }).chat(id) },

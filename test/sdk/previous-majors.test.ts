@@ -16,7 +16,7 @@ beforeAll(async () => {
   openai = new OpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey, baseURL: gatewayUrl, maxRetries: 0 });
 });
-afterAll(() => administrator.close());
+afterAll(() => administrator?.close());
 
 /** What a reply says in any format. */
 interface Saying {

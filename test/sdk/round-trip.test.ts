@@ -35,9 +35,9 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await administrator.request(catalogApply, { yaml: DEMO_CATALOG });
-  await administrator.close();
-  await Promise.all(Object.values(upstreams).map((sim) => sim.close()));
+  await administrator?.request(catalogApply, { yaml: DEMO_CATALOG });
+  await administrator?.close();
+  await Promise.all(Object.values(upstreams ?? {}).map((sim) => sim.close()));
 });
 
 const openai = () => new OpenAI({ baseURL, apiKey, maxRetries: 0 });
