@@ -18,6 +18,13 @@ export class UpstreamCandidate {
   @IsOptional()
   @Matches(/^[A-Z_][A-Z0-9_]{0,127}$/, { message: 'apiKeyEnv must be the name of an environment variable, never the key itself' })
   apiKeyEnv?: string;
+  /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
+  @IsOptional()
+  @Length(1, 256)
+  @Matches(/^\w[\w.-]*(\/\w[\w.-]*){0,3}$/, {
+    message: "apiKeyFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR, never the key itself",
+  })
+  apiKeyFile?: string;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
 }

@@ -47,13 +47,14 @@ function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] 
 
 /** An entry to begin with. Prices are nobody's to guess. */
 function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest, { capabilities, modelFacts }: UpstreamTestEnd): string[] {
-  const { kind, baseUrl, apiKeyEnv, allowPrivateNetwork } = candidate ?? {};
+  const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = candidate ?? {};
   const differences = differing(capabilities);
   const upstream = {
     id: upstreamId,
     kind,
     baseUrl,
     ...(apiKeyEnv && { apiKeyEnv }),
+    ...(apiKeyFile && { apiKeyFile }),
     ...(allowPrivateNetwork && { allowPrivateNetwork }),
     ...(Object.keys(differences).length > 0 && { capabilities: differences }),
   };

@@ -64,6 +64,10 @@ test.each<[line: string, asked: object]>([
       candidate: { ...CANDIDATE, kind: 'anthropic-messages', apiKeyEnv: 'NEW_API_KEY', allowPrivateNetwork: true },
     },
   ],
+  [
+    'upstreams test new --url http://127.0.0.1:8000/v1 --model m --api-key-file keys/new',
+    { upstreamId: 'new', model: 'm', candidate: { ...CANDIDATE, apiKeyFile: 'keys/new' } },
+  ],
 ])('%s', async (line, asked) => {
   expect((await run(line)).asked).toEqual(asked);
 });
@@ -73,7 +77,7 @@ test.each([
   ['upstreams test new --url http://127.0.0.1:8000/v1', '--url needs --model: what is not in the catalog has no models yet'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+    '--kind, --api-key-env, --api-key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
   ],
   [
     'upstreams test local --model m --kind ollama',

@@ -17,6 +17,7 @@ const PARAMETERS = {
   url: optional(text(2_000, 'url'), 'test what is not in the catalog yet, at this base URL'),
   kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'the dialect it speaks; openai-chat by default; goes with --url'),
   apiKeyEnv: optional(text(128, 'variable'), 'the variable of the inference-proxy that holds its key; goes with --url'),
+  apiKeyFile: optional(text(256, 'file'), 'the file of its key, in the folder of secrets of the inference-proxy; goes with --url'),
   allowPrivateNetwork: flag('it is inside our own network; goes with --url'),
   contextTokens: optional(wholeNumber(1, 2_000_000), 'try a prompt longer than this; a model that takes it bills it'),
 } satisfies Parameters;
@@ -58,15 +59,16 @@ function renderReport({ type: _, ...about }: UpstreamTestStart, checks: Upstream
 }
 
 function requestOf(values: Values<typeof PARAMETERS>): UpstreamTestRequest {
-  const { upstream: upstreamId, model, url, kind, apiKeyEnv, allowPrivateNetwork, contextTokens } = values;
+  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
   if (url === undefined) {
-    if (kind || apiKeyEnv || allowPrivateNetwork) {
+    if (kind || apiKeyEnv || apiKeyFile || allowPrivateNetwork) {
       throw new UsageError(
-        '--kind, --api-key-env and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+        '--kind, --api-key-env, --api-key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
       );
     }
     return { upstreamId, model, contextTokens };
   }
   if (model === undefined) throw new UsageError('--url needs --model: what is not in the catalog has no models yet');
-  return { upstreamId, model, contextTokens, candidate: { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, allowPrivateNetwork } };
+  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork };
+  return { upstreamId, model, contextTokens, candidate };
 }

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Upstream } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
@@ -165,6 +168,25 @@ describe('what keeps an upstream that answers from serving', () => {
     expect((await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE })).checks.key).toBe(
       `no: no key in ${KEY_VARIABLE}, as the inference-proxy sees it`,
     );
+  });
+
+  test('a key in a file: it is sent, and where it is wrong the file is named', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    writeFileSync(join(folder, 'hosted'), `${KEY}\n`);
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    let sent: string | undefined;
+    const host = await serve((request, response, body) => {
+      sent = request.headers.authorization;
+      respond(401, unauthorized)(request, response, body);
+    });
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyFile: 'hosted' });
+    delete process.env.UPSTREAM_SECRETS_DIR;
+    rmSync(folder, { recursive: true });
+    expect({ sent, key: checks.key }).toEqual({
+      sent: `Bearer ${KEY}`,
+      key: 'no: 401: check the file hosted, as the inference-proxy has it',
+    });
+    expect(JSON.stringify(checks)).not.toContain(KEY);
   });
 
   test('an account without credit', async () => {

@@ -61,6 +61,13 @@ test('one that is not in the catalog, by the defaults of an entry', async () => 
   expect(events.at(-1)).toMatchObject({ capabilities: CAPABILITY_DEFAULTS });
 });
 
+test('one whose key is in a file, which is not there yet', async () => {
+  const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyFile: 'keys/new' };
+  expect((await run({ upstreamId: 'new', model: 'm', candidate }))[2]).toMatchObject({
+    check: { id: 'key', verdict: 'no', evidence: 'no key in the file keys/new, as the inference-proxy sees it' },
+  });
+});
+
 test('a setting of the proxy’s own is no key of an upstream, whoever asks', async () => {
   process.env.NATS_PASSWORD = 'ours';
   const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'NATS_PASSWORD' };
@@ -80,6 +87,14 @@ test.each<[UpstreamTestRequest, ServiceError]>([
   [
     { upstreamId: 'new', candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1' } },
     new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model'),
+  ],
+  [
+    {
+      upstreamId: 'new',
+      model: 'm',
+      candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'KEY', apiKeyFile: 'key' },
+    },
+    new ServiceError('invalid_request', 'apiKeyFile cannot stand beside apiKeyEnv; an upstream has one key', 'candidate.apiKeyFile'),
   ],
 ])('%j is refused', async (request, refusal) => {
   await expect(run(request)).rejects.toEqual(refusal);

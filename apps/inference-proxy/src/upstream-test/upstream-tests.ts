@@ -26,8 +26,8 @@ export class UpstreamTests {
     this.running += 1;
     try {
       const job = await this.jobOf(request);
-      const { id, baseUrl, kind, apiKeyEnv } = job.upstream;
-      const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, model: job.models[0] };
+      const { id, baseUrl, kind, apiKeyEnv, apiKeyFile } = job.upstream;
+      const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, model: job.models[0] };
       this.logger.info(fields, 'upstream test');
       for await (const events of runUpstreamTest(job, signal)) {
         yield events;
@@ -45,6 +45,12 @@ export class UpstreamTests {
     if (candidate !== undefined) {
       if (model === undefined)
         throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');
+      if (candidate.apiKeyEnv !== undefined && candidate.apiKeyFile !== undefined)
+        throw new ServiceError(
+          'invalid_request',
+          'apiKeyFile cannot stand beside apiKeyEnv; an upstream has one key',
+          'candidate.apiKeyFile',
+        );
       return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
     }
     const catalog = await this.messaging.request(routeList, {});
@@ -62,12 +68,13 @@ export class UpstreamTests {
 }
 
 /** As an entry of the catalog that says no more than this. */
-function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, allowPrivateNetwork }: UpstreamCandidate): Upstream {
+function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork }: UpstreamCandidate): Upstream {
   return {
     id,
     kind,
     baseUrl,
     apiKeyEnv: apiKeyEnv ?? null,
+    apiKeyFile: apiKeyFile ?? null,
     allowPrivateNetwork: allowPrivateNetwork ?? false,
     capabilities: { ...CAPABILITY_DEFAULTS },
     timeouts: { ...TIMEOUT_DEFAULTS },
