@@ -8,7 +8,7 @@ import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#
 import { SimulatorProcess } from './simulator-process.js';
 
 /** One of three upstreams fails: whoever has no content yet does not notice, and the upstream has its share again soon after it is well. */
-const REQUESTS_PER_SECOND = 40;
+const REQUESTS_PER_SECOND = 25;
 const WARM_MS = 500;
 const ILL_MS = 2_000;
 const RECOVERY_MS = 10_000;

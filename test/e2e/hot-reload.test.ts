@@ -16,7 +16,7 @@ import { SimulatorProcess } from './simulator-process.js';
 /** A change of the catalog under load, on three gateways and three proxies: seen in less than a second, and no stream or price is lost. */
 const SEEN_MS = 1_000;
 const REPLICAS = 3;
-const STREAMS_PER_SECOND = 15;
+const STREAMS_PER_SECOND = 10;
 const TOKENS = 60;
 /** Of the simulator. */
 const BYTES_PER_TOKEN = 4;
