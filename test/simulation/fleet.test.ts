@@ -177,27 +177,72 @@ test(
   LIMIT_MS,
 );
 
-test.each([
-  ['one', { a: {} }],
-  ['three', THREE],
-] as const)('probe %s', async (name, servers) => {
-  for (const [state, ttft] of [['status 500', 100], ['status 500', 3000], ['gone', 100], ['gone', 3000], ['hung', 100], ['status 429', 100]] as const)
-    for (const sick of [300, 3000, 30000])
-      for (const rps of [1, 40, 200])
-        await Fleet.run({ servers: Object.fromEntries(Object.keys(servers).map((id) => [id, { firstContentMs: ttft }])), requestsPerSecond: rps }, async (fleet) => {
-          await fleet.traffic(10 * SECOND);
-          const [calls, requests] = [fleet.calls, fleet.requests];
-          for (const server of Object.values(fleet.servers)) server.state = state;
-          const illAt = fleet.now;
-          await fleet.traffic(sick);
-          const ratio = (fleet.calls - calls) / (fleet.requests - requests);
-          for (const server of Object.values(fleet.servers)) server.state = 'well';
-          const wellAt = fleet.now;
-          await fleet.traffic(15 * SECOND);
-          await fleet.calm();
-          const after = fleet.failures.filter(({ at }) => at >= wellAt);
-          const by: Record<string, number> = {};
-          for (const { code } of fleet.failures.filter(({ at }) => at >= illAt && at < wellAt)) by[code] = (by[code] ?? 0) + 1;
-          console.log(name, state, 'ttft', ttft, 'sick', sick, 'rps', rps, 'calls/request', ratio.toFixed(2), 'failed while ill', JSON.stringify(by), 'after', after.length, 'last', Math.round(Math.max(0, ...after.map(({ at }) => at - wellAt))));
-        });
-}, 600_000);
+describe('a model with one route', () => {
+  const ALONE: FleetOptions['servers'] = { a: { firstContentMs: 1_200 } };
+
+  test.each(['gone', 'status 500', 'status 429'] as const)(
+    'a hiccup (%s) costs those whose calls have failed their answer, and nobody else',
+    async (state) => {
+      await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
+        await fleet.traffic(5 * SECOND);
+        const callsBefore = fleet.calls;
+        a(fleet).state = state;
+        await fleet.traffic(0.3 * SECOND);
+        a(fleet).state = 'well';
+        const [wellAt, calls] = [fleet.now, fleet.calls - callsBefore];
+        await fleet.traffic(10 * SECOND);
+        await fleet.calm();
+        expect(fleet.failures.filter(({ at }) => at > wellAt)).toEqual([]);
+        expect(fleet.failures.length).toBeLessThanOrEqual(calls);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'requests that break the server, one in five, cost no other request its answer',
+    async () => {
+      const servers = { a: { firstContentMs: 300 } };
+      await withSeeds({ servers, requestsPerSecond: 40, poisonShare: 0.2 }, async (fleet) => {
+        await fleet.traffic(60 * SECOND);
+        await fleet.calm();
+        expect(fleet.failures).toEqual([]);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  test.each(['gone', 'status 500', 'status 429'] as const)(
+    'in an outage (%s) it gets few calls, clients hear of it at once, and a second after it all are served',
+    async (state) => {
+      await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
+        await fleet.traffic(5 * SECOND);
+        a(fleet).state = state;
+        await fleet.traffic(5 * SECOND);
+        const [callsBefore, requestsBefore, waitingBefore] = [fleet.calls, fleet.requests, fleet.underWay];
+        await fleet.traffic(30 * SECOND);
+        expect((fleet.calls - callsBefore) / (fleet.requests - requestsBefore)).toBeLessThan(0.2);
+        expect(Math.max(waitingBefore, fleet.underWay)).toBeLessThanOrEqual(1);
+        a(fleet).state = 'well';
+        const wellAt = fleet.now;
+        await fleet.traffic(10 * SECOND);
+        await fleet.calm();
+        expect(fleet.failures.filter(({ at }) => at > wellAt + SECOND)).toEqual([]);
+      });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'with little traffic nearly every request is tried, and none more than once',
+    async () => {
+      await withSeeds({ servers: ALONE, requestsPerSecond: 0.5 }, async (fleet) => {
+        a(fleet).state = 'status 500';
+        await fleet.traffic(120 * SECOND);
+        expect(fleet.calls / fleet.requests).toBeGreaterThan(0.7);
+        expect(fleet.calls).toBeLessThanOrEqual(fleet.requests);
+      });
+    },
+    LIMIT_MS,
+  );
+});

@@ -38,6 +38,8 @@ export class Fleet {
   /** Codes of the failures that clients saw, with the times of their requests; without those who asked for it. */
   readonly failures: { at: number; code: string }[] = [];
   requests = 0;
+  /** Requests that have had no answer yet. */
+  underWay = 0;
   private readonly book: RouteBook;
   private readonly dependencies: InferenceDependencies;
 
@@ -158,8 +160,10 @@ export class Fleet {
         hints: {},
       },
     };
+    this.underWay++;
     const reader = { signal: new AbortController().signal, callerIsThere: async () => true };
     for await (const batch of streamInference(job, reader, this.dependencies))
       for (const event of batch) if (event.type === 'completion-failure' && !isPoison) this.failures.push({ at, code: event.code });
+    this.underWay--;
   }
 }

@@ -81,12 +81,19 @@ describe('another route', () => {
     expect(upstream.calls).toBe(1);
   });
 
-  test('is used while the breaker of the first is open, and the first again when a probe succeeds', async () => {
+  test('is used while the breaker of the first is open', async () => {
     upstream.behave(answering(500, ''));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 40, restMsMax: 40 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
     await collect(stream);
     for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
     expect(upstream.calls).toBe(5);
+  });
+
+  test('is used until a probe of the first succeeds', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 20, restMsMax: 20 } });
+    await collect(stream);
+    while (upstream.calls < 6) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     upstream.behave(streaming(chunk('first', 'stop'), DONE));
     let events = SAVED;
     while (events[0]?.type === 'upstream-start' && events[0].upstream === 'second') {

@@ -7,6 +7,8 @@ export type FailureKind =
   | 'stale'
   /** The upstream answered with an error of its own. */
   | 'refused'
+  /** The upstream does not serve us: a wrong key, an empty account. Nothing gets better until the operator acts. */
+  | 'denied'
   /** The upstream rejects this very request; no other route would do better. */
   | 'rejected'
   /** Silence beyond a limit. */
@@ -38,7 +40,7 @@ export interface UpstreamFailureOptions {
   detail?: string;
   /** When the upstream says that it wants to be asked again; absent when it says nothing. */
   retryAfterSeconds?: number;
-  /** Nothing will get better until the operator does something: a wrong key, an empty account, a missing model. */
+  /** It is for the operator to mend, for all that can be told: what is denied, a missing model, an address that may not be called. */
   isOperatorsFault?: boolean;
   cause?: unknown;
 }
@@ -58,7 +60,7 @@ export class UpstreamFailure extends Error {
     super(kind === 'empty' ? NO_OUTPUT : MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
     this.detail = redact(options.detail ?? kind);
     this.retryAfterSeconds = options.retryAfterSeconds;
-    this.isOperatorsFault = options.isOperatorsFault ?? false;
+    this.isOperatorsFault = options.isOperatorsFault ?? kind === 'denied';
   }
 
   /** Whether another route may do better. Only asked while nothing has been returned. */
@@ -71,6 +73,7 @@ const RETRYABLE = {
   unreachable: true,
   stale: true,
   refused: true,
+  denied: true,
   broken: true,
   empty: true,
   timeout: true,

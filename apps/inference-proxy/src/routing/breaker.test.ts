@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
-import { type Breaker, type BreakerEvent, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
+import { type Breaker, type BreakerEvent, callableAt, lastResortAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
 
 const TERMS = { restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000 };
+/** It failed, and quickly. */
+const FAILED = { isBusy: false, mayBeTried: true };
 
 /** A breaker and its clock: what happens to it, `afterMs` apart. */
 class Story {
@@ -15,13 +17,18 @@ class Story {
   }
 
   happens(type: 'call-begun' | 'call-succeeded' | 'call-failed' | 'unreachable', times = 1, epoch = this.breaker.epoch): this {
-    for (let time = 0; time < times; time++) this.breaker = reduce(this.breaker, { type, epoch, isBusy: false }, this.now, TERMS);
+    for (let time = 0; time < times; time++) this.breaker = reduce(this.breaker, { type, epoch, ...FAILED }, this.now, TERMS);
     return this;
   }
 
   isTold(forMs: number): this {
     this.breaker = reduce(this.breaker, { type: 'told-to-wait', epoch: this.breaker.epoch, isBusy: true, forMs }, this.now, TERMS);
     return this;
+  }
+
+  /** Until it may be called for want of another route. */
+  get lastResortMs(): number {
+    return Math.max(0, lastResortAt(this.breaker, TERMS) - this.now);
   }
 
   get summary() {
@@ -113,7 +120,7 @@ describe('an open breaker', () => {
     );
     const refused = reduce(
       tripped().after(1_000).happens('call-begun').breaker,
-      { type: 'call-failed', epoch: 1, isBusy: true },
+      { type: 'call-failed', epoch: 1, isBusy: true, mayBeTried: true },
       1_000,
       TERMS,
     );
@@ -127,6 +134,50 @@ describe('an open breaker', () => {
   });
 });
 
+describe('for want of another route', () => {
+  const tripped = (): Story => story().happens('call-failed', 5);
+  const trippedBy = (mayBeTried: boolean): Story => {
+    const it = story().happens('call-failed', 4);
+    it.breaker = reduce(it.breaker, { type: 'call-failed', epoch: 0, isBusy: false, mayBeTried }, it.now, TERMS);
+    return it;
+  };
+
+  test('one call may be made after a tenth of the rest, and twice as many each time none of them has failed', () => {
+    const trying = tripped();
+    const allowed: number[] = [];
+    for (let tenth = 0; tenth <= 6; tenth++) {
+      let calls = 0;
+      for (; trying.lastResortMs === 0; calls++) trying.happens('call-begun');
+      allowed.push(calls);
+      trying.after(100);
+    }
+    expect(allowed).toEqual([0, 1, 2, 4, 8, 16, 32]);
+  });
+
+  test('the first that fails makes it one again, after a tenth of a longer rest', () => {
+    const trying = tripped().after(300).happens('call-begun', 4).happens('call-failed');
+    expect([trying.summary, trying.lastResortMs]).toEqual([['open', 2_000], 200]);
+  });
+
+  test('the first that succeeds closes it, also when another one has failed meanwhile', () => {
+    const trying = tripped().after(300).happens('call-begun', 2);
+    const { epoch } = trying.breaker;
+    expect(trying.happens('call-failed').happens('call-succeeded', 1, epoch).summary).toEqual(['closed', 0]);
+  });
+
+  test('nothing is tried where it would cost a client too much, or the upstream has asked for rest', () => {
+    expect([trippedBy(true).lastResortMs, trippedBy(false).lastResortMs, story().isTold(17_000).lastResortMs]).toEqual([
+      100, 1_000, 17_000,
+    ]);
+  });
+
+  test('what was begun before the upstream asked for rest does not end the rest', () => {
+    const trying = tripped().after(100).happens('call-begun');
+    const { epoch } = trying.breaker;
+    expect(trying.isTold(5_000).happens('call-succeeded', 1, epoch).summary).toEqual(['open', 5_000]);
+  });
+});
+
 test('a new route has all of its weight from the start', () => {
   expect(trafficShare(NEW_BREAKER, 0)).toBe(1);
 });
@@ -136,6 +187,7 @@ describe('whatever happens', () => {
     fc.record({
       type: fc.constantFrom('call-begun' as const, 'call-succeeded' as const, 'call-failed' as const, 'unreachable' as const),
       isBusy: fc.boolean(),
+      mayBeTried: fc.boolean(),
       late: fc.boolean(),
     }),
     fc.record({
@@ -159,9 +211,11 @@ describe('whatever happens', () => {
         const next = reduce(breaker, { ...step, epoch: breaker.epoch - (late ? 1 : 0) } as BreakerEvent, now, TERMS);
         const restMsMax = step.type === 'told-to-wait' ? step.forMs : next.state === 'half-open' ? 8_000 : TERMS.restMsMax;
         if (next !== breaker) expect(callableAt(next) - now).toBeLessThanOrEqual(restMsMax);
+        expect(lastResortAt(next, TERMS)).toBeLessThanOrEqual(callableAt(next));
         expect(next.epoch - breaker.epoch).toBe(next.state === 'open' && next !== breaker ? 1 : 0);
         if (next.state === 'closed' && breaker.state !== 'closed') expect(step.type).toBe('call-succeeded');
-        if (late && step.type !== 'call-begun') expect(next).toBe(breaker);
+        const isNews = !late || (step.type === 'call-succeeded' && breaker.state !== 'closed' && breaker.epoch > breaker.firstEpoch);
+        if (!isNews && step.type !== 'call-begun') expect(next).toBe(breaker);
         expect(trafficShare(next, now)).toBeGreaterThan(0);
         breaker = next;
       }
@@ -177,7 +231,7 @@ describe('whatever happens', () => {
       let now = 0;
       for (const [ms, { late: _, ...step }] of list) {
         now += ms;
-        if (step.type !== 'told-to-wait') breaker = reduce(breaker, { ...step, epoch: breaker.epoch }, now, TERMS);
+        if (step.type !== 'told-to-wait') breaker = reduce(breaker, { ...step, epoch: breaker.epoch } as BreakerEvent, now, TERMS);
       }
       expect(callableAt(breaker) - now).toBeLessThanOrEqual(breaker.state === 'open' ? TERMS.restMsMax : 8_000);
       now = Math.max(now, callableAt(breaker));

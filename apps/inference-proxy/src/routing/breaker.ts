@@ -2,8 +2,8 @@
  * The circuit breaker of a route, as a value: `reduce` gives the next one, and nothing here knows a clock or a timer.
  * Times are milliseconds of one clock. Why none of the libraries: docs/decisions, "A breaker of our own".
  *
- * `epoch` counts the trips. A call carries the epoch it was begun in, and what it comes to counts in no other: the failures
- * that a dead upstream still owes say nothing about the one that has come back.
+ * `epoch` counts the trips. A call carries the epoch it was begun in, and its failure counts in no other: what a dead upstream
+ * still owes says nothing about the one that has come back.
  */
 export type Breaker = ClosedBreaker | OpenBreaker | HalfOpenBreaker;
 
@@ -20,26 +20,36 @@ export interface ClosedBreaker {
   previous: Bucket;
 }
 
-export interface OpenBreaker {
+export interface OpenBreaker extends Illness {
   state: 'open';
-  epoch: number;
-  trips: number;
   /** From then on one call may try. */
   until: number;
-  /** What tripped it was an upstream without room, not one that failed. */
-  isBusy: boolean;
 }
 
-export interface HalfOpenBreaker {
+export interface HalfOpenBreaker extends Illness {
   state: 'half-open';
-  epoch: number;
-  trips: number;
   /** Begun, and none has said anything yet. */
   probes: number;
   /** A probe that says nothing holds up no other for longer than that. */
   nextProbeAt: number;
-  isBusy: boolean;
 }
+
+/** From the first trip to the next success. */
+interface Illness {
+  epoch: number;
+  trips: number;
+  since: number;
+  trippedAt: number;
+  /** Calls of this epoch and later ones were begun while it was ill: what they show is news. */
+  firstEpoch: number;
+  /** What tripped it was an upstream without room, not one that failed. */
+  isBusy: boolean;
+  /** Where there is no other route, it may be called although it rests. */
+  mayBeTried: boolean;
+}
+
+/** What a trip says of the rest after it. */
+export type TripTerms = Pick<Illness, 'isBusy' | 'mayBeTried'>;
 
 interface Bucket {
   startedAt: number;
@@ -60,9 +70,9 @@ export type BreakerEvent =
   | { type: 'call-begun' }
   /** The first content came, or a reply that shows the upstream to be well. */
   | { type: 'call-succeeded'; epoch: number }
-  | { type: 'call-failed'; epoch: number; isBusy: boolean }
+  | ({ type: 'call-failed'; epoch: number } & TripTerms)
   /** No connection could be made: no other call would fare better. */
-  | { type: 'unreachable'; epoch: number }
+  | ({ type: 'unreachable'; epoch: number } & TripTerms)
   /** The upstream named a time before which it wants no call. */
   | { type: 'told-to-wait'; epoch: number; isBusy: boolean; forMs: number };
 
@@ -74,6 +84,8 @@ const FAILURE_SHARE = 0.5;
 const BUCKET_MS = 5_000;
 /** Between probes that are not answered: each of them is a request that waits in vain, as long as its timeout is. */
 const PROBE_GAP_MS_MAX = 8_000;
+/** Of a rest, the part after which a route is tried that is the only one left; and so often again, each time with twice as many. */
+const LAST_RESORT_SHARE = 0.1;
 /** Trips are forgotten once it was closed for so long. */
 const FORGET_MS = 10_000;
 /** Traffic comes back in proportion, from a tenth to all of it in this time. */
@@ -95,22 +107,15 @@ export const NEW_BREAKER: ClosedBreaker = {
 /** What has become of the breaker. The same object when nothing has. */
 export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms: BreakerTerms): Breaker {
   if (event.type === 'call-begun') return begun(breaker, now, terms);
+  if (event.type === 'call-succeeded') return succeeded(breaker, event.epoch, now);
   if (event.epoch !== breaker.epoch) return breaker;
   switch (event.type) {
-    case 'call-succeeded':
-      return succeeded(breaker, now);
     case 'call-failed':
-      return failed(breaker, now, terms, event.isBusy);
+      return failed(breaker, now, terms, event);
     case 'unreachable':
-      return breaker.state === 'open' ? breaker : trip(breaker, now, terms, false);
+      return breaker.state === 'open' ? breaker : trip(breaker, now, terms, event);
     case 'told-to-wait':
-      return {
-        state: 'open',
-        epoch: breaker.epoch + 1,
-        trips: breaker.trips,
-        until: now + Math.min(event.forMs, terms.waitMsMax),
-        isBusy: event.isBusy,
-      };
+      return toldToWait(breaker, now, Math.min(event.forMs, terms.waitMsMax), event.isBusy);
   }
 }
 
@@ -118,6 +123,18 @@ export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms
 export function callableAt(breaker: Breaker): number {
   if (breaker.state === 'closed') return Number.NEGATIVE_INFINITY;
   return breaker.state === 'open' ? breaker.until : breaker.nextProbeAt;
+}
+
+/**
+ * When a call may be made for want of another route: to refuse everybody would make an outage of what may be over, or be the
+ * fault of a few requests. First one call, and as long as none of them fails twice as many each time. An upstream that keeps its
+ * callers waiting before it fails, that has asked to be left alone, or that refuses us, is not called before `callableAt`.
+ */
+export function lastResortAt(breaker: Breaker, terms: BreakerTerms): number {
+  if (breaker.state === 'closed' || !breaker.mayBeTried) return callableAt(breaker);
+  const unanswered = breaker.state === 'open' ? 0 : breaker.probes;
+  const gapMs = restMs(breaker.trips, terms) * LAST_RESORT_SHARE;
+  return Math.min(callableAt(breaker), breaker.trippedAt + gapMs * Math.log2(unanswered + 2));
 }
 
 /** The share of its weight that a route gets: little at first after a recovery, so that nobody is run down. In (0, 1]. */
@@ -129,31 +146,45 @@ export function trafficShare(breaker: Breaker, now: number): number {
 
 function begun(breaker: Breaker, now: number, terms: BreakerTerms): Breaker {
   if (breaker.state === 'closed') return breaker;
-  const { epoch, trips, isBusy } = breaker;
   const probes = breaker.state === 'half-open' ? breaker.probes + 1 : 1;
-  const gapMs = Math.min(PROBE_GAP_MS_MAX, restMs(trips, terms) * 2 ** Math.min(probes - 1, 20));
-  return { state: 'half-open', epoch, trips, isBusy, probes, nextProbeAt: now + gapMs };
+  const gapMs = Math.min(PROBE_GAP_MS_MAX, restMs(breaker.trips, terms) * 2 ** Math.min(probes - 1, 20));
+  return { ...illnessOf(breaker), state: 'half-open', probes, nextProbeAt: now + gapMs };
 }
 
-function succeeded(breaker: Breaker, now: number): Breaker {
-  if (breaker.state !== 'closed') return { ...NEW_BREAKER, epoch: breaker.epoch, since: now, trips: breaker.trips };
-  return counted(breaker, now, 0);
+/** Of several probes one may fail while another one's answer is on its way: the answer counts. */
+function succeeded(breaker: Breaker, epoch: number, now: number): Breaker {
+  if (breaker.state === 'closed') return epoch === breaker.epoch ? counted(breaker, now, 0) : breaker;
+  if (epoch < breaker.firstEpoch || epoch > breaker.epoch) return breaker;
+  return { ...NEW_BREAKER, epoch: breaker.epoch, since: now, trips: breaker.trips };
 }
 
-function failed(breaker: Breaker, now: number, terms: BreakerTerms, isBusy: boolean): Breaker {
+function failed(breaker: Breaker, now: number, terms: BreakerTerms, why: TripTerms): Breaker {
   if (breaker.state === 'open') return breaker;
-  if (breaker.state === 'half-open') return trip(breaker, now, terms, isBusy);
+  if (breaker.state === 'half-open') return trip(breaker, now, terms, why);
   const next = counted(breaker, now, 1);
   const failures = next.current.failures + next.previous.failures;
   const calls = next.current.calls + next.previous.calls;
   const isTooMuch = next.streak >= STREAK_MAX || (failures >= FAILURES_MIN && failures >= calls * FAILURE_SHARE);
-  return isTooMuch ? trip(breaker, now, terms, isBusy) : next;
+  return isTooMuch ? trip(breaker, now, terms, why) : next;
 }
 
-function trip(breaker: Breaker, now: number, terms: BreakerTerms, isBusy: boolean): OpenBreaker {
+function trip(breaker: Breaker, now: number, terms: BreakerTerms, { isBusy, mayBeTried }: TripTerms): OpenBreaker {
   const isForgotten = breaker.state === 'closed' && now - breaker.since >= FORGET_MS;
   const trips = (isForgotten ? 0 : breaker.trips) + 1;
-  return { state: 'open', epoch: breaker.epoch + 1, trips, until: now + restMs(trips, terms), isBusy };
+  const epoch = breaker.epoch + 1;
+  const { since, firstEpoch } = breaker.state === 'closed' ? { since: now, firstEpoch: epoch } : breaker;
+  return { state: 'open', epoch, trips, since, trippedAt: now, firstEpoch, isBusy, mayBeTried, until: now + restMs(trips, terms) };
+}
+
+function toldToWait(breaker: Breaker, now: number, forMs: number, isBusy: boolean): OpenBreaker {
+  const epoch = breaker.epoch + 1;
+  const since = breaker.state === 'closed' ? now : breaker.since;
+  const { trips } = breaker;
+  return { state: 'open', epoch, trips, since, trippedAt: now, firstEpoch: epoch, isBusy, mayBeTried: false, until: now + forMs };
+}
+
+function illnessOf({ epoch, trips, since, trippedAt, firstEpoch, isBusy, mayBeTried }: Illness): Illness {
+  return { epoch, trips, since, trippedAt, firstEpoch, isBusy, mayBeTried };
 }
 
 function restMs(trips: number, { restMs, restMsMax }: BreakerTerms): number {

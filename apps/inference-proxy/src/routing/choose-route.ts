@@ -56,6 +56,29 @@ export function chooseRoute<Route extends Choosable>(routes: readonly Route[], t
   return second === undefined ? first : better(ready, terms);
 }
 
+/** What the last resort needs to know of a route besides. */
+export interface Resting extends Choosable {
+  readonly isFull: boolean;
+  /** Until it may be called for want of another route; not above 0 when it may. */
+  lastResortMs(now: number): number;
+}
+
+/**
+ * Where all rest: the one of them that may be called first. Undefined when there is none with room. Tiers do not count any
+ * more, they are all down.
+ */
+export function lastResort<Route extends Resting>(
+  routes: readonly Route[],
+  { now, tried }: Pick<ChoiceTerms<Route>, 'now' | 'tried'>,
+): Route | undefined {
+  let first: Route | undefined;
+  for (const route of routes) {
+    if (tried.has(route) || route.isFull || route.weight(now) <= 0) continue;
+    if (first === undefined || route.lastResortMs(now) < first.lastResortMs(now)) first = route;
+  }
+  return first;
+}
+
 interface Tier<Route> {
   ready: Route[];
   probes: Route[];

@@ -3,12 +3,25 @@ import type { Usage } from '#inference/usage.js';
 import type { CallOutcome } from '../proxy-metrics.js';
 import type { RouteMetrics } from '../route-metrics.js';
 import type { UpstreamFailure } from '../upstream-failure.js';
-import { type Breaker, type BreakerEvent, type BreakerTerms, callableAt, NEW_BREAKER, reduce, trafficShare } from './breaker.js';
+import {
+  type Breaker,
+  type BreakerEvent,
+  type BreakerTerms,
+  callableAt,
+  lastResortAt,
+  NEW_BREAKER,
+  reduce,
+  type TripTerms,
+  trafficShare,
+} from './breaker.js';
 import type { Availability, Choosable } from './choose-route.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamLink } from './upstream-link.js';
+
+/** A call that fails within this time has not cost its client much. */
+const QUICK_MS = 1_000;
 
 export interface RouteObserver {
   /** The breaker has another state. */
@@ -65,6 +78,17 @@ export class ModelRoute implements Choosable {
     return this.link.isWell ? callableAt(this.breaker) - now : (this.link.upstream.healthCheck?.intervalMs ?? 0);
   }
 
+  /** Until it may be called for want of another route; not above 0 when it may. */
+  lastResortMs(now: number): number {
+    return this.link.isWell ? lastResortAt(this.breaker, this.terms) - now : this.restMs(now);
+  }
+
+  /** Since when nothing has come of it; undefined when it does not rest, or when it is no use to call it before it has rested. */
+  get hopesSince(): number | undefined {
+    const { breaker } = this;
+    return breaker.state !== 'closed' && breaker.mayBeTried && this.link.isWell ? breaker.since : undefined;
+  }
+
   availability(now: number): Availability {
     if (this.route.weight <= 0 || !this.link.isWell || callableAt(this.breaker) > now) return 'down';
     if (this.isFull) return 'full';
@@ -94,8 +118,8 @@ export class ModelRoute implements Choosable {
     return call;
   }
 
-  isUnreachable(now: number): void {
-    this.happen({ type: 'unreachable', epoch: this.breaker.epoch }, now);
+  isUnreachable(now: number, mayBeTried: boolean): void {
+    this.happen({ type: 'unreachable', epoch: this.breaker.epoch, isBusy: false, mayBeTried }, now);
   }
 
   // ---- what its calls tell ----
@@ -123,24 +147,28 @@ export class ModelRoute implements Choosable {
 
   private judge(call: RouteCall, failure: UpstreamFailure, now: number): void {
     const { epoch } = call;
-    const isBusy = failure.code === 'model_capacity';
+    const why: TripTerms = {
+      isBusy: failure.code === 'model_capacity',
+      mayBeTried: failure.kind !== 'denied' && now - call.startedAt < QUICK_MS,
+    };
     switch (failure.kind) {
       case 'unreachable':
-        if (epoch === this.breaker.epoch) this.link.trip();
+        if (epoch === this.breaker.epoch) this.link.trip(why.mayBeTried);
         return;
       case 'timeout':
         if (call.isStream && call.firstContentAt === undefined) this.latency.observe(now - call.startedAt, now);
-        this.happen({ type: 'call-failed', epoch, isBusy }, now);
+        this.happen({ type: 'call-failed', epoch, ...why }, now);
         return;
-      case 'refused': {
+      case 'refused':
+      case 'denied': {
         const { retryAfterSeconds } = failure;
-        if (retryAfterSeconds === undefined) this.happen({ type: 'call-failed', epoch, isBusy }, now);
-        else this.happen({ type: 'told-to-wait', epoch, isBusy, forMs: retryAfterSeconds * 1_000 }, now);
+        if (retryAfterSeconds === undefined) this.happen({ type: 'call-failed', epoch, ...why }, now);
+        else this.happen({ type: 'told-to-wait', epoch, isBusy: why.isBusy, forMs: retryAfterSeconds * 1_000 }, now);
         return;
       }
       case 'stale':
       case 'broken':
-        this.happen({ type: 'call-failed', epoch, isBusy }, now);
+        this.happen({ type: 'call-failed', epoch, ...why }, now);
         return;
       case 'rejected': // it read the request and judged it: it is well
         this.happen({ type: 'call-succeeded', epoch }, now);

@@ -104,14 +104,56 @@ test('whoever has tried a route does not wait before those who can use it', asyn
   expect((await again).route).toBe(onB.route);
 });
 
-test('nobody waits for a route that is down', async () => {
+test('nobody waits for a route whose upstream has asked for rest', async () => {
   const { take, ask } = setUp({ m: [{}] }, {}, [upstream('a', { connectionsMax: 2 })]);
   const [first, second] = [take(), take()];
   const waiting = ask();
-  first.end(failed({ kind: 'unreachable' }));
+  first.end(failed({ code: 'model_unavailable', retryAfterSeconds: 9 }));
   await expect(waiting).rejects.toEqual(refusal('model_unavailable'));
   expect(() => ask()).toThrow(refusal('model_unavailable'));
   second.end(DONE);
+});
+
+describe('when the only route has failed', () => {
+  const LONG = { restMs: 60_000, restMsMax: 60_000 };
+  const alone = (terms: Partial<RoutingTerms> = {}) => setUp({ m: [{}] }, terms, [upstream('a', { connectionsMax: 9 })]);
+
+  test('the next request waits a moment and is tried on it; what waits besides is served by its success', async () => {
+    const { take, ask } = alone({ restMs: 300, restMsMax: 300 });
+    take().end(failed({ kind: 'unreachable' }));
+    const waits = [ask(), ask(), ask()] as Promise<RouteCall>[];
+    const probe = await (waits[0] as Promise<RouteCall>);
+    expect(probe.route.breaker.state).toBe('half-open');
+    probe.contentCame();
+    expect((await Promise.all(waits)).map(({ route }) => route.breaker.state)).toEqual(['closed', 'closed', 'closed']);
+  });
+
+  test('nobody waits for longer than a hiccup takes, and then nobody waits at all', async () => {
+    const { take, ask } = alone({ ...LONG, queueWaitMs: 20 });
+    take().end(failed({ kind: 'unreachable' }));
+    await expect(ask()).rejects.toEqual(refusal('model_unavailable'));
+    expect(() => ask()).toThrow(refusal('model_unavailable'));
+  });
+
+  test('who does not fit into the line is not told that all is full', () => {
+    const { take, ask } = alone({ ...LONG, queueMax: 0 });
+    take().end(failed({ kind: 'unreachable' }));
+    expect(() => ask()).toThrow(refusal('model_unavailable'));
+  });
+
+  test('it is not tried where nothing gets better until the operator acts', () => {
+    const { take, ask } = alone(LONG);
+    for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
+    expect(() => ask()).toThrow(refusal('model_unavailable'));
+  });
+
+  test('who has failed on another one does not wait for it', () => {
+    const { take, ask } = setUp({ m: [{}, { upstream: 'b' }] }, LONG);
+    const first = take();
+    first.end(failed({ kind: 'unreachable' }));
+    take().end(failed({ kind: 'unreachable' }));
+    expect(() => ask('m', [first])).toThrow(refusal('model_unavailable'));
+  });
 });
 
 test('a new catalog serves who waits, and a model that is gone refuses them', async () => {
@@ -133,14 +175,14 @@ test('a route that stays in the catalog keeps its calls and its breaker, with it
 });
 
 test('an upstream nobody can reach is down for all models at once; another one is not', () => {
-  const { take, ask } = setUp({ m: [{}], n: [{}], o: [{ upstream: 'b' }] });
+  const { take, ask } = setUp({ m: [{}], n: [{}], o: [{ upstream: 'b' }] }, { queueMax: 0 });
   take('m').end(failed({ kind: 'unreachable' }));
   expect(() => ask('n')).toThrow(refusal('model_unavailable'));
   expect(take('o').route.link.upstream.id).toBe('b');
 });
 
 test('a failing route says nothing of another model on the same upstream', () => {
-  const { take, ask } = setUp({ m: [{}], n: [{}] });
+  const { take, ask } = setUp({ m: [{}], n: [{}] }, { queueMax: 0 });
   for (let call = 0; call < 5; call++) take('m').end(failed());
   expect(() => ask('m')).toThrow(refusal('model_unavailable'));
   take('n').end(DONE);
@@ -166,10 +208,16 @@ describe('when to come back (H-4)', () => {
   });
 
   test('when the breaker lets the next call through; the earliest of all routes', () => {
-    const { take, book } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 4_000 });
+    const { take, book } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 40_000, restMsMax: 40_000 });
     take().end(failed({ code: 'model_unavailable', retryAfterSeconds: 60 }));
     expect(book.retryAfterSeconds('m')).toBe(1);
     take().end(failed({ kind: 'unreachable' }));
+    expect(book.retryAfterSeconds('m')).toBe(4);
+  });
+
+  test('of a route that must rest, when it has', () => {
+    const { take, book } = setUp({ m: [{}] }, { restMs: 4_000 });
+    for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
     expect(book.retryAfterSeconds('m')).toBe(4);
   });
 

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { WaitOutcome } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
-import { chooseRoute } from './choose-route.js';
+import { chooseRoute, lastResort } from './choose-route.js';
 import type { ModelRoute, RouteCall } from './model-route.js';
 import { prefixKey } from './prompt-prefix.js';
 import { RetryBudget, type RetryTerms } from './retry-budget.js';
@@ -26,13 +26,13 @@ export class ModelRoutes {
 
   constructor(
     readonly id: string,
-    terms: LineTerms & RetryTerms,
+    private readonly terms: LineTerms & RetryTerms,
     private readonly random: () => number,
     private readonly observer: LineObserver,
   ) {
     this.line = new WaitingLine(
       terms,
-      () => full('waited in vain'),
+      () => this.refusal('waited in vain'),
       () => this.nextChangeMs(performance.now()),
     );
     this.budget = new RetryBudget(terms);
@@ -58,9 +58,9 @@ export class ModelRoutes {
   }
 
   /**
-   * A call on the best route that is not among `tried`; a promise of it while all are full. Throws or rejects with `UpstreamFailure`:
-   * `model_unavailable` when no route is up, `model_capacity` when all are full and there is no place in the line or the wait
-   * was in vain; rejects with the signal's reason when it fires.
+   * A call on the best route that is not among `tried`; a promise of it while all are full, or all have just begun to rest. Throws or
+   * rejects with `UpstreamFailure`: `model_unavailable` when no route is up, `model_capacity` when all are full, and there is no place in
+   * the line or the wait was in vain; rejects with the signal's reason when it fires.
    */
   acquire(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): RouteCall | Promise<RouteCall> {
     if (tried.size === 0) this.budget.deposit();
@@ -69,7 +69,7 @@ export class ModelRoutes {
       if ('grant' in turn) return turn.grant;
       throw turn.refusal;
     }
-    if (this.line.isFull) throw full('so many wait that the line is full, too');
+    if (this.line.isFull) throw this.refusal('so many wait that the line is full, too');
     return this.wait(request, tried, signal);
   }
 
@@ -90,7 +90,7 @@ export class ModelRoutes {
   retryAfterSeconds(): number {
     if (this.list.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
     const now = performance.now();
-    const waitMs = Math.min(...this.list.map((route) => Math.max(route.restMs(now), route.isFull ? this.drainMs(route) : 0)));
+    const waitMs = Math.min(...this.list.map((route) => Math.max(route.lastResortMs(now), route.isFull ? this.drainMs(route) : 0)));
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
@@ -110,10 +110,24 @@ export class ModelRoutes {
 
   private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>): Turn<RouteCall> {
     const now = performance.now();
-    const route = chooseRoute(this.list, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
-    if (route === 'full') return undefined;
-    if (route === 'down') return { refusal: this.down() };
-    return { grant: route.begin(request.stream, now) };
+    const choice = chooseRoute(this.list, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
+    if (choice === 'full') return undefined;
+    const route = choice === 'down' ? lastResort(this.list, { now, tried }) : choice;
+    if (route === undefined) return { refusal: this.down() };
+    if (choice !== 'down' || route.lastResortMs(now) <= 0) return { grant: route.begin(request.stream, now) };
+    return tried.size === 0 && this.isHiccup(route, now) ? undefined : { refusal: this.down() };
+  }
+
+  /** So short an illness may be over before anybody has to hear of it; a longer one is told at once. */
+  private isHiccup({ hopesSince }: ModelRoute, now: number): boolean {
+    return hopesSince !== undefined && now - hopesSince < this.terms.queueWaitMs;
+  }
+
+  /** For those who would have waited, or have. */
+  private refusal(detail: string): UpstreamFailure {
+    const now = performance.now();
+    const isFull = this.list.some((route) => route.availability(now) === 'full');
+    return isFull ? full(detail) : this.down();
   }
 
   private down(): UpstreamFailure {
@@ -128,9 +142,9 @@ export class ModelRoutes {
     return ((statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running)) * (this.line.size + 1);
   }
 
-  /** Until a route has rested. */
+  /** Until a route has rested, or may be called although it rests. */
   private nextChangeMs(now: number): number {
-    return Math.min(...this.list.map((route) => route.restMs(now)).filter((ms) => ms > 0));
+    return Math.min(...this.list.flatMap((route) => [route.restMs(now), route.lastResortMs(now)]).filter((ms) => ms > 0));
   }
 }
 

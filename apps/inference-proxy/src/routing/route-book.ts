@@ -116,6 +116,7 @@ export class RouteBook {
         const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
         if (breaker.state === 'open') this.logger.warn(fields, 'route rests: its upstream fails');
         else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');
+        if (breaker.state === 'closed' && this.waiting.size > 0) this.serveWaiting();
       },
       callEnded: (): void => {
         if (this.waiting.size > 0) this.serveWaiting();

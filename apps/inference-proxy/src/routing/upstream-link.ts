@@ -26,7 +26,7 @@ export class UpstreamLink {
     this.basePath = url.pathname.replace(/\/*$/, '/');
     this.pool = createUpstreamPool(upstream);
     this.refusal = refusalOf(url.hostname, upstream.allowPrivateNetwork);
-    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, () => this.trip());
+    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, () => this.trip(false));
   }
 
   get isFull(): boolean {
@@ -38,10 +38,10 @@ export class UpstreamLink {
     return this.healthCheck?.isWell ?? true;
   }
 
-  /** Nobody answers there: no route that leads here need find out by itself. */
-  trip(): void {
+  /** Nobody answers there: no route that leads here need find out by itself. `mayBeTried` as for the breaker. */
+  trip(mayBeTried: boolean): void {
     const now = performance.now();
-    for (const route of this.routes) route.isUnreachable(now);
+    for (const route of this.routes) route.isUnreachable(now, mayBeTried);
   }
 
   /** Lets running calls finish; takes no new ones. */

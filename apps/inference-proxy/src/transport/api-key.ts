@@ -22,7 +22,7 @@ export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv'
 function present(text: string | undefined, where: string): string {
   const key = text?.trim(); // secrets kept in files end with a new line
   if (key) return key;
-  throw new UpstreamFailure('refused', 'model_unavailable', { detail: `no key in ${where}`, isOperatorsFault: true });
+  throw new UpstreamFailure('denied', 'model_unavailable', { detail: `no key in ${where}` });
 }
 
 /** One a file, so that all who read it look once. */

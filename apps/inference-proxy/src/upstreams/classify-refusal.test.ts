@@ -67,6 +67,27 @@ describe("U-23: a prompt that is too long is the client's to shorten", () => {
     ['Cohere', 400, { message: 'too many tokens: size limit exceeded by 1234 tokens. Try using shorter or fewer inputs' }],
     ['OpenRouter', 400, says("This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens.")],
     ['Cloudflare', 413, says('The estimated number of input and maximum output tokens exceeded this model context window limit (4096)')],
+    ['Vertex', 400, says('Unable to submit request because the input token count is 32825 but model only supports up to 32768.')],
+    [
+      'OpenAI, large models',
+      400,
+      says('Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 290000 tokens.'),
+    ],
+    ['a configured size', 400, says('Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens')],
+    ['a total', 400, says('Token limit exceeded')],
+    ['a body', 400, { message: 'Payload too large' }],
+    ['Volcengine', 400, says('Total tokens of image and text exceed max message tokens. Request id: 1')],
+    ['watsonx', 400, says('the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model')],
+    ['Poolside', 400, says('Input length 131393 exceeds the maximum allowed input length of 131040 tokens.')],
+    ['TensorRT-LLM', 400, says('prompt length (5000) exceeds maximum input length (4096).')],
+    ['Z.ai', 400, says('tokens in request more than max tokens allowed', { code: '1210' })],
+    ['Perplexity', 400, says('The total length of all messages is too long.')],
+    ['Together', 400, says("The input (265330 tokens) is longer than the model's context length (262144 tokens).")],
+    [
+      'DeepSeek',
+      400,
+      says("This model's maximum context length is 131072 tokens. However, you requested 150000 tokens (142000 in the messages)."),
+    ],
     ['a status alone', 413, ''],
   ])('%s', (_server, status, body) => {
     expect(codesOf(status, body)).toEqual(['context_length_exceeded']);
@@ -131,6 +152,73 @@ describe('images that the model refuses', () => {
   });
 });
 
+describe('an upstream that does not serve us says nothing of the request: another route is tried, and the operator told', () => {
+  function denials(status: number, body: unknown, headers = {}): unknown[] {
+    return Object.values(ADAPTERS).map((adapter) => {
+      const failure = adapter.parseError({ status, headers, body: JSON.stringify(body) }, callOf(true));
+      const { kind, code, retryable, isOperatorsFault, retryAfterSeconds } = failure;
+      return { kind, code, retryable, isOperatorsFault, retryAfterSeconds };
+    });
+  }
+  const denied = { kind: 'denied', code: 'model_unavailable', retryable: true, isOperatorsFault: true, retryAfterSeconds: undefined };
+
+  test.each<[string, number, unknown]>([
+    [
+      'OpenAI',
+      429,
+      says('You exceeded your current quota, please check your plan.', { type: 'insufficient_quota', code: 'insufficient_quota' }),
+    ],
+    ['OpenAI, the limit', 429, says('No.', { code: 'billing_hard_limit_reached' })],
+    ['Anthropic', 400, says('Your credit balance is too low to access the Anthropic API.', { type: 'invalid_request_error' })],
+    ['DeepSeek', 402, says('Insufficient Balance', { type: 'unknown_error', code: 'invalid_request_error' })],
+    ['Moonshot', 429, says('Your account is suspended, please check your plan.', { type: 'exceeded_current_quota_error' })],
+    ['Zhipu', 429, says('余额不足或无可用资源包,请充值。', { code: '1113' })],
+    ['DashScope', 400, says('Access denied, please make sure your account is in good standing.', { code: 'Arrearage' })],
+    ['xAI', 403, says("Your newly created team doesn't have any credits or licenses yet.")],
+    ['xAI, spent', 429, says('Your team has either used all available credits or reached its monthly spending limit.')],
+  ])('no credit: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 60 }));
+  });
+
+  test('no credit, and it says when there will be', () => {
+    const body = says('No.', { code: 'insufficient_quota' });
+    expect(denials(429, body, { 'retry-after': '7' })).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 7 }));
+  });
+
+  test.each<[string, number, unknown]>([
+    ['a status', 401, says('No.')],
+    ['OpenAI', 401, says('Incorrect API key provided: sk-…', { code: 'invalid_api_key' })],
+    ['Gemini', 400, says('API key not valid. Please pass a valid API key.', { status: 'INVALID_ARGUMENT' })],
+    ['xAI', 400, says('Incorrect API key provided: xai-…')],
+  ])('a wrong key: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill(denied));
+  });
+
+  test.each<[string, number, unknown]>([
+    ['Groq', 400, says('The model `llama3` has been decommissioned and is no longer supported.', { code: 'model_decommissioned' })],
+    ['DeepSeek', 400, says('Model Not Exist', { code: 'invalid_request_error' })],
+    ['Mistral', 400, says('Invalid model: large-9', { type: 'invalid_model' })],
+    ['OpenAI', 404, says('The model `x` does not exist or you do not have access to it.', { code: 'model_not_found' })],
+    ['a status', 410, says('Gone')],
+  ])('no such model: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill({ ...denied, kind: 'refused' }));
+  });
+
+  test.each<[string, number, unknown, string]>([
+    [
+      'a limit that passes',
+      429,
+      says('You exceeded your current quota. Please retry in 17s.', { status: 'RESOURCE_EXHAUSTED' }),
+      'refused',
+    ],
+    ['what a client has written', 400, says("messages[0].content: 'insufficient_quota, API key not valid'"), 'rejected'],
+    ['a part of what is asked', 402, says('This request requires more credits, or fewer max_tokens.'), 'denied'],
+  ])('not for long, or not at all: %s', (_what, status, body, kind) => {
+    const [found] = denials(status, body) as [{ kind: string; retryAfterSeconds?: number }];
+    expect([found.kind, found.retryAfterSeconds === 60]).toEqual([kind, false]);
+  });
+});
+
 describe('everything else stays ours: another request may well succeed', () => {
   test.each<[string, number, unknown, string]>([
     ['a field', 400, says("Unknown parameter: 'seed'."), 'upstream_error'],
@@ -146,6 +234,7 @@ describe('everything else stays ours: another request may well succeed', () => {
     ['a tool', 400, says('tool_use ids were found without tool_result blocks immediately after'), 'upstream_error'],
     ['the key', 403, says('This key may not use the model.'), 'upstream_error'],
     ['the model', 404, says('The model `x` does not exist.'), 'model_unavailable'],
+    ['a limit of rate in words of length', 400, says('Too many tokens, please wait before trying again.'), 'upstream_error'],
     ['a rate of tokens', 429, says('Rate limit reached: too many tokens per minute.'), 'model_capacity'],
     ['a rate of tokens, as a size', 413, says('Request too large on tokens per minute', { code: 'rate_limit_exceeded' }), 'model_capacity'],
   ])('%s', (_what, status, body, code) => {

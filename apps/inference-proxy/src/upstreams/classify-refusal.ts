@@ -1,7 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../upstream-failure.js';
-import { CONTENT_POLICY, CONTEXT_OVERFLOW, IMAGE_REFUSALS } from './refusal-wordings.js';
+import {
+  CONTENT_POLICY,
+  CONTEXT_OVERFLOW,
+  type DenialWords,
+  IMAGE_REFUSALS,
+  MODEL_MISSING,
+  NO_CREDIT,
+  WRONG_KEY,
+} from './refusal-wordings.js';
 
 /** What any dialect can say of an upstream's refusal. */
 export interface Refusal {
@@ -24,15 +32,37 @@ export function classifyRefusal(said: Refusal, request: InferenceRequest): Upstr
   const { status, code, text, retryAfterSeconds } = refusal;
   const detail = [status || undefined, code, text].filter(Boolean).join(' ');
   const busy = { detail, retryAfterSeconds };
+  const denial = denialOf(refusal);
+  if (denial !== undefined) return new UpstreamFailure('denied', 'model_unavailable', { ...busy, ...denial });
   const isBusy = status === 429 || RATE_LIMITED.test(code);
   const clientsFault = isBusy ? undefined : faultOfPrompt(refusal, request);
   if (clientsFault !== undefined) return new UpstreamFailure('rejected', clientsFault, { detail });
   if (isBusy) return new UpstreamFailure('refused', 'model_capacity', busy);
   if (status === 503 || status === 529 || OVERLOADED.test(code)) return new UpstreamFailure('refused', 'model_unavailable', busy);
-  if (status === 404) return new UpstreamFailure('refused', 'model_unavailable', { ...busy, isOperatorsFault: true });
+  if (isModelMissing(refusal)) return new UpstreamFailure('refused', 'model_unavailable', { ...busy, isOperatorsFault: true });
   if (status === 408 || status === 504) return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
   if (status === 400 || status === 415 || status === 422) return new UpstreamFailure('rejected', 'upstream_error', { detail });
-  return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status >= 401 && status <= 403 });
+  return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status === 403 });
+}
+
+/** Until an operator can have paid: an upstream without credit seldom says when to come back. */
+const NO_CREDIT_REST_SECONDS = 60;
+
+/** That we are not served at all: our key is wrong, or our account empty, which rate limits must not be taken for. */
+function denialOf({ status, code, text, retryAfterSeconds }: Refusal): { retryAfterSeconds?: number } | undefined {
+  const saysOf = ({ codes, texts, openings }: DenialWords): boolean =>
+    codes.test(code) || (ABOUT_ACCOUNT.has(status) && texts?.test(text)) || (ABOUT_REQUEST.has(status) && openings.test(text));
+  if (saysOf(NO_CREDIT)) return { retryAfterSeconds: retryAfterSeconds ?? NO_CREDIT_REST_SECONDS };
+  return status === 401 || status === 402 || saysOf(WRONG_KEY) ? { retryAfterSeconds } : undefined;
+}
+
+/** Statuses whose words are about us, and those whose words may repeat the prompt: of these only the beginning is believed. */
+const ABOUT_ACCOUNT = new Set([401, 402, 403, 412, 429]);
+const ABOUT_REQUEST = new Set([0, 400, 422]);
+
+function isModelMissing({ status, code, text }: Refusal): boolean {
+  if (status === 404 || status === 410) return true;
+  return (status === 400 || status === 422) && (MODEL_MISSING.codes.test(code) || MODEL_MISSING.openings.test(text));
 }
 
 const WORDS_LENGTH_MAX = 8_192;
@@ -71,22 +101,30 @@ function hasImages(request: InferenceRequest): boolean {
 
 /**
  * When to come back, in whole seconds from 1 to 60 (H-4), from any of the forms of U-23: `Retry-After` in seconds or as a
- * date, `retry-after-ms`, `x-ratelimit-reset-*`, or the words "try again in 20s".
+ * date, `retry-after-ms`, the words "try again in 20s", or `x-ratelimit-reset-*` of a limit that has nothing left: these come
+ * with every reply, and say when all of it is there again.
  */
 export function parseRetryAfter(headers: IncomingHttpHeaders, text: string, now = Date.now()): number | undefined {
   const seconds =
     fromMilliseconds(single(headers['retry-after-ms'])) ??
     fromSecondsOrDate(single(headers['retry-after']), now) ??
-    fromDuration(single(headers['x-ratelimit-reset-requests'])) ??
-    fromDuration(single(headers['x-ratelimit-reset-tokens'])) ??
     fromDuration(
-      /(?:try again|retry)(?: again)? (?:in|after) ([\d.]{1,20} ?(?:ms|s|m|milliseconds?|seconds?|minutes?)?)/i.exec(shortened(text))?.[1],
-    );
+      /(?:try again|retry)(?: again)? (?:in|after) ([\d.]{1,20} ?(?:ms|s|m|h|milliseconds?|seconds?|minutes?|hours?)?)/i.exec(
+        shortened(text),
+      )?.[1],
+    ) ??
+    fromExhausted(headers, 'requests') ??
+    fromExhausted(headers, 'tokens');
   return seconds === undefined ? undefined : Math.min(60, Math.max(1, Math.ceil(seconds)));
 }
 
 function single(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+function fromExhausted(headers: IncomingHttpHeaders, what: 'requests' | 'tokens'): number | undefined {
+  const remaining = single(headers[`x-ratelimit-remaining-${what}`]);
+  return remaining === undefined || Number(remaining) <= 0 ? fromDuration(single(headers[`x-ratelimit-reset-${what}`])) : undefined;
 }
 
 function fromMilliseconds(value: string | undefined): number | undefined {

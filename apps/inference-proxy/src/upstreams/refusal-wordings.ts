@@ -6,7 +6,7 @@
 /** Prompt and output do not fit the model. Limits of rate have words like these too: they are told apart by their status. */
 export const CONTEXT_OVERFLOW: readonly RegExp[] = [
   /context[ _](length|size|window)[ _](exceeded|error)|exceed(ed|s)?_context/i,
-  /max(imum)? (context|model|input|prompt|sequence|allowed) length/i,
+  /max(imum)? (allowed )?(context|model|input|prompt|sequence|allowed) length/i,
   /max_?(model|context|seq|input)_?len(gth)?\b/i,
   /exceed(s|ed)? (the |this )?(available |model'?s? |max(imum)? )*(context|prompt length|length limit|token limit)/i,
   /(longer|greater|larger) than (the )?(model'?s? )?(maximum )?context/i,
@@ -14,8 +14,10 @@ export const CONTEXT_OVERFLOW: readonly RegExp[] = [
   /(exceed|over|beyond|overflow).{0,60}context (window|size|length|limit)/i,
   /(prompt|input|request|conversation|messages?)( \w+){0,3}( is| are)? too (long|large)(?! for the rate)/i,
   /reduce the length of|shorter or fewer inputs/i,
-  /(token count|tokens?)\b.{0,60}\bexceeds? the (limit|maximum)/i,
-  /too many (input |prompt |total )?tokens(?! per)/i,
+  /(token count|tokens?)\b.{0,60}\bexceeds? (the )?(total )?(tokens? )?(limit|max(imum)?\b|configured limit)/i,
+  /token count is \d+.{0,40}supports up to|configured context size is/i,
+  /\btoken limit exceeded|\b(payload|request body) too large/i,
+  /too many (input |prompt |total )?tokens(?! per|,? please wait)/i,
   /tokens in request more than|prompt exceeds max/i,
   /prompt contains \d+ tokens.{0,40}(limit|maximum)/i,
   /`?inputs`? (tokens \+|must have less than)/i,
@@ -40,3 +42,33 @@ export const IMAGE_REFUSALS: readonly RegExp[] = [
   /content\b.{0,60}(must be|should be|expected)( a| of type)?( valid)? ?string/i,
   /(image|input)_(parse_error|url_error|too_large)/i,
 ];
+
+/** What says that we are not served at all, whoever asks and whatever for. */
+export interface DenialWords {
+  /** Machine-readable ones, under any status. */
+  codes: RegExp;
+  /** Under a status that is about us. */
+  texts?: RegExp;
+  /** Under any other: how the text begins, since further on it may repeat what a client has written. */
+  openings: RegExp;
+}
+
+/** An account without money. Limits of rate, which pass by themselves, are also called quotas, but not by these codes. */
+export const NO_CREDIT: DenialWords = {
+  codes:
+    /insufficient_(user_)?(quota|balance|credits?)|exceeded_current_quota|billing_(hard_limit_reached|not_active|error)|(spend|usage)_limit_exceeded|quota_exhausted|arrearage|(^|\s)1113(\s|$)/i,
+  texts: /\b(insufficient|used all|any|no|out of|not enough)( \w+){0,2} (balance|credits?)\b|spending limit|余额不足|欠费/i,
+  openings: /^your credit balance is too low|^insufficient (account )?balance|^credit insufficient/i,
+};
+
+export const WRONG_KEY: DenialWords = {
+  codes: /(invalid|incorrect|expired)_?api_?key|api_?key_?invalid|account_(deactivated|suspended)/i,
+  openings: /^(the )?api key (is )?(not (valid|found)|invalid|expired)|^(invalid|incorrect) api key/i,
+};
+
+/** A model that is not there, or no more, told as a fault of the request. */
+export const MODEL_MISSING = {
+  codes: /model_?(not_?found|decommissioned|not_exist)|(unsupported|invalid|unknown)_model\b/i,
+  openings:
+    /^model not exist|^(invalid|unknown) model\b|^the (requested )?model\b.{0,100}(does not exist|not found|decommissioned|not supported)/i,
+};

@@ -4,8 +4,8 @@ import { findError, parseError } from './errors.js';
 const body = (type: string, message = 'No') => ({ type: 'error', error: { type, message } });
 
 test.each([
-  [401, 'authentication_error', 'upstream_error', true],
-  [402, 'billing_error', 'upstream_error', true],
+  [401, 'authentication_error', 'model_unavailable', true],
+  [402, 'billing_error', 'model_unavailable', true],
   [404, 'not_found_error', 'model_unavailable', true],
   [429, 'rate_limit_error', 'model_capacity', false],
   [500, 'api_error', 'upstream_error', false],

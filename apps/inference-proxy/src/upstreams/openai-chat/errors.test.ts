@@ -17,8 +17,8 @@ const error = (message: string, fields: object = {}) => ({ error: { message, ...
 
 test.each([
   [400, 'rejected', 'upstream_error', false],
-  [401, 'refused', 'upstream_error', true],
-  [402, 'refused', 'upstream_error', true],
+  [401, 'denied', 'model_unavailable', true],
+  [402, 'denied', 'model_unavailable', true],
   [403, 'refused', 'upstream_error', true],
   [404, 'refused', 'model_unavailable', true],
   [408, 'timeout', 'upstream_timeout', false],

@@ -15,7 +15,7 @@ const error = (message: string, fields: object = {}) => ({ error: { message, ...
 
 test.each([
   [400, 'rejected', 'upstream_error', false],
-  [401, 'refused', 'upstream_error', true],
+  [401, 'denied', 'model_unavailable', true],
   [404, 'refused', 'model_unavailable', true],
   [408, 'timeout', 'upstream_timeout', false],
   [429, 'refused', 'model_capacity', false],
