@@ -20,10 +20,6 @@ const ADAPTER_FAMILIES: Record<string, string[]> = {
 const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|mappers?)$/;
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
-/** Longer than the rule, and why. */
-const LONG_FILES: Record<string, { linesMax: number; why: string }> = {
-  'apps/gateway/src/start-gateway.test.ts': { linesMax: 560, why: 'one gateway, all of its HTTP behaviour; the cases share its fakes' },
-};
 
 /** Learn one adapter, know all: siblings have the same files, and every one has the core. (Tests beyond the core, and fixtures, may differ.) */
 export const adaptersAreAlike: ShapeRule = (files) =>
@@ -61,7 +57,7 @@ export const noBarrels: ShapeRule = (files) =>
 export const filesAreShort: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     const lines = text.split('\n').length - 1;
-    const linesMax = LONG_FILES[path]?.linesMax ?? (TEST.test(path) ? TEST_LINES_MAX : LINES_MAX);
+    const linesMax = TEST.test(path) ? TEST_LINES_MAX : LINES_MAX;
     return lines > linesMax ? [`${path}: ${lines} lines, more than ${linesMax}`] : [];
   });
 

@@ -1,22 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { Registry } from 'prom-client';
 import { Pool } from 'undici';
 import { balanceGet } from '#contracts/billing/money.js';
 import { ERROR_CODES } from '#inference/errors.js';
-import { createLogger } from '#observability/logger.js';
 import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
-import { GatewayConfig } from '../gateway.config.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
-import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 import { protocolAt, ROUTES } from './routes.js';
 
 /** Whatever arrives over HTTP, the answer is not "we failed": it is a reply, or a refusal in the words of the path's format. */
 
-const KEY = { authorization: `Bearer ${TEST_KEY}` };
 /** A request takes about a millisecond; one that takes this long hangs. */
 const ANSWER_MS_MAX = 10_000;
 
@@ -34,16 +30,15 @@ const NOTHING = {
 } as const;
 
 let fakes: FakeServices;
-let gateway: RunningGateway;
+let gateway: TestGateway;
 let pool: Pool;
 
 beforeAll(async () => {
   fakes = new FakeServices();
   fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
   fakes.messaging.answer(balanceGet, () => NOTHING);
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
-  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
-  pool = new Pool(`http://127.0.0.1:${gateway.port}`, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
+  gateway = await startTestGateway({}, fakes);
+  pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
 });
 
 afterEach(() => {

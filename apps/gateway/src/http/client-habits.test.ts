@@ -1,28 +1,19 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { Registry } from 'prom-client';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
-import { createLogger } from '#observability/logger.js';
-import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { GatewayConfig } from '../gateway.config.js';
-import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
+import { KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 
 /** What real clients do around their requests: headers nobody asked for, limits no model has, thirty tries at a failing model. */
 
-let fakes: FakeServices;
-let gateway: RunningGateway;
+let gateway: TestGateway;
 
-async function start(settings: Partial<GatewayConfig> = {}): Promise<void> {
-  fakes = new FakeServices();
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
-  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
-}
-
-beforeEach(() => start());
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
 afterEach(() => gateway.close());
 
-const KEY = { authorization: `Bearer ${TEST_KEY}` };
 const MESSAGES = [{ role: 'user', content: 'Hi' }];
 const CHAT = { model: 'test-model', messages: MESSAGES };
 const BODIES = {
@@ -32,12 +23,7 @@ const BODIES = {
 };
 
 function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
-  const type = { 'content-type': 'application/json' };
-  return fetch(`http://127.0.0.1:${gateway.port}${path}`, {
-    method: 'POST',
-    headers: { ...KEY, ...type, ...headers },
-    body: JSON.stringify(body),
-  });
+  return gateway.post(path, { body, headers: { ...KEY, ...headers } });
 }
 
 test.each(Object.entries(BODIES))('H-10: headers of SDKs and agents change nothing at %s', async (path, body) => {
@@ -56,37 +42,39 @@ test.each(Object.entries(BODIES))('H-10: headers of SDKs and agents change nothi
   };
   const [bare, dressed] = [await post(path, body), await post(path, body, headers)];
   expect([bare.status, dressed.status]).toEqual([200, 200]);
-  expect(fakes.opened[1]?.request).toEqual(fakes.opened[0]?.request);
+  expect(gateway.fakes.opened[1]?.request).toEqual(gateway.fakes.opened[0]?.request);
 });
 
 test('T-50: a plain message may ask for 64,000 tokens, and gets what the model can give', async () => {
   const response = await post('/v1/messages', { ...CHAT, max_tokens: 64_000 });
   expect(response.status).toBe(200);
-  expect(fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
+  expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
 });
 
 test.each(Object.entries(BODIES).slice(0, 2))(
   "spec 4.3, 4.4: without a wish of its own a reply at %s has the model's default limit",
   async (path, body) => {
     await post(path, body);
-    expect(fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([TEST_MODEL.defaultOutputTokens]);
+    expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([TEST_MODEL.defaultOutputTokens]);
   },
 );
 
 test.each(Object.entries(BODIES))('T-49: thirty tries at a failing model leave no hold and cost nothing at %s', async (path, body) => {
-  fakes.model = (stream) => {
+  gateway.fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
     stream.end();
   };
   for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
-  expect(fakes.settles.map(({ holdId }) => holdId)).toEqual(fakes.reserves.map(({ holdId }) => holdId));
-  expect(fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(Array.from({ length: 30 }, () => ['failed', undefined]));
+  expect(gateway.fakes.settles.map(({ holdId }) => holdId)).toEqual(gateway.fakes.reserves.map(({ holdId }) => holdId));
+  expect(gateway.fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(
+    Array.from({ length: 30 }, () => ['failed', undefined]),
+  );
 });
 
 test.each<ErrorCode>(['rate_limit_exceeded', 'concurrency_limit', 'model_capacity', 'model_unavailable'])(
   'H-4: %s says when to come back, also where nobody knows',
   async (code) => {
-    fakes.model = (stream) => {
+    gateway.fakes.model = (stream) => {
       stream.write({ type: 'completion-failure', code, message: 'Later.' });
       stream.end();
     };
@@ -96,7 +84,7 @@ test.each<ErrorCode>(['rate_limit_exceeded', 'concurrency_limit', 'model_capacit
 
 test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked for anew each time', async () => {
   let asked = 0;
-  fakes.messaging.answer(balanceGet, () => ({
+  gateway.fakes.messaging.answer(balanceGet, () => ({
     object: 'balance' as const,
     currency: 'USD' as const,
     balance_pico_usd: String(++asked),
@@ -110,12 +98,12 @@ test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked 
   }));
   const balances: string[] = [];
   for (let round = 0; round < 3; round++) {
-    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1/balance`, { headers: KEY });
+    const response = await fetch(`${gateway.url}/v1/balance`, { headers: KEY });
     balances.push(((await response.json()) as { balance_pico_usd: string }).balance_pico_usd);
   }
-  expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/models`, { headers: KEY })).status).toBe(200);
+  expect((await fetch(`${gateway.url}/v1/models`, { headers: KEY })).status).toBe(200);
   expect(balances).toEqual(['1', '2', '3']);
-  expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+  expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
 });
 
 test.each([
@@ -132,15 +120,14 @@ test.each([
 });
 
 test('D2, spec 5: models take a key in either header, the balance as Bearer only', async () => {
-  const status = async (path: string, headers: Record<string, string>) =>
-    (await fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers })).status;
+  const status = async (path: string, headers: Record<string, string>) => (await fetch(`${gateway.url}${path}`, { headers })).status;
   const other = { 'x-api-key': TEST_KEY };
   expect([await status('/v1/models', KEY), await status('/v1/models', other), await status('/v1/models', {})]).toEqual([200, 200, 401]);
   expect([await status('/v1/balance', other), await status('/v1/balance', {})]).toEqual([401, 401]);
 });
 
 test.each(Object.entries(BODIES))('H-5: an empty account need not ask again at %s', async (path, body) => {
-  fakes.reserveOutcome = ({ holdId }) => {
+  gateway.fakes.reserveOutcome = ({ holdId }) => {
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
   };
   const { status, headers } = await post(path, body);
@@ -154,7 +141,7 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
     const { usage } = (await (await post(path, { ...body, ...limits })).json()) as { usage: object };
     shown.push(usage);
   }
-  const [held, ...heldElsewhere] = fakes.reserves.map(({ amountPicoUsd, price, model, projectId }) => ({
+  const [held, ...heldElsewhere] = gateway.fakes.reserves.map(({ amountPicoUsd, price, model, projectId }) => ({
     amountPicoUsd,
     price,
     model,
@@ -162,7 +149,7 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
   }));
   expect(heldElsewhere).toEqual([held, held]);
   const settled = { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' };
-  expect(fakes.settles.map(({ usage }) => usage)).toEqual([settled, settled, settled]);
+  expect(gateway.fakes.settles.map(({ usage }) => usage)).toEqual([settled, settled, settled]);
   expect(shown).toMatchObject([
     { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens: 2 },
     { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 2 },
@@ -172,9 +159,9 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
 
 test('M-33: a plain reply that is long in coming is silent until it is there, and keeps its status', async () => {
   await gateway.close();
-  await start({ peekMs: 1, keepAliveMs: 5 });
+  gateway = await startTestGateway({ peekMs: 1, keepAliveMs: 5 });
   const models: (() => void)[] = [];
-  fakes.model = (stream) => {
+  gateway.fakes.model = (stream) => {
     models.push(() => {
       stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
       stream.end();

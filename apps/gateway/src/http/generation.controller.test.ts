@@ -1,43 +1,23 @@
-import { Registry } from 'prom-client';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { createLogger } from '#observability/logger.js';
-import { FakeServices, HELLO, TEST_KEY } from '#testing/fake-services.js';
-import { GatewayConfig } from '../gateway.config.js';
-import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { HELLO, TEST_KEY } from '#testing/fake-services.js';
+import { type Ask, KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 
-/** What the endpoints beside chat add to it: their own bodies, streams and errors. start-gateway.test.ts has what all share. */
+/** What the endpoints beside chat add to it: their own bodies, streams and errors. What all formats share is tested on chat, in the files beside this one. */
 
-let fakes: FakeServices;
-let gateway: RunningGateway;
+let gateway: TestGateway;
 
 beforeEach(async () => {
-  fakes = new FakeServices();
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
-  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
+  gateway = await startTestGateway();
 });
 
 afterEach(() => gateway.close());
 
-interface Ask {
-  method?: string;
-  headers?: Record<string, string>;
-  /** A string goes out as it is. */
-  body?: unknown;
-}
-
-function ask(path: string, { method = 'POST', headers, body }: Ask): Promise<Response> {
-  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-  return fetch(`http://127.0.0.1:${gateway.port}${path}`, { method, headers: { ...KEY, ...JSON_TYPE, ...headers }, body: sent });
-}
-
-const KEY = { authorization: `Bearer ${TEST_KEY}` };
-const JSON_TYPE = { 'content-type': 'application/json' };
 const RESPONSES = '/v1/responses';
 const BODY = { model: 'test-model', input: 'Hi' };
 
 describe('POST /v1/responses', () => {
   test('a plain reply', async () => {
-    const response = await ask(RESPONSES, { body: { ...BODY, metadata: { a: 'b' } } });
+    const response = await gateway.post(RESPONSES, { body: { ...BODY, metadata: { a: 'b' } } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({
       id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
@@ -48,12 +28,15 @@ describe('POST /v1/responses', () => {
       usage: { input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 2, total_tokens: 11 },
       metadata: { a: 'b' },
     });
-    expect(fakes.opened[0]?.request).toMatchObject({ turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }], stream: false });
-    expect(fakes.settles).toMatchObject([{ reason: 'completed' }]);
+    expect(gateway.fakes.opened[0]?.request).toMatchObject({
+      turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
+      stream: false,
+    });
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
   });
 
   test('a stream, whatever the query string', async () => {
-    const response = await ask(`${RESPONSES}?beta=true`, { body: { ...BODY, stream: true } });
+    const response = await gateway.post(`${RESPONSES}?beta=true`, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
     const text = await response.text();
     expect(text).toMatch(/^event: response\.created\n.*event: response\.completed\ndata: [^\n]*"total_tokens":11[^\n]*\n\n$/s);
@@ -62,23 +45,23 @@ describe('POST /v1/responses', () => {
 
   test('a failure after content is a failed response (spec 7.3)', async () => {
     const failure: StreamEvent = { type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' };
-    fakes.model = (stream) => {
+    gateway.fakes.model = (stream) => {
       stream.write(...HELLO.slice(0, -1));
       stream.write(failure);
       stream.end();
     };
-    const response = await ask(RESPONSES, { body: { ...BODY, stream: true } });
+    const response = await gateway.post(RESPONSES, { body: { ...BODY, stream: true } });
     expect(response.status).toBe(200);
     expect(await response.text()).toMatch(/event: response\.failed\ndata: [^\n]*"error":\{"code":"upstream_error"[^\n]*\n\n$/);
-    expect(fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 2 } }]);
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 2 } }]);
   });
 
   test('a failure before content keeps its status (T-33)', async () => {
-    fakes.model = (stream) => {
+    gateway.fakes.model = (stream) => {
       stream.write({ type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 });
       stream.end();
     };
-    const response = await ask(RESPONSES, { body: { ...BODY, stream: true } });
+    const response = await gateway.post(RESPONSES, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code]).toEqual([429, '7', 'model_capacity']);
   });
 
@@ -87,11 +70,11 @@ describe('POST /v1/responses', () => {
     ['there is nothing below it', `${RESPONSES}/resp_1`, { method: 'GET' }, 404, 'not_found_error', 'invalid_request'],
     ['no other method', RESPONSES, { method: 'GET' }, 405, 'invalid_request_error', 'invalid_request'],
     ['no other key', RESPONSES, { headers: { authorization: 'Bearer x' }, body: BODY }, 401, 'authentication_error', 'invalid_api_key'],
-    ['no x-api-key', RESPONSES, { headers: { authorization: '', 'x-api-key': TEST_KEY } }, 401, 'authentication_error', 'invalid_api_key'],
+    ['no x-api-key', RESPONSES, { headers: { 'x-api-key': TEST_KEY } }, 401, 'authentication_error', 'invalid_api_key'],
     [
       'no other type',
       RESPONSES,
-      { headers: { 'content-type': 'text/plain' }, body: '{}' },
+      { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{}' },
       415,
       'invalid_request_error',
       'invalid_request',
@@ -120,7 +103,7 @@ describe('POST /v1/responses', () => {
   test.each(rows.map(([rule, path, request, ...expected]) => ({ rule, path, request, expected })))(
     'errors have the four fields of spec 7: $rule',
     async ({ path, request, expected }) => {
-      const response = await ask(path, request);
+      const response = await gateway.post(path, request);
       const [status, type, code, param = null] = expected;
       expect(response.status).toBe(status);
       expect(await errorOf(response)).toEqual({ message: expect.stringMatching(/./), type, code, param });
@@ -128,8 +111,14 @@ describe('POST /v1/responses', () => {
   );
 
   test('a refusal of billing (spec 7.1)', async () => {
-    fakes.reserveOutcome = ({ holdId }) => ({ status: 'refused', holdId, code: 'concurrency_limit', limit: 5, retryAfterSeconds: 3 });
-    const response = await ask(RESPONSES, { body: { ...BODY, stream: true } });
+    gateway.fakes.reserveOutcome = ({ holdId }) => ({
+      status: 'refused',
+      holdId,
+      code: 'concurrency_limit',
+      limit: 5,
+      retryAfterSeconds: 3,
+    });
+    const response = await gateway.post(RESPONSES, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '3']);
     expect(await errorOf(response)).toEqual({
       message: expect.stringContaining('try again in 3s'),

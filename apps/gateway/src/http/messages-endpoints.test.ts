@@ -1,24 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { Registry } from 'prom-client';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { createLogger } from '#observability/logger.js';
-import { FakeServices, HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { GatewayConfig } from '../gateway.config.js';
+import { HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
-import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { type Ask, KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 
-/** What the endpoints of the messages format add over HTTP. start-gateway.test.ts has what all share. */
+/** What the endpoints of the messages format add over HTTP. What all formats share is tested on chat, in the files beside this one. */
 
-let fakes: FakeServices;
-let gateway: RunningGateway;
-
-async function start(over: Partial<GatewayConfig> = {}): Promise<void> {
-  fakes = new FakeServices();
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...over });
-  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging: fakes.messaging });
-}
+let gateway: TestGateway;
 
 afterEach(() => gateway.close());
 
@@ -26,19 +16,9 @@ const MESSAGES = '/v1/messages';
 const COUNT = '/v1/messages/count_tokens';
 const BODY = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
 const X_API_KEY = { 'x-api-key': TEST_KEY };
-const BEARER = { authorization: `Bearer ${TEST_KEY}` };
 
-interface Ask {
-  method?: string;
-  headers?: Record<string, string>;
-  /** A string goes out as it is. */
-  body?: unknown;
-}
-
-function ask(path: string, { method = 'POST', headers = X_API_KEY, body }: Ask): Promise<Response> {
-  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-  const url = `http://127.0.0.1:${gateway.port}${path}`;
-  return fetch(url, { method, headers: { 'content-type': 'application/json', ...headers }, body: sent });
+function ask(path: string, { headers = X_API_KEY, ...rest }: Ask): Promise<Response> {
+  return gateway.post(path, { headers, ...rest });
 }
 
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } };
@@ -50,13 +30,15 @@ const failure = (over: object): StreamEvent => ({
 });
 
 describe('POST /v1/messages', () => {
-  beforeEach(() => start());
+  beforeEach(async () => {
+    gateway = await startTestGateway();
+  });
 
   test.each([
     ['x-api-key', X_API_KEY],
-    ['Bearer (T-1)', BEARER],
+    ['Bearer (T-1)', KEY],
     ['x-api-key, which wins', { ...X_API_KEY, authorization: 'Bearer wrong' }],
-    ['any version and beta', { ...BEARER, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2025-01-01,b' }],
+    ['any version and beta', { ...KEY, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2025-01-01,b' }],
   ])('a plain reply with %s', async (_name, headers) => {
     const response = await ask(MESSAGES, { headers, body: BODY });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
@@ -71,7 +53,7 @@ describe('POST /v1/messages', () => {
       stop_sequence: null,
       usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 2 },
     });
-    expect(fakes.settles).toMatchObject([{ reason: 'completed' }]);
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
   });
 
   test('T-2: a stream at ?beta=true', async () => {
@@ -82,7 +64,7 @@ describe('POST /v1/messages', () => {
   });
 
   test('a failure before content keeps its status, in the words of the format (T-33)', async () => {
-    fakes.model = (stream) => {
+    gateway.fakes.model = (stream) => {
       stream.write(failure({ code: 'model_unavailable', retryAfterSeconds: 7 }));
       stream.end();
     };
@@ -96,7 +78,7 @@ describe('POST /v1/messages', () => {
 
   test('a failure after content, hidden thinking included, is an error event and is billed (spec 3, 7.3)', async () => {
     const usage = { promptTokens: 9, cachedTokens: 0, outputTokens: 1, reasoningTokens: 1, source: 'reported' as const };
-    fakes.model = (stream) => {
+    gateway.fakes.model = (stream) => {
       stream.write({ type: 'reasoning-delta', text: 'Hm.' });
       stream.write({ type: 'usage-report', usage }, failure({}));
       stream.end();
@@ -104,7 +86,7 @@ describe('POST /v1/messages', () => {
     const response = await ask(MESSAGES, { body: { ...BODY, stream: true } });
     expect(response.status).toBe(200);
     expect(await response.text()).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"api_error"[^\n]*\n\n$/);
-    expect(fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 1 } }]);
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 1 } }]);
   });
 
   const messages = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
@@ -114,7 +96,7 @@ describe('POST /v1/messages', () => {
     ['no other method to count (L-5)', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
     ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
     ['no wrong key', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
-    ['no wrong x-api-key beside a good Bearer', MESSAGES, { headers: { ...BEARER, 'x-api-key': 'x' } }, 401, 'authentication_error', /key/],
+    ['no wrong x-api-key beside a good Bearer', MESSAGES, { headers: { ...KEY, 'x-api-key': 'x' } }, 401, 'authentication_error', /key/],
     ['no key to count', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
     ['size', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
     [
@@ -150,12 +132,12 @@ describe('POST /v1/messages', () => {
     async ({ path, request, expected: [status, type, message] }) => {
       const response = await ask(path, request);
       expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(message) }]);
-      expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+      expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
     },
   );
 
   test('too little money is a billing_error (spec 7.2)', async () => {
-    fakes.reserveOutcome = ({ holdId }) => {
+    gateway.fakes.reserveOutcome = ({ holdId }) => {
       return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
     };
     const response = await ask(MESSAGES, { body: BODY });
@@ -165,8 +147,8 @@ describe('POST /v1/messages', () => {
 
 describe('M-32, M-34: a stream through silence', () => {
   test('is opened, pinged and given real events', async () => {
-    await start({ peekMs: 20, keepAliveMs: 20 });
-    fakes.model = (stream) => {
+    gateway = await startTestGateway({ peekMs: 20, keepAliveMs: 20 });
+    gateway.fakes.model = (stream) => {
       setTimeout(() => {
         stream.write(...HELLO);
         stream.end();
@@ -180,16 +162,18 @@ describe('M-32, M-34: a stream through silence', () => {
 });
 
 test('T-46: the input of an earlier call reaches the model with the digits it had', async () => {
-  await start();
+  gateway = await startTestGateway();
   const input = '{"id":12345678901234567890}';
   const call = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"x","input":${input}}]}`;
   const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}';
   const response = await ask(MESSAGES, { body: `{"model":"test-model","max_tokens":9,"messages":[${call},${result}]}` });
-  expect([response.status, fakes.opened[0]?.request.turns[0]]).toMatchObject([200, { parts: [{ argumentsText: input }] }]);
+  expect([response.status, gateway.fakes.opened[0]?.request.turns[0]]).toMatchObject([200, { parts: [{ argumentsText: input }] }]);
 });
 
 describe('POST /v1/messages/count_tokens', () => {
-  beforeEach(() => start());
+  beforeEach(async () => {
+    gateway = await startTestGateway();
+  });
 
   const prompt = {
     model: 'vision/model',
@@ -204,20 +188,20 @@ describe('POST /v1/messages/count_tokens', () => {
       { role: 'assistant', content: [...blocks, { type: 'text', text: 'Hello' }] },
     ];
     const count = async (model: string, messages: object[]) =>
-      ((await (await ask(COUNT, { headers: BEARER, body: { model, messages } })).json()) as { input_tokens: number }).input_tokens;
+      ((await (await ask(COUNT, { headers: KEY, body: { model, messages } })).json()) as { input_tokens: number }).input_tokens;
     expect(await count('test-model', history(thinking))).toBe(await count('test-model', history()));
     expect((await count('vision/model', history(thinking))) - (await count('vision/model', history()))).toBeGreaterThanOrEqual(100);
   });
 
   test('M-40: the estimate of the prompt, free', async () => {
     const size = measurePrompt(parseCountRequest(prompt), false);
-    const response = await ask(`${COUNT}?beta=true`, { headers: BEARER, body: prompt });
+    const response = await ask(`${COUNT}?beta=true`, { headers: KEY, body: prompt });
     expect([response.status, await response.json()]).toEqual([
       200,
       { input_tokens: estimatePromptTokens(size, TEST_MODEL.tokensPerImageMax) },
     ]);
     expect(size.images).toBe(1);
-    expect([fakes.applies, fakes.opened.length]).toEqual([0, 0]);
+    expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
   });
 
   test('M-40: whatever a request for a reply says beside its prompt changes nothing', async () => {
@@ -246,21 +230,23 @@ describe('POST /v1/messages/count_tokens', () => {
 
   test('bodies count towards those in flight only until they are answered', async () => {
     await gateway.close();
-    await start({ bodiesInFlightBytesMax: 2_000 });
+    gateway = await startTestGateway({ bodiesInFlightBytesMax: 2_000 });
     const body = { ...BODY, messages: [{ role: 'user', content: 'x'.repeat(1_500) }] };
     for (let round = 0; round < 3; round++) expect((await ask(COUNT, { body })).status).toBe(200);
   });
 });
 
 describe('the official client over HTTP', () => {
-  beforeEach(() => start());
+  beforeEach(async () => {
+    gateway = await startTestGateway();
+  });
 
   test('creates, streams, counts and lists models', async () => {
-    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: `http://127.0.0.1:${gateway.port}`, maxRetries: 0 });
+    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: gateway.url, maxRetries: 0 });
     const params = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
     const plain = await client.messages.create(params);
     const streamed = await client.messages.stream(params).finalMessage();
-    expect(plain).toMatchObject({ content: [{ type: 'text', text: 'Hello.' }], _request_id: fakes.reserves[0]?.requestId });
+    expect(plain).toMatchObject({ content: [{ type: 'text', text: 'Hello.' }], _request_id: gateway.fakes.reserves[0]?.requestId });
     expect({ ...streamed, id: plain.id }).toMatchObject({ content: plain.content, usage: plain.usage, stop_reason: 'end_turn' });
     expect((await client.messages.countTokens({ model: 'test-model', messages: params.messages })).input_tokens).toBeGreaterThan(1);
     expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['test-model', 'vision/model']);

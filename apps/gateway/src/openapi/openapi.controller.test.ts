@@ -1,21 +1,15 @@
-import { Registry } from 'prom-client';
-import { createLogger } from '#observability/logger.js';
-import { FakeServices } from '#testing/fake-services.js';
-import { GatewayConfig } from '../gateway.config.js';
-import { type RunningGateway, startGateway } from '../start-gateway.js';
+import { startTestGateway, type TestGateway } from '../test-gateway.js';
 import { openApiDocument } from './document.js';
 
-let gateway: RunningGateway;
+let gateway: TestGateway;
 
 beforeAll(async () => {
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000 });
-  const { messaging } = new FakeServices();
-  gateway = await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging });
+  gateway = await startTestGateway();
 });
 afterAll(() => gateway.close());
 
 function get(path: string, init: RequestInit = {}): Promise<Response> {
-  return fetch(`http://127.0.0.1:${gateway.port}${path}`, init);
+  return fetch(`${gateway.url}${path}`, init);
 }
 
 test('GET /openapi.json gives the document, without a key', async () => {

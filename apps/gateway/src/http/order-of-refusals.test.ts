@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
+import { type Ask, CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../test-gateway.js';
+
+let gateway: TestGateway;
+
+afterEach(() => gateway.close());
+
+describe('the order of refusals', () => {
+  beforeEach(async () => {
+    gateway = await startTestGateway({ bodyBytesMax: 2_000 });
+  });
+
+  const large = JSON.stringify({ ...CHAT_BODY, model: 'x'.repeat(3_000) });
+  const zipped = { 'content-encoding': 'gzip' };
+  const rows: [name: string, path: string, ask: Ask, ...expected: [status: number, code: string, param?: string]][] = [
+    ['an unknown path, before its key', '/v1/nothing', { body: large }, 404, 'invalid_request'],
+    ['a wrong method, before its key', CHAT, { method: 'PUT', body: large }, 405, 'invalid_request'],
+    ['no key, before the size', CHAT, { body: large }, 401, 'invalid_api_key'],
+    ['a key of another form', CHAT, { headers: { authorization: 'Basic abc' }, body: large }, 401, 'invalid_api_key'],
+    ['a key in a header of another format', CHAT, { headers: { 'x-api-key': TEST_KEY }, body: large }, 401, 'invalid_api_key'],
+    ['size, before the type', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: large }, 413, 'request_too_large'],
+    ['type, before JSON', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{' }, 415, 'invalid_request'],
+    ['compression (H-10)', CHAT, { headers: { ...KEY, ...JSON_TYPE, ...zipped }, body: '{' }, 415, 'invalid_request'],
+    [
+      'another charset',
+      CHAT,
+      { headers: { ...KEY, 'content-type': 'application/json; charset=utf-16' }, body: '{' },
+      415,
+      'invalid_request',
+    ],
+    ['JSON, before fields', CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '{"model": }' }, 400, 'invalid_json'],
+    ['an empty body', CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '' }, 400, 'invalid_json'],
+    [
+      'fields, before the model',
+      CHAT,
+      { headers: { ...KEY, ...JSON_TYPE }, body: { model: 'gpt', messages: 1 } },
+      400,
+      'invalid_request',
+      'messages',
+    ],
+    [
+      'the model, before its context',
+      CHAT,
+      { headers: KEY, body: { ...CHAT_BODY, model: 'gpt', max_tokens: 9_999 } },
+      404,
+      'model_not_found',
+      'model',
+    ],
+    [
+      'the context, before funds',
+      CHAT,
+      { headers: KEY, body: { ...CHAT_BODY, messages: [{ role: 'user', content: 'x'.repeat(1_700) }], model: 'tiny' } },
+      400,
+      'context_length_exceeded',
+    ],
+  ];
+  test.each(rows.map(([name, path, request, ...expected]) => ({ name, path, request, expected })))(
+    '$name',
+    async ({ path, request, expected }) => {
+      const [status, code, param] = expected;
+      gateway.fakes.models.push({ ...TEST_MODEL, id: 'tiny', contextTokens: 600 });
+      gateway.fakes.messaging.reconnect();
+      await delay(0);
+      const answer = await gateway.ask(path, request);
+      expect([answer.status, errorOf(answer).code, errorOf(answer).param ?? undefined]).toEqual([status, code, param]);
+      expect(answer.headers['content-type']).toBe('application/json');
+      expect(answer.headers['x-request-id']).toMatch(/^req_/);
+      expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
+      expect(answer.headers['x-should-retry']).toBe([401, 402, 403, 404, 413].includes(status) ? 'false' : undefined);
+      expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
+    },
+  );
+
+  test('an unknown path and a wrong method say what there is', async () => {
+    expect(errorOf(await gateway.ask('/v1/nothing?x=1'))).toEqual({
+      message: 'There is nothing at GET "/v1/nothing".',
+      type: 'not_found_error',
+      code: 'invalid_request',
+      param: null,
+    });
+    const wrong = await gateway.ask(CHAT, { headers: KEY });
+    expect([wrong.headers.allow, errorOf(wrong).type]).toEqual(['POST', 'invalid_request_error']);
+    expect((await gateway.ask('/v1/models', { method: 'OPTIONS' })).headers).toMatchObject({ allow: 'GET, HEAD' });
+  });
+
+  test('billing decides last, and its refusals carry when to come back (H-4)', async () => {
+    gateway.fakes.reserveOutcome = ({ holdId }) => ({
+      status: 'refused',
+      holdId,
+      code: 'rate_limit_exceeded',
+      limit: 5,
+      retryAfterSeconds: 90,
+    });
+    const answer = await gateway.chat();
+    expect([answer.status, errorOf(answer).code, answer.headers['retry-after']]).toEqual([429, 'rate_limit_exceeded', '60']);
+  });
+
+  test('a request that is not HTTP gets an answer with an id too', async () => {
+    const socket = await gateway.connect();
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n');
+    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(?=.*x-request-id: req_).*"code":"invalid_request"/s);
+  });
+});
