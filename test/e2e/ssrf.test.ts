@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type UpstreamCheck, upstreamTest } from '#contracts/upstream-test.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
 import { FaultStack, type UpstreamLines } from './fault-stack.js';
@@ -58,7 +60,7 @@ async function outcomes(hosts: string[], allowPrivateNetwork: boolean): Promise<
   return Object.fromEntries(all);
 }
 
-function each(hosts: string[], outcome: object): Record<string, unknown> {
+function each(hosts: string[], outcome: unknown): Record<string, unknown> {
   return Object.fromEntries(hosts.map((host) => [host, outcome]));
 }
 
@@ -92,6 +94,68 @@ test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and i
     asked: 1,
   });
   expect(answer.text).not.toMatch(/meta-data|127\.0\.0\.1/);
+});
+
+describe('who only asks how an upstream is', () => {
+  /** What an upstream test says of the way there, and of a first reply. */
+  async function tested(host: string, allowPrivateNetwork: boolean): Promise<Record<string, string>> {
+    const candidate = { kind: 'openai-chat' as const, baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork };
+    const checks: UpstreamCheck[] = [];
+    for await (const events of stack.administrator.openStream(upstreamTest, { upstreamId: 'new', model: 'any', candidate })) {
+      for (const event of events) if (event.type === 'check-end') checks.push(event.check);
+    }
+    return Object.fromEntries(checks.map(({ id, verdict, evidence }) => [id, `${verdict}: ${evidence}`]));
+  }
+
+  async function reached(hosts: string[], allowPrivateNetwork: boolean): Promise<Record<string, unknown>> {
+    const all: Record<string, unknown> = {};
+    for (const host of hosts) all[host] = (await tested(host, allowPrivateNetwork)).reachable?.replace(/^no: \S+ /, '');
+    return all;
+  }
+
+  test('a test of an upstream calls nothing that a request would not', async () => {
+    const before = canary.connections;
+    const hosts = [...LOOPBACK, ...PRIVATE];
+    const cure = 'is not a public address: if it is yours, say allowPrivateNetwork: true';
+    expect(await reached(hosts, false)).toEqual(each(hosts, cure));
+    expect(await reached(NEVER, true)).toEqual(each(NEVER, 'may never be called'));
+    expect(canary.connections - before).toBe(0);
+  }, 60_000);
+
+  test('a test of an upstream follows no redirect, of a reply or of its list of models', async () => {
+    const asked: string[] = [];
+    fault = ({ socket, head }) => {
+      asked.push(head.split(' ', 2).join(' '));
+      socket.end(wholeReply('', { location: `http://127.0.0.1:${canary.port}/latest/meta-data` }, 'HTTP/1.1 302 Found'));
+    };
+    const { plain: told } = await tested('127.0.0.1', true);
+    expect({ told, asked: [...new Set(asked)].sort() }).toEqual({
+      told: 'no: a redirect (302), which is never followed',
+      asked: ['GET /v1/models', 'POST /v1/chat/completions'],
+    });
+  });
+
+  test('health checks call nothing that a request would not, and follow no redirect', async () => {
+    const asked = new Set<string>();
+    fault = ({ socket, head }) => {
+      asked.add(head.split(' ', 2).join(' '));
+      socket.end(wholeReply('', { location: `http://127.0.0.1:${canary.port}/latest/meta-data` }, 'HTTP/1.1 302 Found'));
+    };
+    const checked = (host: string, allowPrivateNetwork: boolean, path: string): UpstreamLines => ({
+      ...upstreamAt(host, allowPrivateNetwork),
+      healthCheck: { path, intervalMs: 100 },
+    });
+    const upstreams = [
+      ...[...LOOPBACK, ...NEVER, ...PRIVATE].map((host) => checked(host, false, '/refused')),
+      ...NEVER.map((host) => checked(host, true, '/never')),
+      checked('127.0.0.1', true, '/asked'),
+    ];
+    await stack.offer(upstreams);
+    const last = upstreams.at(-1)?.id ?? '';
+    // It is ill by its second check: by then all have been asked as often.
+    while ((await stack.ask('chat', last, { stream: false })).status !== 503) await delay(50);
+    expect([...asked].filter((line) => line.startsWith('GET '))).toEqual(['GET /asked']);
+  }, 30_000);
 });
 
 test('nothing that a client sends as a header reaches an upstream', async () => {

@@ -265,8 +265,8 @@ export const contents: Row[] = [
 /** Deeper than a stack. */
 const DEEP = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
 const errorSaying = (message: string): string => `{"type":"error","error":{"message":${message}}}`;
-/** Data a byte at a time, each in a chunk of its own. */
-const ONE_BYTE_CHUNKS = '1\r\nx\r\n'.repeat(10_000);
+/** Eight bytes of data, each time in a chunk of their own. */
+const SMALL_CHUNKS = '8\r\nxxxxxxxx\r\n'.repeat(5_000);
 const MANY_VALUES = `[${'{},'.repeat(300_000)}{}]`;
 
 const EMPTY_COMMENT = `: ${'x'.repeat(60_000)}\n`;
@@ -329,10 +329,10 @@ export const large: Row[] = [
     failedAfterHello(),
   ],
   [
-    'a line without end, in chunks of a byte',
+    'a line without end, in chunks of a few bytes',
     ({ hello }) =>
       ({ socket }) =>
-        void send(socket, replyHead() + chunked(`${hello}data: {"a":"`)).then(() => flood(socket, ONE_BYTE_CHUNKS)),
+        void send(socket, replyHead() + chunked(`${hello}data: {"a":"`)).then(() => flood(socket, SMALL_CHUNKS)),
     failedAfterHello(),
   ],
   [
@@ -362,20 +362,19 @@ export const large: Row[] = [
     failed(),
   ],
   [
-    'a plain reply without end, in chunks of a byte',
+    'a plain reply without end, in chunks of a few bytes',
     () =>
       ({ socket }) =>
-        void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() => flood(socket, ONE_BYTE_CHUNKS)),
+        void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() => flood(socket, SMALL_CHUNKS)),
     failed(),
   ],
   [
     'a plain reply that says it has 10 GiB',
     () =>
-      ({ socket }) =>
-        void send(
-          socket,
-          replyHead({ 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(10 * 1024 ** 3) }) + '{"a":"',
-        ).then(() => flood(socket, 'x'.repeat(65_536))),
+      ({ socket }) => {
+        const head = replyHead({ 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(10 * 1024 ** 3) });
+        void send(socket, `${head}{"a":"`).then(() => flood(socket, 'x'.repeat(65_536)));
+      },
     failed(),
   ],
   ['a plain reply of a million things', () => writes(wholeReply(`{"tool_use":${MANY_VALUES}}`)), failed()],

@@ -155,4 +155,28 @@ describe('the look-up', () => {
     expect({ asked, server: server.requests, other: other.requests }).toEqual({ asked: 1, server: 3, other: 0 });
     await Promise.all([server.stop(), other.stop()]);
   });
+
+  test('DNS rebinding: a new connection after a while goes to an address that was judged again', async () => {
+    const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
+    let address = '127.0.0.1';
+    const resolve: Resolver = (_name, done) => done(null, [{ address, family: 4 }]);
+    const pool = createUpstreamPool(upstreamAt(`http://model.example:${server.port}`), resolve);
+    const ask = async (): Promise<number> => {
+      const { statusCode, body } = await pool.request({ path: '/', method: 'POST', body: '' });
+      await body.dump();
+      return statusCode;
+    };
+    const first = await ask();
+    address = '169.254.169.254';
+    const { now } = Date;
+    Date.now = () => now() + 31_000;
+    try {
+      await expect(ask()).rejects.toThrow(AddressRefusedError);
+    } finally {
+      Date.now = now;
+      await pool.destroy();
+      await server.stop();
+    }
+    expect({ first, asked: server.requests }).toEqual({ first: 200, asked: 1 });
+  });
 });
