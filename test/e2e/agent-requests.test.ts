@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { holdList } from '#contracts/billing/holds.js';
 import { catalogApply } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { PIXEL } from '#testing/pixel.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js';
@@ -23,7 +24,6 @@ interface AgentRequest {
 }
 
 /** In every request that shows something. */
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 const CODEX = {
   path: '/v1/responses',

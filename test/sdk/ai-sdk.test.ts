@@ -4,6 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, isStepCount, type LanguageModel, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
 import type { Messaging } from '#messaging/messaging.js';
+import { PIXEL } from '#testing/pixel.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
@@ -69,7 +70,6 @@ const tools = {
   get_time: tool({ description: 'Time', inputSchema: cities, execute: ({ city }) => `noon in ${city}` }),
 };
 const CALLS = 'call get_weather {"city": "Rome"}, call get_time {"city": "Oslo"} [[sim interleave]]';
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking = providerOptions, readsReasoning }) => {
   const from = (id: string, request: Partial<Request> = {}) =>

@@ -1,5 +1,6 @@
 import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, NotFoundError, RateLimitError } from 'openai';
 import type { Messaging } from '#messaging/messaging.js';
+import { PIXEL } from '#testing/pixel.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 
@@ -128,7 +129,7 @@ test('JSON output: json_object and json_schema give JSON', async () => {
   expect(JSON.parse(typed.choices[0]?.message.content ?? '')).toEqual({ answer: expect.any(Number) });
 });
 
-const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel = `data:image/png;base64,${PIXEL}`;
 
 function askAbout(model: string, url: string) {
   const content: OpenAI.ChatCompletionContentPart[] = [

@@ -1,6 +1,7 @@
 import OpenAI, { BadRequestError, InternalServerError, NotFoundError } from 'openai';
 import type { Response, ResponseInputItem, ResponseStreamEvent, Tool } from 'openai/resources/responses/responses';
 import type { Messaging } from '#messaging/messaging.js';
+import { PIXEL } from '#testing/pixel.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 
@@ -85,7 +86,7 @@ test('JSON schema', async () => {
   expect(response.output_parsed).toEqual({ answer: expect.any(Number) });
 });
 
-const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const pixel = `data:image/png;base64,${PIXEL}`;
 
 test('images reach a model that sees, and are refused for one that does not', async () => {
   const input: ResponseInputItem[] = [

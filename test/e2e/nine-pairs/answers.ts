@@ -1,7 +1,7 @@
+import { PIXEL } from '#testing/pixel.js';
 import { type Scenario, saying } from './scenario.js';
 
 const LONG = Array.from({ length: 150 }, (_, index) => `Sentence ${index} says é, 漢 and 🌍.`).join(' ');
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** Models that say something. */
 export const ANSWERS: Scenario[] = [

@@ -1,16 +1,7 @@
+import { CITY_SCHEMA, RED_PIXEL, WEATHER } from '../example-values.js';
 import type { RequestExample } from '../json-schema.js';
 
-/** A square of one red pixel. */
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-
-const WEATHER = {
-  type: 'function',
-  function: {
-    name: 'get_weather',
-    description: 'The weather of a city.',
-    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-  },
-};
+const WEATHER_TOOL = { type: 'function', function: WEATHER };
 
 /** Requests that work as they stand: a test sends each to a running gateway. */
 export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
@@ -33,7 +24,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
     value: {
       model: 'sim-fast',
       messages: [{ role: 'user', content: 'What is the weather in Rome?' }],
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
       tool_choice: { type: 'function', function: { name: 'get_weather' } },
     },
   },
@@ -50,7 +41,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         },
         { role: 'tool', tool_call_id: 'call_1', content: '{"celsius":21}' },
       ],
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
     },
   },
   image: {
@@ -62,7 +53,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
           role: 'user',
           content: [
             { type: 'text', text: 'What is this?' },
-            { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } },
+            { type: 'image_url', image_url: { url: `data:image/png;base64,${RED_PIXEL}` } },
           ],
         },
       ],
@@ -77,7 +68,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         type: 'json_schema',
         json_schema: {
           name: 'city',
-          schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+          schema: CITY_SCHEMA,
         },
       },
     },

@@ -1,13 +1,7 @@
+import { RED_PIXEL, WEATHER } from '../example-values.js';
 import type { RequestExample } from '../json-schema.js';
 
-/** A square of one red pixel. */
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-
-const WEATHER = {
-  name: 'get_weather',
-  description: 'The weather of a city.',
-  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-};
+const WEATHER_TOOL = { name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.parameters };
 
 /** Requests that work as they stand: a test sends each to a running gateway. */
 export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
@@ -32,7 +26,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
       model: 'sim-fast',
       max_tokens: 100,
       messages: [{ role: 'user', content: 'What is the weather in Rome?' }],
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
       tool_choice: { type: 'tool', name: 'get_weather' },
     },
   },
@@ -46,7 +40,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Rome' } }] },
         { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '{"celsius":21}' }] },
       ],
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
     },
   },
   image: {
@@ -58,7 +52,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         {
           role: 'user',
           content: [
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: RED_PIXEL } },
             { type: 'text', text: 'What is this?' },
           ],
         },

@@ -1,14 +1,7 @@
+import { CITY_SCHEMA, RED_PIXEL, WEATHER } from '../example-values.js';
 import type { RequestExample } from '../json-schema.js';
 
-/** A square of one red pixel. */
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-
-const WEATHER = {
-  type: 'function',
-  name: 'get_weather',
-  description: 'The weather of a city.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
-};
+const WEATHER_TOOL = { type: 'function', ...WEATHER };
 
 /** Requests that work as they stand: a test sends each to a running gateway. */
 export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
@@ -26,7 +19,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
       model: 'sim-fast',
       input: 'What is the weather in Rome?',
       tools: [
-        WEATHER,
+        WEATHER_TOOL,
         { type: 'custom', name: 'shell', description: 'Runs a command.' },
         { type: 'namespace', name: 'agents', tools: [{ type: 'function', name: 'close', parameters: { type: 'object', properties: {} } }] },
       ],
@@ -42,7 +35,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Rome"}' },
         { type: 'function_call_output', call_id: 'call_1', output: '{"celsius":21}' },
       ],
-      tools: [WEATHER],
+      tools: [WEATHER_TOOL],
       store: false,
     },
   },
@@ -55,7 +48,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
           role: 'user',
           content: [
             { type: 'input_text', text: 'What is this?' },
-            { type: 'input_image', image_url: `data:image/png;base64,${PIXEL}` },
+            { type: 'input_image', image_url: `data:image/png;base64,${RED_PIXEL}` },
           ],
         },
       ],
@@ -70,7 +63,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
         format: {
           type: 'json_schema',
           name: 'city',
-          schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+          schema: CITY_SCHEMA,
         },
       },
       metadata: { order: '17' },
