@@ -6,7 +6,7 @@ import { runTool } from './run-tool.mjs';
 
 export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('jest/bin/jest.js')];
 /** More than twice what they take, for a machine that is slow or busy. */
-const TIMEOUT_MS = { unit: 300_000, integration: 300_000, architecture: 120_000, e2e: 600_000, long: 8 * 3_600_000 };
+const TIMEOUT_MS = { unit: 420_000, integration: 420_000, architecture: 120_000, e2e: 720_000, long: 8 * 3_600_000 };
 /** The long run takes its tests from several projects. */
 const PROJECTS = { long: ['unit', 'integration', 'e2e', 'long'] };
 /** Files at a time: Jest would leave one processor of two to itself. End-to-end tests bring processes of their own, and mostly wait. */
