@@ -24,7 +24,7 @@ test('what runs at the shutdown is finished, however little of the request has c
   const socket = connect(port, '127.0.0.1');
   socket.write('GET / HT');
   await once(socket, 'connect');
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise((resolve) => setTimeout(resolve, 300));
   const closed = server.close(GRACE_MS);
   socket.write('TP/1.1\r\nhost: test\r\n\r\n');
   expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1.1 200 OK.*done/s);
