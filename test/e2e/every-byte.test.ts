@@ -39,7 +39,7 @@ beforeAll(async () => {
   await stack.offer(
     PAIRS.map(([, kind]) => ({ id: kind, kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
   );
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
 }, 60_000);

@@ -39,7 +39,7 @@ beforeAll(async () => {
     const pass = stack.natsPasswords[user];
     connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
   }
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await Promise.all([...connections.values()].map((connection) => connection.close()));
   await stack?.stop();

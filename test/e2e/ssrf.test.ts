@@ -15,7 +15,7 @@ let fault: Fault;
 
 beforeAll(async () => {
   [stack, canary] = await Promise.all([FaultStack.start(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
-}, 60_000);
+}, 120_000);
 beforeEach(() => {
   fault = ({ socket }) => void socket.end(wholeReply(plain('let in')));
 });
