@@ -76,7 +76,7 @@ beforeAll(async () => {
   await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
   tenant = await createTenant(administrator);
   await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await administrator?.close();
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
