@@ -63,7 +63,7 @@ export class AlreadyRunning extends Error {
 }
 
 /** Ends what a launcher that is gone has left running, the last started first. Returns the names. */
-export async function endOrphans(dataDir) {
+async function endOrphans(dataDir) {
   const record = read(join(dataDir, FILE));
   if (!record?.launcher || isAlive(record.launcher)) return [];
   const orphans = Object.entries(record.children).filter(([, child]) => isAlive(child));

@@ -7,7 +7,7 @@
  * Every frame but the last has the writer's subject as its reply subject, where the reader sends `C<sequence>` (credit:
  * everything up to there is consumed) and `S` (stop).
  */
-export const FRAME_KINDS = {
+const FRAME_KINDS = {
   /** A JSON array of events. */
   events: 'E',
   /** Like `events`, and the stream is complete. */

@@ -4,10 +4,10 @@ import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
 import type { IncomingMessage } from './receiver.js';
 
 /** Milliseconds the caller still waits, counted from arrival. Absent on a plain request: `TIMEOUT_DEFAULT_MS`, so that most need no header. */
-export const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
+const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
 export const TIMEOUT_DEFAULT_MS = 5_000;
 /** W3C trace context. */
-export const TRACE_HEADER = 'traceparent';
+const TRACE_HEADER = 'traceparent';
 /** A payload too large for one message: its size, and the subject that hands out its pieces. The body is then empty. */
 export const PAYLOAD_BYTES_HEADER = 'Tollgate-Payload-Bytes';
 export const PAYLOAD_FROM_HEADER = 'Tollgate-Payload-From';

@@ -22,7 +22,7 @@ export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>(
 export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, 'Counts from 1');
 export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, 'Says how long a text is');
 
-export const silentLogger: Logger = createLogger('test', 'silent');
+const silentLogger: Logger = createLogger('test', 'silent');
 
 @Module({})
 class TestModule {}

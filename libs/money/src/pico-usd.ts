@@ -3,8 +3,6 @@ declare const brand: unique symbol;
 /** An amount in units of 10^-12 USD. Integer arithmetic only; on the wire a decimal integer string (spec 2.2). */
 export type PicoUsd = bigint & { readonly [brand]: 'PicoUsd' };
 
-export const ZERO_PICO_USD = 0n as PicoUsd;
-
 /** 10^12. */
 const PICO_PER_USD = 1_000_000_000_000n;
 const DECIMAL_USD = /^(\d{1,15})(?:\.(\d{1,12}))?$/;

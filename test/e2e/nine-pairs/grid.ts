@@ -35,7 +35,7 @@ export function exceptionsOf({ scenario, client, dialect }: Case, mode?: Mode): 
   );
 }
 
-export function whyImpossible(one: Case): string | undefined {
+function whyImpossible(one: Case): string | undefined {
   return exceptionsOf(one).find(({ impossible }) => impossible)?.reason;
 }
 

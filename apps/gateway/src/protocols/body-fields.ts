@@ -8,7 +8,7 @@ import { isExactNumber } from '#inference/exact-json.js';
  */
 export type JsonObject = Record<string, unknown>;
 
-export const JSON_LEVELS_MAX = 64;
+const JSON_LEVELS_MAX = 64;
 
 /** The body as an object of at most 64 levels: what recursion over it may rely on from here on. */
 export function readBody(body: unknown): JsonObject {

@@ -8,7 +8,7 @@ export class AccountCreateRequest {
   @Text(200) name!: string;
 }
 
-export const ACCOUNT_STATUSES = ['active', 'frozen'] as const;
+const ACCOUNT_STATUSES = ['active', 'frozen'] as const;
 export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
 export interface Account {
