@@ -222,7 +222,8 @@ test('a settle that has waited too long is settled all the same; a reserve is no
   const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 400 });
   const reserve = reserveOf(customer, 100n);
   const { holdId, accountId } = reserve;
-  await lanes.reserve(reserve);
+  await lanes.settle({ holdId: randomUUID(), accountId, reason: 'released' }); // which may wait for the connection, however long that takes
+  await ledger.newLanes().reserve(reserve);
   await ledger.sql.query('BEGIN');
   await ledger.sql.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [accountId]);
   const underWay = lanes.reserve(reserve);

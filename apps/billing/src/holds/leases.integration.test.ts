@@ -224,7 +224,7 @@ test.each([
     connect: ledger.connect,
     batchMax: 10,
     queueMax: 10,
-    deadlineMs: 2_000,
+    deadlineMs: 30_000,
     logger: ledger.logger,
   });
   const holdId = await hold();
@@ -242,7 +242,7 @@ test('whoever asks learns which ended requests nobody has settled, those of the 
     connect: ledger.connect,
     batchMax: 10,
     queueMax: 10,
-    deadlineMs: 2_000,
+    deadlineMs: 30_000,
     logger: ledger.logger,
   });
   const [left, settled, unknown] = [await hold(), await hold(), randomUUID()];
