@@ -6,7 +6,8 @@ import { RouteMetrics } from './route-metrics.js';
 import type { ModelRoutes } from './routing/model-routes.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
-const LABELS = ['upstream', 'model'] as const;
+/** A route: an upstream, our name of the model, and its name there. As many series as the catalog has ever had routes, no more. */
+const LABELS = ['upstream', 'model', 'upstream_model'] as const;
 
 // The boundaries that the conventions advise.
 const OPERATION_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
@@ -28,6 +29,9 @@ export interface EndedCall {
   usage: Usage | undefined;
 }
 
+/** Whether a request that has failed may be tried on another route: the budget has one left, or not. */
+export type RetryOutcome = 'made' | 'over-budget';
+
 /** How waiting for room ended. */
 export type WaitOutcome = 'served' | 'refused' | 'left';
 
@@ -40,12 +44,13 @@ export interface CallHistograms {
 }
 
 /**
- * What an operator sees of the upstreams, per upstream and (our) model. What OpenTelemetry's conventions for generative AI have
+ * What an operator sees of the upstreams, per route. What OpenTelemetry's conventions for generative AI have
  * a name for is called so, in Prometheus' spelling. Routes count for themselves; all of it is put together when somebody asks.
  */
 export class ProxyMetrics {
   private readonly histograms: CallHistograms;
   private readonly waits: Histogram<'model' | 'outcome'>;
+  private readonly retries: Counter<'model' | 'outcome'>;
   private readonly routes = new Map<string, RouteMetrics>();
 
   constructor(private readonly registry: Registry) {
@@ -68,6 +73,12 @@ export class ProxyMetrics {
       buckets: WAIT_SECONDS,
       registers,
     });
+    this.retries = new Counter({
+      name: 'tollgate_model_retries_total',
+      help: 'Second calls of requests, by outcome: made, over-budget',
+      labelNames: ['model', 'outcome'],
+      registers,
+    });
     this.countCalls();
   }
 
@@ -82,8 +93,11 @@ export class ProxyMetrics {
       collect() {
         this.reset();
         for (const { id, routes } of models())
-          for (const { link, breaker } of routes)
-            this.set({ upstream: link.upstream.id, model: id }, link.isWell ? BREAKER_STATES[breaker.state] : BREAKER_STATES.open);
+          for (const { link, breaker, model } of routes)
+            this.set(
+              { upstream: link.upstream.id, model: id, upstream_model: model },
+              link.isWell ? BREAKER_STATES[breaker.state] : BREAKER_STATES.open,
+            );
       },
     });
     new Gauge({
@@ -98,13 +112,17 @@ export class ProxyMetrics {
     });
   }
 
+  retried(model: string, outcome: RetryOutcome): void {
+    this.retries.inc({ model, outcome });
+  }
+
   waited(model: string, outcome: WaitOutcome, ms: number): void {
     this.waits.observe({ model, outcome }, ms / 1_000);
   }
 
-  ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string): RouteMetrics {
-    const key = `${upstream.id}\n${upstream.kind}\n${model}`;
-    const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, this.histograms);
+  ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string): RouteMetrics {
+    const key = `${upstream.id}\n${upstream.kind}\n${model}\n${upstreamModel}`;
+    const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, upstreamModel, this.histograms);
     this.routes.set(key, known);
     return known;
   }

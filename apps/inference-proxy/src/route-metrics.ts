@@ -11,9 +11,9 @@ const PROVIDERS = {
   'anthropic-messages': 'anthropic',
 } satisfies Record<Upstream['kind'], string>;
 
-/** The numbers of one upstream and model, since the start. */
+/** The numbers of one route, since the start. */
 export class RouteMetrics {
-  readonly labels: { upstream: string; model: string };
+  readonly labels: { upstream: string; model: string; upstream_model: string };
   inFlight = 0;
   readonly outcomes = new Map<CallOutcome, number>();
   readonly errors = new Map<FailureKind, number>();
@@ -29,10 +29,13 @@ export class RouteMetrics {
   constructor(
     { id, kind }: Pick<Upstream, 'id' | 'kind'>,
     model: string,
+    upstreamModel: string,
     private readonly histograms: CallHistograms,
   ) {
-    this.labels = { upstream: id, model };
-    this.genAi = { upstream: id, gen_ai_operation_name: 'chat', gen_ai_provider_name: PROVIDERS[kind], gen_ai_request_model: model };
+    this.labels = { upstream: id, model, upstream_model: upstreamModel };
+    // What the upstream is asked for is its own name of the model.
+    const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: PROVIDERS[kind], gen_ai_request_model: upstreamModel };
+    this.genAi = { upstream: id, model, ...conventional };
     this.firstToken = histograms.firstToken.bind(this.genAi);
     this.perToken = histograms.perToken.bind(this.genAi);
     this.input = histograms.tokenUsage.bind({ ...this.genAi, gen_ai_token_type: 'input' });

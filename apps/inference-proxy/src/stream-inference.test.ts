@@ -324,16 +324,38 @@ test('calls are counted by their outcome', async () => {
   const { stream, registry } = setUp();
   await collect(stream);
   const metrics = await registry.metrics();
-  expect(metrics).toContain('tollgate_upstream_calls_total{upstream="test",model="our-model",outcome="completed"} 1');
-  expect(metrics).toContain('tollgate_upstream_calls_in_flight{upstream="test",model="our-model"} 0');
-  expect(metrics).toContain('tollgate_upstream_tokens_total{upstream="test",model="our-model",kind="output"} 3');
-  const labels = 'upstream="test",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="our-model"';
+  expect(metrics).toContain(
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="their-model",outcome="completed"} 1',
+  );
+  expect(metrics).toContain('tollgate_upstream_calls_in_flight{upstream="test",model="our-model",upstream_model="their-model"} 0');
+  expect(metrics).toContain(
+    'tollgate_upstream_tokens_total{upstream="test",model="our-model",upstream_model="their-model",kind="output"} 3',
+  );
+  const labels =
+    'upstream="test",model="our-model",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="their-model"';
   expect(metrics).toContain(`gen_ai_client_operation_duration_seconds_count{${labels}} 1`);
   expect(metrics).toContain(`gen_ai_server_time_to_first_token_seconds_count{${labels}} 1`);
   expect(metrics).toContain(`gen_ai_server_time_per_output_token_seconds_count{${labels}} 1`);
   expect(metrics).toContain(`gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 12`);
-  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model"} 0');
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="their-model"} 0');
   expect(metrics).toContain('tollgate_model_requests_waiting{model="our-model"} 0');
+});
+
+test('two models of one upstream are two routes, each with its own numbers', async () => {
+  upstream.behave(streaming(chunk('Hello', 'stop'), DONE));
+  const routes = [
+    { upstream: 'test', model: 'first' },
+    { upstream: 'test', model: 'second', priority: 1 },
+  ];
+  const { stream, registry } = setUp({ routes });
+  await collect(stream);
+  const metrics = await registry.metrics();
+  const lines = metrics.split('\n').filter((line) => /^tollgate_upstream_(calls_total|breaker_state)\{/.test(line));
+  expect(lines.sort()).toEqual([
+    'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="first"} 0',
+    'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="second"} 0',
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="first",outcome="completed"} 1',
+  ]);
 });
 
 test('failures are counted by their kind, and the breaker is shown', async () => {
@@ -344,8 +366,12 @@ test('failures are counted by their kind, and the breaker is shown', async () =>
   });
   await collect(stream);
   const metrics = await registry.metrics();
-  expect(metrics).toContain('tollgate_upstream_errors_total{upstream="test",model="our-model",kind="stale"} 2');
-  expect(metrics).toContain('tollgate_upstream_errors_total{upstream="gone",model="our-model",kind="unreachable"} 1');
-  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="gone",model="our-model"} 2');
+  expect(metrics).toContain(
+    'tollgate_upstream_errors_total{upstream="test",model="our-model",upstream_model="their-model",kind="stale"} 2',
+  );
+  expect(metrics).toContain(
+    'tollgate_upstream_errors_total{upstream="gone",model="our-model",upstream_model="their-model",kind="unreachable"} 1',
+  );
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="gone",model="our-model",upstream_model="their-model"} 2');
   expect(metrics).toMatch(/gen_ai_client_operation_duration_seconds_count\{upstream="gone",.*error_type="unreachable"\} 1/);
 });

@@ -29,6 +29,20 @@ export interface RouteStatus {
   /** Of streams. */
   firstContentMs: number | null;
   tokensPerSecond: number | null;
+  /** The last one, however long ago. */
+  lastFailure: RouteFailure | null;
+}
+
+export interface RouteFailure {
+  /** As in `errors`: unreachable, stale, refused, denied, rejected, timeout, broken, empty, limit. */
+  kind: string;
+  /** What the client would have got. */
+  code: string;
+  /** What happened, in few words; of the upstream's own only what is no secret. */
+  detail: string;
+  /** For all that can be told it is the operator's to mend. */
+  isOperatorsFault: boolean;
+  agoMs: number;
 }
 
 export interface RouteStatusReply {

@@ -21,6 +21,7 @@ function route(over: Partial<RouteStatus> = {}): RouteStatus {
     durationMs: null,
     firstContentMs: null,
     tokensPerSecond: null,
+    lastFailure: null,
     ...over,
   };
 }
@@ -69,23 +70,42 @@ const reply = (replica: string, routes: RouteStatus[], over: Partial<RouteStatus
   ...over,
 });
 
-test('every route of every replica, as an operator wants to read it', async () => {
+const DENIED = {
+  kind: 'denied',
+  code: 'model_unavailable',
+  detail: '401 invalid_api_key No.',
+  isOperatorsFault: true,
+  agoMs: 3_000,
+};
+
+test('every route, as an operator wants to read it: what all replicas say, put together', async () => {
   const waiting = [{ model: 'big', requests: 5 }];
-  const replies = [reply('two/1', [BUSY, route()], { waiting }), reply('one/1', [route({ breaker: 'open', restMs: 2_400 })])];
+  const resting = route({ breaker: 'open', restMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
+  const replies = [
+    reply('two/1', [BUSY, route({ inFlight: 1, calls: 2 })], { waiting }),
+    reply('one/1', [resting, { ...BUSY, calls: 0, inFlight: 1, firstContentMs: null }]),
+  ];
   expect(await run('upstreams status', replies)).toEqual({
     code: 0,
     err: '',
     out: [
-      'MODEL  UPSTREAM  REPLICA  STATE        IN FLIGHT  SOCKETS  PRIORITY  WEIGHT  CALLS  ERRORS                 FIRST CONTENT  WHOLE CALL  TOKENS/S',
-      'big    b         two/1    up           3/4        7/256           0       1   1234  10 refused, 2 timeout  87 ms          2.3 s       42',
-      'm      a         one/1    rests 2.4 s  0          0/256           0       1      0  -                      -              -           -',
-      'm      a         two/1    up           0          0/256           0       1      0  -                      -              -           -',
+      'MODEL  UPSTREAM  MODEL THERE  REPLICA  STATE                IN FLIGHT  SOCKETS  PRIORITY  WEIGHT  CALLS  ERRORS                 FIRST CONTENT  WHOLE CALL  TOKENS/S',
+      'big    b         theirs       all 2    up                   4/8        14/512          0       1   1234  20 refused, 4 timeout  87 ms          2.3 s       42',
+      'm      a         theirs       all 2    1 rests 2.4 s, 1 up  1          0/512           0       1     10  8 denied               -              -           -',
       '',
-      '5 waiting for big at two/1: all of its routes are full',
+      'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a',
+      '',
+      '5 waiting for big at two/1: its routes are full, or have just begun to rest',
       '2 replicas, catalog revision 7',
       '',
     ].join('\n'),
   });
+});
+
+test('--replicas: a line for each of them', async () => {
+  const { out } = await run('upstreams status --replicas', [reply('two/1', [route()]), reply('one/1', [route()])]);
+  expect(out.split('\n').map((line) => line.split(/ {2,}/)[3])).toEqual(['REPLICA', 'one/1', 'two/1', undefined, undefined, undefined]);
 });
 
 test.each<[string, Partial<RouteStatus>]>([
@@ -96,6 +116,21 @@ test.each<[string, Partial<RouteStatus>]>([
   ['health check fails', { isWell: false }],
 ])('a route is said to be: %s', async (state, over) => {
   expect((await run('upstreams status', [reply('one/1', [route(over)])])).out).toContain(`  ${state}  `);
+});
+
+test.each<[string, Partial<RouteStatus>]>([
+  ['is the path of its healthCheck right', { isWell: false }],
+  ['Another route to it found nobody there', {}],
+  ['are its baseUrl, tls and allowPrivateNetwork right', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
+  ['check the name of the model there', { lastFailure: { ...DENIED, kind: 'refused' } }],
+  ['It answers with errors', { lastFailure: { ...DENIED, kind: 'refused', isOperatorsFault: false } }],
+  ['give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
+  ['silent for longer than its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
+  ['no good reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
+])('what to do about a route that rests: %s', async (advice, over) => {
+  const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', restMs: 400, ...over })])]);
+  expect(out).toContain(advice);
+  expect(out).toContain('m: no route is up anywhere; its clients get 503, or 429\n');
 });
 
 test('replicas that have not read the same catalog are told', async () => {

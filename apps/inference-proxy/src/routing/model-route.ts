@@ -135,7 +135,10 @@ export class ModelRoute implements Choosable {
     this.inFlight -= 1;
     this.link.inFlight -= 1;
     this.metrics.inFlight -= 1;
-    if (end.failure !== undefined) this.judge(call, end.failure, now);
+    if (end.failure !== undefined) {
+      this.statistics.failed(end.failure, now);
+      this.judge(call, end.failure, now);
+    }
     const { startedAt, firstContentAt, isStream } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
     const { outcome, failure, usage } = end;

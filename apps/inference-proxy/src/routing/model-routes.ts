@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '#inference/request.js';
-import type { WaitOutcome } from '../proxy-metrics.js';
+import type { RetryOutcome, WaitOutcome } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { chooseRoute, lastResort } from './choose-route.js';
 import type { ModelRoute, RouteCall } from './model-route.js';
@@ -16,6 +16,7 @@ export interface LineObserver {
   /** Somebody begins to wait: from now on `serve` must be called when anything becomes free. */
   waits(model: ModelRoutes): void;
   waited(outcome: WaitOutcome, ms: number): void;
+  retried(outcome: RetryOutcome): void;
 }
 
 /** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
@@ -75,7 +76,9 @@ export class ModelRoutes {
 
   /** Whether the budget has a second call left; if so, it is spent. */
   mayRetry(): boolean {
-    return this.budget.withdraw(performance.now());
+    const isPaid = this.budget.withdraw(performance.now());
+    this.observer.retried(isPaid ? 'made' : 'over-budget');
+    return isPaid;
   }
 
   /** Gives what has become free to who waits for it. */

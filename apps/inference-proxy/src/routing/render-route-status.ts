@@ -1,6 +1,7 @@
-import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
+import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { ModelRoute } from './model-route.js';
 import type { ModelRoutes } from './model-routes.js';
+import type { LastFailure } from './route-statistics.js';
 
 /** What this replica says of its routes at a moment. */
 export function renderRouteStatus(
@@ -19,7 +20,7 @@ export function renderRouteStatus(
 
 function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus {
   const { link, definition, breaker, inFlight, statistics } = route;
-  const { calls, errors, durationMs, firstContentMs, tokensPerSecond } = statistics;
+  const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
     model,
     upstream: link.upstream.id,
@@ -38,5 +39,10 @@ function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus
     durationMs: durationMs ?? null,
     firstContentMs: firstContentMs ?? null,
     tokensPerSecond: tokensPerSecond ?? null,
+    lastFailure: lastFailure === undefined ? null : renderFailure(lastFailure, now),
   };
+}
+
+function renderFailure({ at, kind, code, detail, isOperatorsFault }: LastFailure, now: number): RouteFailure {
+  return { kind, code, detail, isOperatorsFault, agoMs: Math.max(0, Math.round(now - at)) };
 }

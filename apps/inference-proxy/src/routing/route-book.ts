@@ -90,6 +90,7 @@ export class RouteBook {
     return new ModelRoutes(id, this.terms, this.random, {
       waits: (model) => this.waiting.add(model),
       waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),
+      retried: (outcome) => this.metrics.retried(id, outcome),
     });
   }
 
@@ -104,7 +105,8 @@ export class RouteBook {
     if (link === undefined) return [];
     const known = model.routes.find((route) => route.link === link && route.model === definition.model);
     const route =
-      known ?? new ModelRoute(link, definition, this.metrics.ofRoute(link.upstream, model.id), this.terms, this.observer(model));
+      known ??
+      new ModelRoute(link, definition, this.metrics.ofRoute(link.upstream, model.id, definition.model), this.terms, this.observer(model));
     route.redefine(definition);
     link.routes.add(route);
     return [route];
@@ -112,9 +114,10 @@ export class RouteBook {
 
   private observer({ id }: ModelRoutes) {
     return {
-      breakerMoved: ({ link, model, breaker, inFlight }: ModelRoute): void => {
+      breakerMoved: ({ link, model, breaker, inFlight, statistics }: ModelRoute): void => {
         const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
-        if (breaker.state === 'open') this.logger.warn(fields, 'route rests: its upstream fails');
+        if (breaker.state === 'open')
+          this.logger.warn({ ...fields, lastFailure: statistics.lastFailure }, 'route rests: its upstream fails');
         else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');
         if (breaker.state === 'closed' && this.waiting.size > 0) this.serveWaiting();
       },

@@ -1,9 +1,20 @@
 import type { EndedCall } from '../proxy-metrics.js';
+import type { UpstreamFailure } from '../upstream-failure.js';
 
 /** Of a new value, how much counts in a moving average. */
 const SHARE = 0.1;
 /** A rate measured on less would be noise. */
 const TOKENS_MIN = 8;
+
+/** Why the last call that failed did. */
+export interface LastFailure {
+  at: number;
+  kind: string;
+  code: string;
+  /** Of the upstream's words what may be shown: short, and redacted. */
+  detail: string;
+  isOperatorsFault: boolean;
+}
 
 /** What an operator is shown of a route: counts since the start of this replica, and averages of the last calls. */
 export class RouteStatistics {
@@ -13,6 +24,11 @@ export class RouteStatistics {
   durationMs: number | undefined;
   firstContentMs: number | undefined;
   tokensPerSecond: number | undefined;
+  lastFailure: LastFailure | undefined;
+
+  failed({ kind, code, detail, isOperatorsFault }: UpstreamFailure, at: number): void {
+    this.lastFailure = { at, kind, code, detail, isOperatorsFault };
+  }
 
   ended({ failure, isStream, durationMs, firstContentMs, usage }: EndedCall): void {
     this.calls += 1;
