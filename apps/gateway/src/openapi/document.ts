@@ -15,8 +15,9 @@ const DESCRIPTION = `A gateway to language models that speaks three client forma
 Requests are JSON in UTF-8 of at most 8 MiB and 64 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
 Paths answer \`HEAD\` where they answer \`GET\`; query strings are ignored.
 
-Errors come in the body of the format that lives at the path, all others in the general one. That also goes for what is no operation here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431
-for what is not HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after a pause, \`retry-after\` where it is sent; do not repeat other
+Errors come in the body of the format that lives at the path, all others in the general one. That also goes for what is no operation
+here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431 for what
+is not HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after a pause, \`retry-after\` where it is sent; do not repeat other
 requests unchanged. Once a stream has begun its status is 200, and a failure is an event of it.`;
 
 const TAGS: Record<TagName, string> = {
@@ -90,10 +91,10 @@ const SECURITY = {
   'bearer-or-x-api-key': [{ bearer: [] }, { apiKey: [] }],
 } satisfies Record<Route['key'], object[]>;
 
-function success({ reply, stream }: Pick<OperationDescription, 'reply' | 'stream'>): object {
+function success({ reply, replyHeaders, stream }: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream'>): object {
   return {
     description: stream === undefined ? 'The reply.' : 'The reply; with `stream` as server-sent events, each with data of this schema.',
-    headers: REPLY_HEADERS,
+    headers: { ...REPLY_HEADERS, ...replyHeaders },
     content: { 'application/json': reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
   };
 }

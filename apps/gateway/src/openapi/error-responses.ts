@@ -14,27 +14,39 @@ const TYPES = [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))];
 /** A dashboard's own (spec 5, rule 5): nothing in this surface answers with them. */
 const PANEL_CODES: ErrorCode[] = ['authentication_required', 'origin_not_allowed'];
 
-/** Messages are for people: these are like those that are sent, not a promise of their words. */
-const MESSAGES: Record<ErrorCode, string> = {
-  invalid_json: 'The request body is not valid JSON: line 1, column 14: expected a value.',
-  invalid_request: '`temperature` must be a number from 0 to 2.',
-  unsupported_parameter: '`previous_response_id` is not supported, because nothing is stored: send the whole conversation in `input`.',
-  unsupported_content: 'The model `sim-fast` does not accept images.',
-  image_url_not_supported: '`messages[0].content[1].image_url.url` is a link. Links are not fetched: send a base64 data URL.',
-  context_length_exceeded: 'The prompt and the requested output do not fit the context window of 131072 tokens.',
-  invalid_api_key: 'The API key is missing, malformed or revoked.',
-  authentication_required: 'The session is missing or has expired.',
-  insufficient_balance: 'The balance cannot cover the most this request can cost.',
-  origin_not_allowed: 'This origin is not allowed.',
-  model_not_found: 'There is no model `gpt-5`.',
-  request_too_large: 'The request body is larger than 8388608 bytes.',
-  rate_limit_exceeded: 'Too many requests per minute for this project.',
-  concurrency_limit: 'Too many requests in flight for this project.',
-  model_capacity: 'The model is at capacity.',
-  internal_error: 'The gateway failed. The request id leads to what happened.',
-  upstream_error: 'The model failed to answer.',
-  model_unavailable: 'The model is temporarily unavailable.',
-  upstream_timeout: 'The model did not answer in time.',
+/** One error of each code, as it is sent. The words are for people and not a promise. */
+const EXAMPLES: Record<ErrorCode, { message: string; param?: string }> = {
+  invalid_json: { message: 'The request body is not valid JSON: line 1, column 14: expected a value.' },
+  invalid_request: { message: '`temperature` must be a number from 0 to 2.', param: 'temperature' },
+  unsupported_parameter: {
+    message: '`previous_response_id` is not supported, because nothing is stored: send the whole conversation in `input`.',
+    param: 'previous_response_id',
+  },
+  unsupported_content: { message: 'The model "sim-fast" does not accept images.' },
+  image_url_not_supported: {
+    message: '`messages[0].content[1].image_url.url` is a link. Links are not fetched: send a base64 data URL.',
+    param: 'messages[0].content[1].image_url.url',
+  },
+  context_length_exceeded: {
+    message:
+      'The prompt is too long: 2531 tokens > 2048 maximum (about 2275 of prompt and up to 256 of output). Shorten the prompt or lower the output limit.',
+  },
+  invalid_api_key: { message: 'The API key is not valid or has been revoked.' },
+  authentication_required: { message: 'The session is missing or has expired.' },
+  insufficient_balance: {
+    message:
+      'The request may cost up to $0.0049 (8192 output tokens), but only $0.0012 of the balance is available. Lower the output limit to 2000 tokens or less, or top up.',
+  },
+  origin_not_allowed: { message: 'This origin is not allowed.' },
+  model_not_found: { message: 'There is no model "gpt-5".', param: 'model' },
+  request_too_large: { message: 'The request body is larger than 8388608 bytes.' },
+  rate_limit_exceeded: { message: "The project's limit of 600 requests per minute is reached. Please try again in 12s." },
+  concurrency_limit: { message: "The project's limit of 50 requests at once is reached. Please try again in 1s." },
+  model_capacity: { message: 'The model is at capacity. Please try again later.' },
+  internal_error: { message: 'The gateway failed. The request id leads to what happened.' },
+  upstream_error: { message: 'The model failed to produce a response.' },
+  model_unavailable: { message: 'The model is temporarily unavailable.' },
+  upstream_timeout: { message: 'The model did not answer in time.' },
 };
 
 /** What any generation request may meet (spec 7.1). */
@@ -74,9 +86,14 @@ function httpErrors({ method, path }: Route): GatewayError[] {
 }
 
 function responsesOf(family: Family, route: Route): [name: string, response: object][] {
-  const errors = [...GENERATION_ERRORS.map((code) => new GatewayError(code, MESSAGES[code])), ...httpErrors(route)];
+  const errors = [...GENERATION_ERRORS.map(exampleOf), ...httpErrors(route)];
   const byStatus = [...Map.groupBy(errors, ({ status }) => status)].sort(([a], [b]) => a - b);
   return byStatus.map(([status, found]) => [`${family}${status}`, errorResponse(family, route, status, found)]);
+}
+
+function exampleOf(code: ErrorCode): GatewayError {
+  const { message, param } = EXAMPLES[code];
+  return new GatewayError(code, message, { param });
 }
 
 function errorResponse(family: Family, route: Route, status: number, errors: readonly GatewayError[]): object {

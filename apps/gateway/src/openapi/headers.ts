@@ -15,6 +15,7 @@ export const HEADERS = {
     schema: { type: 'integer', minimum: 1, maximum: RETRY_AFTER_MAX_SECONDS },
   },
   ShouldRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
+  EntityTag: { description: 'Names this copy: send it as `if-none-match`.', required: true, schema: { type: 'string' } },
   Allow: { description: 'What the path takes.', required: true, schema: { type: 'string' } },
 };
 

@@ -6,6 +6,7 @@ import { type JsonSchema, type RequestExample, ref } from '../protocols/json-sch
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
+import { REPLY_HEADERS } from './headers.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 
 export type TagName = 'Generation' | 'Account' | 'Service';
@@ -26,6 +27,8 @@ export interface OperationDescription {
   reply: Content;
   /** The data of one event of the stream, where a reply may be one. */
   stream?: Content;
+  /** Headers of the reply, beside those of every one. */
+  replyHeaders?: Record<string, object>;
   /** Replies beside these that are no errors. */
   otherReplies?: Record<string, object>;
   errors: readonly ErrorCode[];
@@ -49,6 +52,8 @@ const VERSION_HEADER = {
   description: "A date, as the format's clients send it. Any is accepted, and none.",
   schema: { type: 'string' },
 };
+
+const ENTITY_TAG = { etag: { $ref: '#/components/headers/EntityTag' } };
 
 const model = { object: 'model', id: 'sim-fast', created: 1_760_000_000, owned_by: 'tollgate' };
 const health: Content = { schema: ref('Health'), examples: { ok: { value: { status: 'ok' } } } };
@@ -144,7 +149,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     summary: 'This document',
     parameters: [{ name: 'if-none-match', in: 'header', description: 'The `etag` of a copy.', schema: { type: 'string' } }],
     reply: { schema: ref('OpenApi') },
-    otherReplies: { '304': { description: 'The copy is up to date.' } },
+    replyHeaders: ENTITY_TAG,
+    otherReplies: { '304': { description: 'The copy is up to date.', headers: { ...REPLY_HEADERS, ...ENTITY_TAG } } },
     errors: [],
   },
   root: { tag: 'Service', operationId: 'probe', summary: 'Whether something answers here', reply: health, errors: [] },
