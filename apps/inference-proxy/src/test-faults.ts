@@ -30,7 +30,8 @@ const failed = (code = 'upstream_error'): StreamEvent[] => [failure(code)];
 /** The content that came is billed. */
 export const failedAfterHello = (code = 'upstream_error'): StreamEvent[] => [HELLO, received(2), failure(code)];
 
-const IMPATIENT: UpstreamTimeouts = { connectMs: 1_000, firstByteMs: 250, idleMs: 250, totalMs: 400 };
+// Long enough for what comes before the silence, also where much else runs.
+const IMPATIENT: UpstreamTimeouts = { connectMs: 2_000, firstByteMs: 800, idleMs: 800, totalMs: 1_200 };
 const MIB = 1024 * 1024;
 
 type Fragments = DialectStream & { good: string; hello: string };

@@ -226,16 +226,18 @@ describe('a cancel', () => {
 
   test('before the first event reaches the writer within 250 ms', async () => {
     let noticed: Promise<number> | undefined;
+    let begun = 0;
     const { caller } = await start(async function* (_count, { signal }) {
+      begun += 1;
       noticed = aborted(signal);
       await noticed;
       yield [99];
     });
     const cancel = async (): Promise<number> => {
-      noticed = undefined;
+      const before = begun;
       const controller = new AbortController();
       const collected = collect(caller.openStream(countUp, { count: 1 }, { signal: controller.signal }));
-      await eventually(() => noticed !== undefined);
+      await eventually(() => begun > before);
       const cancelledAt = performance.now();
       controller.abort();
       expect(await collected).toEqual([[99]]);
