@@ -119,6 +119,8 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 }
 
 function readArguments() {
+  // Before the two dashes npm keeps options to itself; silently going on with the old data is not what was asked for.
+  if (process.env.npm_config_reset) throw new StartError('npm took --reset for its own: npm start -- --reset');
   try {
     return parseArgs({ options: { reset: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values;
   } catch (error) {

@@ -83,6 +83,11 @@ test('secrets are made once, for the owner alone, and need no quoting anywhere',
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
 });
 
+test('secrets that cannot be read stop the start: others would lock it out of its data', () => {
+  writeFileSync(join(folder, 'secrets.json'), '{"natsPasswords":');
+  expect(() => loadSecrets(folder)).toThrow(/secrets\.json is not JSON any more: restore it, or start with --reset$/);
+});
+
 test('a service gets its own secrets and nobody else’s', () => {
   const secrets = loadSecrets(folder);
   const ports = { gateway: 1, 'upstream-sim': 2 };

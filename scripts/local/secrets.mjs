@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StartError } from './project.mjs';
 
 /** Everyone who has a user of their own in config/nats.conf. */
 export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'];
@@ -16,7 +17,7 @@ export function passwordVariable(user) {
 /** The secrets of one local installation, made at its first start and kept in `secrets.json` (mode 0600). */
 export function loadSecrets(dataDir) {
   const file = join(dataDir, 'secrets.json');
-  const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const kept = readPrivate(file);
   const secrets = {
     natsPasswords: Object.fromEntries(NATS_USERS.map((user) => [user, kept.natsPasswords?.[user] ?? secret()])),
     keyPepper: kept.keyPepper ?? secret(),
@@ -25,6 +26,17 @@ export function loadSecrets(dataDir) {
   };
   writePrivate(file, secrets);
   return secrets;
+}
+
+/** What `writePrivate` wrote; nothing of a file that is not there. @throws {StartError} when it is not JSON. */
+export function readPrivate(file) {
+  if (!existsSync(file)) return {};
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new StartError(`${file} is not JSON any more: restore it, or start with --reset`);
+    throw error;
+  }
 }
 
 /** Writes JSON that only the owner may read, whole or not at all. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { natsAnswers, ownNats, refusedUsers } from './nats.mjs';
 import { PidFile } from './pid-file.mjs';
@@ -6,7 +6,7 @@ import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
 import { ownPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
-import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, writePrivate } from './secrets.mjs';
+import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, readPrivate, writePrivate } from './secrets.mjs';
 import { createDemo, keyWorks } from './seed.mjs';
 import { SERVICES, STOP_ORDER, serviceProgram } from './services.mjs';
 import { createStatus } from './status.mjs';
@@ -144,7 +144,7 @@ function passwordsFromEnvironment() {
 /** The demo account of the last start, while its key still works; else a new one. */
 async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
   const file = join(dataDir, 'demo.json');
-  const { accountId, projectId, apiKey } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const { accountId, projectId, apiKey } = readPrivate(file);
   if (apiKey && (await keyWorks(gatewayUrl, apiKey))) return { apiKey, accountId, projectId };
   let made;
   await status.step('demo account', async () => {
