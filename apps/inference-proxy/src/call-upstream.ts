@@ -10,8 +10,8 @@ import { UpstreamFailure } from './upstream-failure.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from './upstreams/upstream-adapter.js';
 import type { UsageMeter } from './usage-meter.js';
 
-/** The longest plain reply; a stream may be longer by so much for every token asked for. */
-const PLAIN_REPLY_BYTES_MAX = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const PLAIN_BYTES_PER_TOKEN_MAX = 256;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
@@ -54,7 +54,7 @@ export async function* callUpstream(
       timeouts: stream
         ? { firstByteMs: timeouts.firstByteMs, idleMs: timeouts.idleMs }
         : { firstByteMs: timeouts.firstByteMs, totalMs: timeouts.totalMs },
-      bytesMax: PLAIN_REPLY_BYTES_MAX + (stream ? ticket.outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX : 0),
+      bytesMax: bytesMaxOf(call, rendered.body),
     },
     signal,
   );
@@ -70,6 +70,12 @@ export async function* callUpstream(
     if (shaper.finished && !shaper.wasCut) reply.drain();
     else reply.close();
   }
+}
+
+/** The longest reply: so much for each token that was asked for and, in a plain one, for the request, of which some repeat much. */
+function bytesMaxOf({ stream, outputTokensMax }: UpstreamCall, body: string): number {
+  if (stream) return 16 * MIB + outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX;
+  return Math.min(16 * MIB, 4 * MIB + 2 * body.length + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
 }
 
 /** Throws for whatever is not a reply to the request: error statuses, redirects, compression nobody asked for. */

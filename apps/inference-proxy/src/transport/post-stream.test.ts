@@ -132,6 +132,31 @@ test('heads and bodies have limits', async () => {
   await expect(reply.readAll()).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
+test('many large plain replies at once: those beyond a bound for all are given up, the others are read, and so are later ones', async () => {
+  const size = 12 * 1024 * 1024;
+  const served: ServerResponse[] = [];
+  let allServed: () => void;
+  const lastByte = new Promise<void>((resolve) => (allServed = resolve));
+  handle = (_request, response) => {
+    const done = (): void => {
+      if (!served.includes(response) && served.push(response) === 8) allServed();
+    };
+    response.on('close', done); // it was given up
+    response.writeHead(200, { 'content-length': size });
+    response.write(Buffer.alloc(size - 1, 'x'), done);
+  };
+  const large = { bytesMax: 2 * size };
+  const read = Promise.allSettled(Array.from({ length: 8 }, async () => (await (await post(large)).readAll()).length));
+  await lastByte;
+  for (const response of served) response.end('x');
+  const refused = (await read).filter(({ status }) => status === 'rejected');
+  expect(refused.length).toBeGreaterThan(1);
+  expect(refused.length).toBeLessThan(8);
+  expect(refused).toContainEqual({ status: 'rejected', reason: failure('limit', 'upstream_error') });
+  handle = (_request, response) => response.end(Buffer.alloc(size, 'x'));
+  expect((await (await post(large)).readAll()).length).toBe(size);
+}, 20_000);
+
 describe('an abort closes the socket within 250 ms', () => {
   async function closedAfterAbort(abortWhen: (request: Promise<UpstreamReply>) => Promise<unknown>): Promise<number> {
     const aborting = new AbortController();

@@ -12,8 +12,8 @@ const BUFFERED_CHUNKS_MAX = 512;
 /** What may follow the end of a reply, so that its socket can serve again. */
 const DRAIN_MS = 1_000;
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** Plain replies in hand, over all of them, besides the first MiB of each. */
-const LARGE_REPLIES = new HeldBytes(128 * 1024 * 1024, 1024 * 1024);
+/** Plain replies in hand, over all of them, besides the first MiB of each. Reading one takes some four times its bytes. */
+const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
 
 export interface PostOptions {
   path: string;

@@ -1,0 +1,36 @@
+import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, wholeReply } from '#testing/fault-server.js';
+import { FaultStack, heard } from './fault-stack.js';
+
+/** Replies almost as large as any may be, through real processes: what is allowed comes through whole (docs/upstreams.md, "Limits"). */
+const MIB = 1024 * 1024;
+const { opening, text, ending, plain } = DIALECT_STREAMS['openai-chat'];
+const OUTPUT_TOKENS = 10_000_000;
+
+let stack: FaultStack;
+let server: FaultServer;
+let fault: Fault;
+
+beforeAll(async () => {
+  [stack, server] = await Promise.all([FaultStack.start(), FaultServer.start((exchange) => fault(exchange))]);
+  await stack.offer([{ id: 'large', kind: 'openai-chat', baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true }]);
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([stack?.stop(), server?.stop()]);
+}, 60_000);
+
+test('a piece of text of almost a megabyte, in one event of a stream', async () => {
+  const piece = 'é'.repeat(500_000);
+  fault = ({ socket }) => void socket.write(replyHead() + chunked(opening, text(piece), text('!'), ending) + LAST_CHUNK);
+  const answer = await stack.ask('chat', 'large', { outputTokensMax: OUTPUT_TOKENS });
+  const { ended, text: told } = heard('chat', answer);
+  expect({ ended, isWhole: told === `${piece}!` }).toEqual({ ended: 'complete', isWhole: true });
+}, 30_000);
+
+test('a plain reply of 15 MiB', async () => {
+  const content = 'x'.repeat(15 * MIB);
+  const reply = wholeReply(plain(content));
+  fault = ({ socket }) => void socket.write(reply);
+  const { status, text: body } = await stack.ask('chat', 'large', { stream: false, outputTokensMax: OUTPUT_TOKENS });
+  expect({ status, isWhole: JSON.parse(body).choices[0].message.content === content }).toEqual({ status: 200, isWhole: true });
+}, 30_000);
