@@ -50,27 +50,27 @@ function catalog(): string {
       allowPrivateNetwork: true,
       timeouts,
     })),
-    models: [
-      {
-        id: 'fleet',
-        ownedBy: 'tollgate',
-        contextTokens: 100_000,
-        maxOutputTokens: 1_000,
-        price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' },
-        routes: simulators.map((_, index) => ({ upstream: 'abc'[index], model: 'sim-fast' })),
-      },
-    ],
+    models: ['abc', 'a'].map((upstreams) => ({
+      id: upstreams === 'abc' ? 'fleet' : 'alone',
+      ownedBy: 'tollgate',
+      contextTokens: 100_000,
+      maxOutputTokens: 1_000,
+      price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' },
+      routes: [...upstreams].map((upstream) => ({ upstream, model: 'sim-fast' })),
+    })),
   });
 }
 
 /** Requests of many clients, each another conversation, streamed and plain in turn. */
 class Traffic {
   /** What clients saw that had no content yet. */
-  readonly failures: string[] = [];
+  readonly failures: { sentAt: number; what: string }[] = [];
   completed = 0;
   private readonly running = new Set<Promise<void>>();
   private readonly timer = setInterval(() => this.send(), 1_000 / REQUESTS_PER_SECOND);
   private count = 0;
+
+  constructor(private readonly model = 'fleet') {}
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
@@ -79,23 +79,28 @@ class Traffic {
 
   private send(): void {
     const index = this.count++;
-    const request = this.request(index).catch((error: unknown) => void this.failures.push(String(error)));
+    const sentAt = performance.now();
+    const request = this.request(index).then(
+      (what) => void (what !== undefined && this.failures.push({ sentAt, what })),
+      (error: unknown) => void this.failures.push({ sentAt, what: String(error) }),
+    );
     this.running.add(request);
     void request.then(() => this.running.delete(request));
   }
 
-  private async request(index: number): Promise<void> {
+  /** What went wrong before there was content, if anything did. */
+  private async request(index: number): Promise<string | undefined> {
     const stream = index % 4 !== 0;
     const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'fleet', stream, messages: [{ role: 'user', content: `Question ${Math.random()} ${index}` }] }),
+      body: JSON.stringify({ model: this.model, stream, messages: [{ role: 'user', content: `Question ${Math.random()} ${index}` }] }),
     });
     const text = await response.text();
     const isWhole = response.status === 200 && (!stream || text.endsWith('data: [DONE]\n\n'));
     const hadContent = response.status === 200 && stream && /"content":"[^"]/.test(text);
     if (isWhole) this.completed++;
-    else if (!hadContent) this.failures.push(`${response.status} ${text.slice(0, 300)}`);
+    return isWhole || hadContent ? undefined : `${response.status} ${text.slice(0, 300)}`;
   }
 }
 
@@ -110,7 +115,7 @@ async function shareOf(index: number, forMs: number): Promise<number> {
 
 async function routes(): Promise<RouteStatus[]> {
   const [reply] = await administrator.requestEvery(routeStatus, {});
-  return reply?.routes ?? [];
+  return (reply?.routes ?? []).filter(({ model }) => model === 'fleet');
 }
 
 /** What this machine has opened by standing still for a moment closes with the next good answers. */
@@ -170,3 +175,18 @@ test.each<[string, Illness]>([
   },
   60_000,
 );
+
+test('the only route of a model: a moment of failure costs no answer but those of the calls that failed', async () => {
+  const only = simulators[0] as SimulatorProcess;
+  const traffic = new Traffic('alone');
+  await delay(WARM_MS);
+  await only.behave('status=500');
+  await delay(300);
+  await only.behave('ttft=300 rate=200 tokens=6');
+  const wellAt = performance.now();
+  await delay(WINDOW_MS);
+  await traffic.stop();
+  await only.behave(WELL);
+  expect(traffic.failures.filter(({ sentAt }) => sentAt >= wellAt)).toEqual([]);
+  expect(traffic.completed).toBeGreaterThan((WINDOW_MS / 1_000) * REQUESTS_PER_SECOND * 0.8);
+}, 30_000);

@@ -84,7 +84,7 @@ export class Fleet {
           Object.assign(link, { pool: this.servers[link.upstream.id]?.pool });
           return call;
         },
-        mayRetry: (model) => this.book.mayRetry(model),
+        mayRetry: (...asked) => this.book.mayRetry(...asked),
         retryAfterSeconds: (model) => this.book.retryAfterSeconds(model),
       },
       leases: { keep: () => () => undefined },

@@ -72,7 +72,7 @@ class Attempts {
       this.made += 1;
     }
     if (!failure.retryable || this.made >= attemptsMax || performance.now() - this.startedAt >= failoverMs) return false;
-    return routes.mayRetry(this.job.request.model);
+    return routes.mayRetry(this.job.request.model, this.tried);
   }
 }
 

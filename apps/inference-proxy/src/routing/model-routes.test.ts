@@ -242,5 +242,12 @@ describe('when to come back (H-4)', () => {
 
 test('the budget is per model', () => {
   const { book } = setUp({ m: [{}], n: [{}] }, { retryBurst: 1 });
-  expect([book.mayRetry('m'), book.mayRetry('m'), book.mayRetry('n'), book.mayRetry('unknown')]).toEqual([true, false, true, false]);
+  const mayRetry = (model: string): boolean => book.mayRetry(model, new Set());
+  expect([mayRetry('m'), mayRetry('m'), mayRetry('n'), mayRetry('unknown')]).toEqual([true, false, true, false]);
+});
+
+test('nothing is spent where no other route is left to try', () => {
+  const { book, take } = setUp({ m: [{}] }, { retryBurst: 1 });
+  const { route } = take();
+  expect([book.mayRetry('m', new Set([route])), book.mayRetry('m', new Set())]).toEqual([false, true]);
 });

@@ -74,8 +74,9 @@ export class ModelRoutes {
     return this.wait(request, tried, signal);
   }
 
-  /** Whether the budget has a second call left; if so, it is spent. */
-  mayRetry(): boolean {
+  /** Whether there is a route that is not among `tried`, and a second call left in the budget; if so, it is spent. */
+  mayRetry(tried: ReadonlySet<ModelRoute>): boolean {
+    if (this.list.every((route) => tried.has(route))) return false;
     const isPaid = this.budget.withdraw(performance.now());
     this.observer.retried(isPaid ? 'made' : 'over-budget');
     return isPaid;

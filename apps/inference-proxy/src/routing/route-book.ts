@@ -46,8 +46,8 @@ export class RouteBook {
     return model.acquire(request, tried, signal);
   }
 
-  mayRetry(model: string): boolean {
-    return this.models.get(model)?.mayRetry() ?? false;
+  mayRetry(model: string, tried: ReadonlySet<ModelRoute>): boolean {
+    return this.models.get(model)?.mayRetry(tried) ?? false;
   }
 
   /** As `ModelRoutes.retryAfterSeconds`; undefined for a model nobody knows. */
@@ -116,8 +116,8 @@ export class RouteBook {
     return {
       breakerMoved: ({ link, model, breaker, inFlight, statistics }: ModelRoute): void => {
         const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
-        if (breaker.state === 'open')
-          this.logger.warn({ ...fields, lastFailure: statistics.lastFailure }, 'route rests: its upstream fails');
+        const { kind, detail } = statistics.lastFailure ?? {};
+        if (breaker.state === 'open') this.logger.warn({ ...fields, kind, detail }, 'route rests: its upstream fails');
         else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');
         if (breaker.state === 'closed' && this.waiting.size > 0) this.serveWaiting();
       },

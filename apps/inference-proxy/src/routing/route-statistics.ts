@@ -5,6 +5,7 @@ import type { UpstreamFailure } from '../upstream-failure.js';
 const SHARE = 0.1;
 /** A rate measured on less would be noise. */
 const TOKENS_MIN = 8;
+const STREAM_MS_MIN = 20;
 
 /** Why the last call that failed did. */
 export interface LastFailure {
@@ -38,7 +39,8 @@ export class RouteStatistics {
     this.firstContentMs = average(this.firstContentMs, firstContentMs);
     const streamMs = durationMs - firstContentMs;
     const tokens = usage?.outputTokens ?? 0;
-    if (tokens >= TOKENS_MIN && streamMs > 0) this.tokensPerSecond = average(this.tokensPerSecond, ((tokens - 1) / streamMs) * 1_000);
+    if (tokens >= TOKENS_MIN && streamMs >= STREAM_MS_MIN)
+      this.tokensPerSecond = average(this.tokensPerSecond, ((tokens - 1) / streamMs) * 1_000);
   }
 }
 
