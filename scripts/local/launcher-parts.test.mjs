@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -7,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { lockFileInstalled } from './dependencies.mjs';
 import { LogFile } from './log-file.mjs';
 import { natsAnswers, refusedUsers } from './nats.mjs';
+import { reservePort } from './port-reservations.mjs';
 import { claimPort, freePort, rememberPorts } from './ports.mjs';
 import { postgresAnswers } from './postgres.mjs';
 import { runCommand } from './run-command.mjs';
@@ -65,6 +67,17 @@ describe('ports', () => {
     const next = await rememberPorts(file, ['a', 'b']);
     expect(next).toEqual({ a: expect.any(Number), b: first.b });
     expect(next.a).not.toBe(taken);
+  });
+
+  test('that another launcher has chosen are left alone for as long as it lives', async () => {
+    const script =
+      "import('./scripts/local/ports.mjs').then(async ({ freePort }) => console.log(await freePort())); setInterval(() => {}, 1000);";
+    const other = spawn(process.execPath, ['-e', script], { env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
+    const port = Number((await once(other.stdout, 'data'))[0]);
+    const whileItLives = reservePort(port);
+    other.kill('SIGKILL');
+    await once(other, 'close');
+    expect([whileItLives, reservePort(port)]).toEqual([false, true]);
   });
 
   test('are not handed out twice', async () => {

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { reservePort } from './port-reservations.mjs';
 import { StartError } from './project.mjs';
 
 // Below what the kernel hands to outgoing connections: one of those could otherwise sit on a service's port just when the
@@ -14,11 +15,11 @@ const given = new Set();
 const SHARES = 8;
 const share = Number(process.env.JEST_WORKER_ID ?? 0) % SHARES;
 
-/** A port of 127.0.0.1 nobody listens on, and that this process has not handed out before. */
+/** A port of 127.0.0.1 that nobody listens on or has chosen, and that this process has not handed out before. */
 export async function freePort() {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = FIRST + share + SHARES * randomInt((LAST + 1 - FIRST) / SHARES);
-    if (!given.has(port) && (await isFree(port))) {
+    if (!given.has(port) && (await isFree(port)) && reservePort(port)) {
       given.add(port);
       return port;
     }
@@ -30,7 +31,10 @@ export async function freePort() {
 export async function rememberPorts(file, names) {
   const before = readPorts(file);
   const ports = {};
-  for (const name of names) ports[name] = before[name] && (await isFree(before[name])) ? before[name] : await freePort();
+  for (const name of names) {
+    const port = before[name];
+    ports[name] = port && (await isFree(port)) && reservePort(port) ? port : await freePort();
+  }
   writeFileSync(file, `${JSON.stringify(ports, null, 2)}\n`);
   return ports;
 }
