@@ -54,7 +54,7 @@ export class SseParser {
     if (block[block.length - 1] === CARRIAGE_RETURN && rest.length === 0) this.skipLineFeed = true;
     const long = block.length > this.lineBytesMax ? findLongLine(block, this.lineBytesMax) : -1;
     this.readLines(this.decode(long === -1 ? block : block.subarray(0, long)), take);
-    if (long !== -1) throw tooLong('line');
+    if (long !== -1) throw tooLong('a line');
     if (rest.length > 0) this.carry(rest);
   }
 
@@ -65,7 +65,7 @@ export class SseParser {
 
   private carry(bytes: Buffer): void {
     this.carried.push(bytes);
-    if (this.carried.length > this.lineBytesMax) throw tooLong('line');
+    if (this.carried.length > this.lineBytesMax) throw tooLong('a line');
   }
 
   private decode(block: Buffer): string {
@@ -100,7 +100,7 @@ export class SseParser {
       if (data !== undefined) take(data);
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
       const value = fieldValue(line);
-      if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('event');
+      if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('an event');
       this.data = this.data === undefined ? value : `${this.data}\n${value}`;
     } else if (line[0] === '{') {
       take(line);
@@ -140,5 +140,5 @@ function indexOrEnd(block: Buffer, byte: number, from: number): number {
 }
 
 function tooLong(what: string): UpstreamFailure {
-  return new UpstreamFailure('limit', 'upstream_error', { detail: `a ${what} of the stream is too long` });
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `${what} of the stream is too long` });
 }

@@ -35,7 +35,7 @@ export function wordsOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? '';
   } catch {
-    return ''; // nested too deeply to be written, let alone to be read
+    return 'words nested too deeply to be read';
   }
 }
 
