@@ -10,15 +10,11 @@ import { StartError } from './project.mjs';
 const FIRST = 20_000;
 const LAST = 31_999;
 const given = new Set();
-// Between being found free and being listened on, a port can be found free again: test files that run side by side, which Jest
-// numbers, each look among others.
-const SHARES = 8;
-const share = Number(process.env.JEST_WORKER_ID ?? 0) % SHARES;
 
 /** A port of 127.0.0.1 that nobody listens on or has chosen, and that this process has not handed out before. */
 export async function freePort() {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const port = FIRST + share + SHARES * randomInt((LAST + 1 - FIRST) / SHARES);
+    const port = randomInt(FIRST, LAST + 1);
     if (!given.has(port) && (await isFree(port)) && reservePort(port)) {
       given.add(port);
       return port;

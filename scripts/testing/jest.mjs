@@ -8,7 +8,7 @@ export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('
 /** More than twice what they take, for a machine that is slow or busy. */
 const TIMEOUT_MS = { unit: 420_000, integration: 420_000, architecture: 120_000, e2e: 720_000, long: 8 * 3_600_000 };
 /** The long run takes its tests from several projects. */
-const PROJECTS = { long: ['unit', 'integration', 'e2e', 'long'] };
+export const LONG_PROJECTS = ['unit', 'integration', 'e2e', 'long'];
 /** Files at a time: Jest would leave one processor of two to itself. End-to-end tests bring processes of their own, and mostly wait. */
 const WORKERS = Math.min(Math.max(availableParallelism(), 2), 4);
 const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: 2, long: 1 };
@@ -24,7 +24,7 @@ export async function runJest({ name, patterns = [], files = [], environment }) 
   const results = join(folder, 'results.jsonl');
   const args = [
     ...JEST,
-    ...['--selectProjects', ...(PROJECTS[name] ?? [name])],
+    ...['--selectProjects', ...(name === 'long' ? LONG_PROJECTS : [name])],
     ...['--reporters', 'default', '--reporters', join(ROOT, 'scripts/testing/results-reporter.mjs')],
     ...(WORKERS_OF[name] ? ['--maxWorkers', String(WORKERS_OF[name])] : []),
     ...(CASE_TIMEOUT_MS[name] ? ['--testTimeout', CASE_TIMEOUT_MS[name]] : []),

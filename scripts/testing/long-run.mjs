@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NODE, ROOT } from '../local/project.mjs';
 import { runCommand } from '../local/run-command.mjs';
-import { JEST } from './jest.mjs';
+import { JEST, LONG_PROJECTS } from './jest.mjs';
 
 /** Who uses it has more cases to try than `npm test` has time for. */
 const MODULE = 'libs/testing/src/long-run.ts';
@@ -11,10 +11,9 @@ const LONG_ONLY = /\.long\.test\.ts$/;
 /** The test files of the long run whose path matches one of `patterns`; all of them without any. */
 export async function longTests(patterns) {
   const seeds = [MODULE, ...['apps', 'libs', 'test'].flatMap(longOnly)];
-  const projects = ['unit', 'integration', 'e2e', 'long'];
   const listed = await runCommand(
     NODE,
-    [...JEST, '--selectProjects', ...projects, '--listTests', '--json', '--findRelatedTests', ...seeds],
+    [...JEST, '--selectProjects', ...LONG_PROJECTS, '--listTests', '--json', '--findRelatedTests', ...seeds],
     {
       cwd: ROOT,
       failure: 'the list of tests',

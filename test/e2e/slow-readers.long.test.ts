@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FaultServer } from '#testing/fault-server.js';
+import type { FaultServer } from '#testing/fault-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { FaultStack } from './fault-stack.js';
-import { FloodingUpstream, residentBytes, SlowReader, until } from './slow-readers.js';
+import type { FaultStack } from './fault-stack.js';
+import { FloodingUpstream, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
  * Two thousand clients that take a kilobyte now and then, at an upstream that would give them all at once. What a process holds for
@@ -20,10 +20,7 @@ let server: FaultServer;
 
 beforeAll(async () => {
   // They are here to stay: nobody is cut off for taking nothing.
-  const settings = { serviceEnv: { gateway: { DRAIN_MS: '600000' } } };
-  [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
-  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
+  ({ stack, server } = await startFlood(600_000));
 }, 120_000);
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FaultServer } from '#testing/fault-server.js';
+import type { FaultServer } from '#testing/fault-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { FaultStack } from './fault-stack.js';
-import { FloodingUpstream, residentBytes, SlowReader, until } from './slow-readers.js';
+import type { FaultStack } from './fault-stack.js';
+import { FloodingUpstream, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
  * Clients that take their time (billing.md 7, "SSE"): the upstream waits for them, nothing piles up in between, and who takes
@@ -17,10 +17,7 @@ let stack: FaultStack;
 let server: FaultServer;
 
 beforeAll(async () => {
-  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } };
-  [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
-  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
+  ({ stack, server } = await startFlood(DRAIN_MS));
 }, 120_000);
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);

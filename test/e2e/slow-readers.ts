@@ -2,11 +2,20 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
-import { chunked, type Fault, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead } from '#testing/fault-server.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
-import type { FaultStack } from './fault-stack.js';
+import { FaultStack } from './fault-stack.js';
 
 const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
+
+/** A system with one model, `flood`, at an upstream that `server` plays. Clients that take nothing for `drainMs` are cut off. */
+export async function startFlood(drainMs: number): Promise<{ stack: FaultStack; server: FaultServer }> {
+  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(drainMs) } } };
+  const [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
+  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
+  return { stack, server };
+}
 
 /** Content as fast as it is taken, up to a bound, and then its end; how many bytes of it were taken, and when it was given up. */
 export class FloodingUpstream {

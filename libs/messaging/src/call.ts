@@ -40,7 +40,8 @@ const NOTHING = Buffer.alloc(0);
 /** Whoever listens need not answer: only that nobody does is answered at once. */
 const LISTENING_TIMEOUT_MS = 1_000;
 
-class Call<Result> implements Receiver {
+/** A request that waits for what is said to it: its inbox, its limit of time, its signal. What an answer is, its kinds say. */
+export abstract class PendingCall implements Receiver {
   private readonly inbox: string;
   private readonly timer: NodeJS.Timeout;
 
@@ -49,9 +50,7 @@ class Call<Result> implements Receiver {
     readonly peer: string,
     body: Uint8Array,
     private readonly terms: CallTerms,
-    private readonly read: (reply: IncomingMessage) => Result | Promise<Result>,
-    private readonly resolve: (result: Result | Promise<Result>) => void,
-    private readonly reject: (error: unknown) => void,
+    protected readonly reject: (error: unknown) => void,
   ) {
     this.inbox = link.inbox.add('call', this);
     this.timer = setTimeout(onTimeout, Math.max(1, terms.timeoutMs), this);
@@ -60,16 +59,8 @@ class Call<Result> implements Receiver {
   }
 
   receive(reply: IncomingMessage): void {
-    this.settle();
-    if (reply.headers !== undefined && isNoResponders(reply)) {
-      this.reject(new MessagingError('unavailable', `Nobody serves ${this.peer}.`));
-      return;
-    }
-    try {
-      this.resolve(this.read(reply));
-    } catch (error) {
-      this.reject(error);
-    }
+    if (reply.headers !== undefined && isNoResponders(reply)) this.fail(new MessagingError('unavailable', `Nobody serves ${this.peer}.`));
+    else this.answered(reply);
   }
 
   fail(error: MessagingError): void {
@@ -77,15 +68,48 @@ class Call<Result> implements Receiver {
     this.reject(error);
   }
 
-  private readonly onAbort = (): void => this.fail(new MessagingError('closed', `The call of ${this.peer} was aborted.`));
+  timedOut(): void {
+    this.fail(this.noAnswer());
+  }
 
-  private settle(): void {
+  protected noAnswer(): MessagingError {
+    return new MessagingError('timeout', `No answer from ${this.peer} in time.`);
+  }
+
+  protected abstract answered(reply: IncomingMessage): void;
+
+  protected settle(): void {
     clearTimeout(this.timer);
     this.terms.signal?.removeEventListener('abort', this.onAbort);
     this.link.inbox.remove(this.inbox);
   }
+
+  private readonly onAbort = (): void => this.fail(new MessagingError('closed', `The call of ${this.peer} was aborted.`));
 }
 
-function onTimeout(pending: Receiver): void {
-  pending.fail(new MessagingError('timeout', `No answer from ${pending.peer} in time.`));
+function onTimeout(pending: PendingCall): void {
+  pending.timedOut();
+}
+
+class Call<Result> extends PendingCall {
+  constructor(
+    link: Link,
+    subject: string,
+    body: Uint8Array,
+    terms: CallTerms,
+    private readonly read: (reply: IncomingMessage) => Result | Promise<Result>,
+    private readonly resolve: (result: Result | Promise<Result>) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super(link, subject, body, terms, reject);
+  }
+
+  protected answered(reply: IncomingMessage): void {
+    this.settle();
+    try {
+      this.resolve(this.read(reply));
+    } catch (error) {
+      this.reject(error);
+    }
+  }
 }

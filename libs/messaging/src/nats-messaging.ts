@@ -38,13 +38,7 @@ export class NatsMessaging implements Messaging {
   }
 
   request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options: CallOptions = {}): Promise<Reply> {
-    const refusal = this.refusal(options.signal);
-    if (refusal !== undefined) return Promise.reject(refusal);
-    const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
-    const terms = { timeoutMs, headers, signal: options.signal };
-    const reply = call(this.link, endpoint.subject, body, terms, this.readReply<Reply>);
-    return withdraw === undefined ? reply : reply.finally(withdraw);
+    return this.ask(call<Reply>, endpoint.subject, payload, options);
   }
 
   requestEvery<Request extends object, Reply>(
@@ -52,13 +46,7 @@ export class NatsMessaging implements Messaging {
     payload: Request,
     options: CallOptions = {},
   ): Promise<Reply[]> {
-    const refusal = this.refusal(options.signal);
-    if (refusal !== undefined) return Promise.reject(refusal);
-    const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
-    const terms = { timeoutMs, headers, signal: options.signal };
-    const replies = callEvery(this.link, endpoint.subject, body, terms, this.readReply<Reply>);
-    return withdraw === undefined ? replies : replies.finally(withdraw);
+    return this.ask(callEvery<Reply>, endpoint.subject, payload, options);
   }
 
   openStream<Request extends object, Event>(
@@ -123,6 +111,22 @@ export class NatsMessaging implements Messaging {
   }
 
   // ---- inside ----
+
+  /** `send` is a kind of call. */
+  private ask<Reply, Answer>(
+    send: (...terms: Parameters<typeof call<Reply>>) => Promise<Answer>,
+    subject: string,
+    payload: object,
+    options: CallOptions,
+  ): Promise<Answer> {
+    const refusal = this.refusal(options.signal);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
+    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    const terms = { timeoutMs, headers, signal: options.signal };
+    const answer = send(this.link, subject, body, terms, this.readReply<Reply>);
+    return withdraw === undefined ? answer : answer.finally(withdraw);
+  }
 
   private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
     if (this.closing !== undefined) return new MessagingError('closed', 'This service is shutting down.');

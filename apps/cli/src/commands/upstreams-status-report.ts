@@ -46,20 +46,14 @@ function renderRows(rows: readonly (readonly Seen[])[]): string {
   );
 }
 
-/** `up`, or how many replicas say what. */
+/** What all say, or how many replicas say what. */
 function renderStates(seen: readonly Seen[]): string {
-  if (seen.length === 1) return renderState(seen[0] as Seen);
   const states = [...Map.groupBy(seen, stateOf)].map(([state, those]) => {
     const longest = Math.max(...those.map(({ restMs }) => restMs));
     return { state, count: those.length, text: state === 'rests' ? `rests ${renderMs(longest)}` : state };
   });
   if (states.length === 1) return states[0]?.text ?? '';
   return states.map(({ count, text }) => `${count} ${text}`).join(', ');
-}
-
-function renderState(route: Seen): string {
-  const state = stateOf(route);
-  return state === 'rests' ? `rests ${renderMs(route.restMs)}` : state;
 }
 
 function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
