@@ -16,7 +16,7 @@ const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
 /** Events that are not whole yet, over all streams, besides the first 64 KiB of each. */
-const LONG_EVENTS = new HeldBytes(128 * 1024 * 1024, 64 * 1024);
+const LONG_EVENTS = new HeldBytes(128 * MIB, 64 * 1024);
 
 /** Where a call goes: an upstream, and the model's name there. */
 export interface CallTarget {

@@ -50,6 +50,7 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
     if (directives.headers === 'early' || directives.hang === 0) response.writeHead(200, headers).flushHeaders();
     await firstTokenWait(response, directives, signal);
     if (!response.headersSent) response.writeHead(200, headers);
+    if (directives.clock) plan.text = withClock(plan.text);
     return sendStream(exchange, renderEvents(plan, directives), directives, dialect);
   }
   await plainWait(plan.usage.completion_tokens, directives, signal);
@@ -79,6 +80,11 @@ async function firstTokenWait(response: ServerResponse, { ttft, keepalive }: Dir
     await delay(Math.min(left, keepalive), undefined, { signal });
     response.write(': keep-alive\n\n');
   }
+}
+
+/** The beginning of a text replaced by the time on the clock that all processes of a machine share: 16 digits, microseconds. */
+function withClock(text: string): string {
+  return (String(process.hrtime.bigint() / 1_000n).padStart(16, '0') + text.slice(16)).slice(0, text.length);
 }
 
 /** A plain reply takes as long as its stream would. */

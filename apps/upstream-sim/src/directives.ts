@@ -10,6 +10,7 @@ export interface Directives {
   refusal?: string;
   finish?: string;
   unicode?: boolean;
+  clock?: boolean;
   // its pace and shape
   ttft?: number;
   rate?: number;
@@ -52,6 +53,7 @@ const KINDS: Record<keyof Directives, Kind> = {
   refusal: 'text',
   finish: 'text',
   unicode: 'flag',
+  clock: 'flag',
   ttft: 'number',
   rate: 'number',
   chunk: 'number',

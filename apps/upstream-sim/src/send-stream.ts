@@ -30,6 +30,7 @@ export async function sendStream(
   const writer = new SseWriter(exchange.response, directives, signal);
   const stopping = faultAfter(directives, dialect);
   const tokenMs = directives.rate ? 1_000 / directives.rate : 0;
+  const pace = new Pace(signal);
   const started = performance.now();
   let sent = 0;
   for (const { name, json, tokens } of events) {
@@ -39,12 +40,36 @@ export async function sendStream(
     }
     sent += tokens;
     const early = tokens > 0 && tokenMs > 0 ? started + (sent - 1) * tokenMs - performance.now() : 0;
-    if (early >= 1) await delay(early, undefined, { signal });
+    if (early >= 1) await pace.wait(early);
     const pending = writer.write(json, name);
     if (pending) await pending;
   }
   if (dialect.done !== undefined && !directives.nodone) await writer.write(dialect.done);
   writer.end();
+}
+
+/** Waits of one stream. They share one listener: a promise of `node:timers` with the signal costs more than writing a token. */
+class Pace {
+  private timer: NodeJS.Timeout | undefined;
+  private leave: (reason: unknown) => void = () => undefined;
+
+  constructor(private readonly signal: AbortSignal) {
+    signal.addEventListener('abort', () => this.onAbort(), { once: true });
+  }
+
+  /** Rejects with the signal's reason when it fires. One at a time. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.leave = reject;
+      if (this.signal.aborted) this.onAbort();
+      else this.timer = setTimeout(resolve, ms);
+    });
+  }
+
+  private onAbort(): void {
+    clearTimeout(this.timer);
+    this.leave(this.signal.reason);
+  }
 }
 
 /**

@@ -183,6 +183,17 @@ test('pace is kept: ttft before the first byte, rate between tokens', async () =
   expect(performance.now() - started).toBeGreaterThanOrEqual(158);
 });
 
+test('a stream says when it began, by the clock of the machine', async () => {
+  const micros = (): bigint => process.hrtime.bigint() / 1_000n;
+  const before = micros();
+  const all = await chunks(await post('[[sim tokens=6 clock]]', { stream: true }));
+  const text = joined(all, 'content');
+  expect({ inOrder: before <= BigInt(text.slice(0, 16)) && BigInt(text.slice(0, 16)) <= micros(), length: text.length }).toEqual({
+    inOrder: true,
+    length: 24,
+  });
+});
+
 test('what reached the upstream can be read, limited and forgotten', async () => {
   await (await post('first')).text();
   await (await post('second', { temperature: 1 }, { headers: { 'x-test': '1' } })).text();

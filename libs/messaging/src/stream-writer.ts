@@ -46,7 +46,8 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   /** The last frame is among the rendered ones. */
   private complete = false;
   private sent = 0;
-  private unconsumed: { sequence: number; bytes: number }[] = [];
+  /** Bytes of the frames the reader has not consumed; the last of them is frame `sent`. */
+  private unconsumed: number[] = [];
   private unconsumedBytes = 0;
 
   private idleTicks = 0;
@@ -210,21 +211,16 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
         this.end();
         return;
       }
-      this.unconsumed.push({ sequence: this.sent, bytes: frame.length });
+      this.unconsumed.push(frame.length);
       this.unconsumedBytes += frame.length;
       this.noteSent();
     }
   }
 
   private consume(sequence: number): void {
-    let count = 0;
-    for (const frame of this.unconsumed) {
-      if (frame.sequence > sequence) break;
-      this.unconsumedBytes -= frame.bytes;
-      count++;
-    }
-    if (count === 0) return;
-    this.unconsumed.splice(0, count);
+    const count = this.unconsumed.length - (this.sent - sequence);
+    if (count <= 0) return;
+    for (const bytes of this.unconsumed.splice(0, count)) this.unconsumedBytes -= bytes;
     this.sendFrames();
     this.pull();
   }

@@ -4,6 +4,7 @@ import { type FinishReason, isContent, type StreamEvent } from '#inference/strea
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../pipeline/reply.js';
 import type { StreamRenderer } from '../protocols/protocol-adapter.js';
+import { ChunkedBody } from './chunked-body.js';
 import type { Exchange } from './exchange.js';
 import { writeStreamHead } from './write-reply.js';
 
@@ -26,7 +27,7 @@ const LAST_CONTENT_MS = 20;
 export class StreamReply implements Reply {
   /** What came before the first content, and is rendered with it. */
   private heldBack: StreamEvent[] = [];
-  private begun = false;
+  private body: ChunkedBody | undefined;
   private draining = false;
   private lastText = '';
   private lastTimer: NodeJS.Timeout | undefined;
@@ -45,13 +46,13 @@ export class StreamReply implements Reply {
 
   /** Whether a failure has to be told within the stream. */
   get hasBegun(): boolean {
-    return this.begun;
+    return this.body !== undefined;
   }
 
   send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined {
     const hasContent = this.exchange.firstContentAt !== undefined || batch.some(isContent);
     if (hasContent) this.exchange.firstContentAt ??= performance.now();
-    if (!this.begun && !hasContent) {
+    if (!this.hasBegun && !hasContent) {
       this.heldBack.push(...batch);
       return undefined;
     }
@@ -60,7 +61,7 @@ export class StreamReply implements Reply {
   }
 
   finish(reason: FinishReason, usage: Usage): void {
-    const heldBack = this.begun ? '' : this.renderer.render(this.takeHeldBack([]));
+    const heldBack = this.hasBegun ? '' : this.renderer.render(this.takeHeldBack([]));
     this.end(this.lastText + heldBack + this.renderer.finish(reason, usage));
   }
 
@@ -87,9 +88,9 @@ export class StreamReply implements Reply {
     if (text === '') return undefined;
     // The socket may be gone before its `close` event says so; writing to it would be an error.
     if (this.response.destroyed) return this.drained();
-    this.begin();
+    const body = this.begin();
     this.silence.refresh();
-    return this.response.write(text) ? undefined : this.drained();
+    return body.write(text) ? undefined : this.drained();
   }
 
   /** The last content leaves in one write with the terminal frames, which follow as soon as the settlement is safe. */
@@ -102,19 +103,20 @@ export class StreamReply implements Reply {
     }, LAST_CONTENT_MS);
   }
 
-  private begin(): void {
-    if (this.begun) return;
-    this.begun = true;
+  private begin(): ChunkedBody {
+    if (this.body !== undefined) return this.body;
     clearTimeout(this.silence);
     this.silence = setTimeout(() => this.breakSilence(this.times.keepAliveMs), this.times.keepAliveMs);
     writeStreamHead(this.exchange, this.response);
+    this.body = new ChunkedBody(this.response);
+    return this.body;
   }
 
   private end(text: string): void {
     if (this.response.destroyed) return;
-    this.begin();
+    const body = this.begin();
     this.close();
-    this.response.end(text);
+    body.end(text);
   }
 
   /**

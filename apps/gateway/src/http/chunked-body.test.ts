@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { ChunkedBody } from './chunked-body.js';
+
+let server: Server;
+
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+/** What the wire carries after the head, until `end`; the head too. */
+async function exchange(version: string, write: (body: ChunkedBody) => void, end: RegExp): Promise<{ head: string; body: string }> {
+  server = createServer((_request, response: ServerResponse) => {
+    response.writeHead(200, ['content-type', 'text/plain']);
+    write(new ChunkedBody(response));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(`GET / HTTP/${version}\r\nhost: test\r\n\r\n`);
+  let text = '';
+  for await (const bytes of socket.setEncoding('utf8')) {
+    text += bytes;
+    if (end.test(text)) break;
+  }
+  const [head = '', ...rest] = text.split('\r\n\r\n');
+  return { head, body: rest.join('\r\n\r\n') };
+}
+
+const LAST = /\r\n0\r\n\r\n$/;
+
+test('each write is a chunk, sized in bytes, and the last one ends the body', async () => {
+  const { head, body } = await exchange(
+    '1.1',
+    (chunks) => {
+      chunks.write('née ');
+      chunks.end('x');
+    },
+    LAST,
+  );
+  expect(body).toBe('5\r\nnée \r\n1\r\nx\r\n0\r\n\r\n');
+  expect(head).toMatch(/\r\ntransfer-encoding: chunked(\r\n|$)/i);
+});
+
+test('an end without a text is no chunk of its own', async () => {
+  const { body } = await exchange(
+    '1.1',
+    (chunks) => {
+      chunks.write('x');
+      chunks.end('');
+    },
+    LAST,
+  );
+  expect(body).toBe('1\r\nx\r\n0\r\n\r\n');
+});
+
+test('a client of HTTP/1.0 gets the bare body, ended by the connection', async () => {
+  const { head, body } = await exchange(
+    '1.0',
+    (chunks) => {
+      chunks.write('ab');
+      chunks.end('c');
+    },
+    /(?!)/,
+  );
+  expect(body).toBe('abc');
+  expect(head).not.toMatch(/chunked/i);
+});
+
+test('the connection serves again after it', async () => {
+  server = createServer((_request, response) => {
+    response.writeHead(200, ['content-type', 'text/plain']);
+    new ChunkedBody(response).end('x');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+  for (const _ of [1, 2]) {
+    let text = '';
+    const replied = new Promise<void>((resolve) => {
+      socket.on('data', (bytes) => {
+        text += bytes;
+        if (LAST.test(text)) resolve();
+      });
+    });
+    socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+    await replied;
+    expect(text).toContain('\r\n\r\n1\r\nx\r\n');
+    socket.removeAllListeners('data');
+  }
+  socket.destroy();
+});
