@@ -64,13 +64,19 @@ const gateways = (): string[] => Object.values(replicas.gatewayUrls);
 
 interface Wanted {
   models: { id: string; outputUsd?: string; routes?: { upstream: string; weight?: number }[] }[];
-  /** Without them the file does not name the upstream any more. */
-  upstreams?: ('a' | 'b')[];
+  /** The others are in the file, with `enabled: false`. */
+  inUse?: ('a' | 'b')[];
 }
 
-async function apply({ models, upstreams = ['a', 'b'] }: Wanted): Promise<number> {
+async function apply({ models, inUse = ['a', 'b'] }: Wanted): Promise<number> {
   const yaml = stringify({
-    upstreams: upstreams.map((id) => ({ id, kind: 'openai-chat', baseUrl: simulators[id].baseUrl, allowPrivateNetwork: true })),
+    upstreams: Object.entries(simulators).map(([id, { baseUrl }]) => ({
+      id,
+      kind: 'openai-chat',
+      baseUrl,
+      allowPrivateNetwork: true,
+      enabled: inUse.some((used) => used === id),
+    })),
     models: models.map(({ id, outputUsd = '2', routes = [{ upstream: 'a' }] }) => ({
       id,
       ownedBy: 'tollgate',
@@ -183,7 +189,7 @@ let changes = 0;
 /** Applies a change under load; says how long gateways and proxies took to have it. A new model comes with each, to tell it by. */
 async function change(wanted: Wanted): Promise<number> {
   const marker = `marker-${changes++}`;
-  const [upstream = 'a'] = wanted.upstreams ?? [];
+  const [upstream = 'a'] = wanted.inUse ?? [];
   const startedAt = performance.now();
   const revision = await apply({ ...wanted, models: [...wanted.models, { id: marker, routes: [{ upstream }] }] });
   const took = [msUntil(startedAt, () => gatewaysOffer(marker)), msUntil(startedAt, () => proxiesHave(revision))];
@@ -231,7 +237,10 @@ test('a model, a price, a weight, a route and an upstream change under load: see
   ]);
   const onA = await simulators.a.started();
   await step('route', { models: [{ id: 'steady', outputUsd: '9', routes: [{ upstream: 'a' }] }] });
-  await step('upstream disabled', { models: [{ id: 'steady', outputUsd: '9', routes: [{ upstream: 'b' }] }], upstreams: ['b'] });
+  await step('upstream disabled', {
+    models: [{ id: 'steady', outputUsd: '9', routes: [{ upstream: 'a' }, { upstream: 'b' }] }],
+    inUse: ['b'],
+  });
   const lastOnA = await simulators.a.started();
   expect(lastOnA).toBeGreaterThan(onA);
   await delay(500);

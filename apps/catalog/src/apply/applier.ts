@@ -35,7 +35,7 @@ export class Applier {
       revision: outcome.revision,
       changed: outcome.changes !== null,
       models: wanted.models.filter(({ enabled }) => enabled).length,
-      upstreams: wanted.upstreams.length,
+      upstreams: wanted.upstreams.filter(({ enabled }) => enabled).length,
     };
   }
 

@@ -1,15 +1,15 @@
-import type { Upstream } from '#contracts/catalog.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
-import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
+import type { WantedCatalog, WantedModel, WantedUpstream } from '../file/parse-catalog-file.js';
 import type { CatalogState, StoredModel } from './catalog-state.js';
 import { type Changes, isEmpty, planChanges } from './plan-changes.js';
 
 const NOW = 1_800_000_000;
 const NOTHING: Changes = { upstreams: [], models: [], prices: [], routes: [] };
 
-const upstream: Upstream = {
+const upstream: WantedUpstream = {
   id: 'local',
   kind: 'openai-chat',
+  enabled: true,
   baseUrl: 'http://127.0.0.1:9100/v1',
   apiKeyEnv: null,
   allowPrivateNetwork: true,
@@ -42,14 +42,14 @@ const storedModel: StoredModel = {
 };
 const { price: _price, routes: _routes, ...storedModelRow } = storedModel;
 const stored: Pick<CatalogState, 'upstreams' | 'models'> = {
-  upstreams: [{ ...upstream, enabled: true, position: 0 }],
+  upstreams: [{ ...upstream, position: 0 }],
   models: [storedModel],
 };
 const empty: Pick<CatalogState, 'upstreams' | 'models'> = { upstreams: [], models: [] };
 
 test('everything is new to an empty catalog; a model without created has the time of its first apply', () => {
   expect(planChanges(empty, wanted, NOW)).toEqual({
-    upstreams: [{ ...upstream, enabled: true, position: 0 }],
+    upstreams: [{ ...upstream, position: 0 }],
     models: [{ ...storedModelRow, created: NOW }],
     prices: [{ modelId: 'a', version: 1, ...price }],
     routes: [{ modelId: 'a', ...route, enabled: true, position: 0 }],
@@ -74,11 +74,16 @@ test.each<[what: string, wanted: WantedCatalog, changes: Partial<Changes>]>([
     { models: [{ ...storedModelRow, maxOutputTokens: 99 }] },
   ],
   ['a stated created', { ...wanted, models: [{ ...model, created: 5 }] }, { models: [{ ...storedModelRow, created: 5 }] }],
-  ['enabled: false', { ...wanted, models: [{ ...model, enabled: false }] }, { models: [{ ...storedModelRow, enabled: false }] }],
+  ['enabled: false of a model', { ...wanted, models: [{ ...model, enabled: false }] }, { models: [{ ...storedModelRow, enabled: false }] }],
   [
     'a capability of an upstream',
     { ...wanted, upstreams: [{ ...upstream, capabilities: { ...upstream.capabilities, stop: false } }] },
-    { upstreams: [{ ...upstream, capabilities: { ...upstream.capabilities, stop: false }, enabled: true, position: 0 }] },
+    { upstreams: [{ ...upstream, capabilities: { ...upstream.capabilities, stop: false }, position: 0 }] },
+  ],
+  [
+    'enabled: false of an upstream, whose routes stay',
+    { ...wanted, upstreams: [{ ...upstream, enabled: false }] },
+    { upstreams: [{ ...upstream, enabled: false, position: 0 }] },
   ],
   [
     'a weight: the route alone',

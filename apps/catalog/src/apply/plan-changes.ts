@@ -21,7 +21,7 @@ export interface Changes {
  * again, its price history going on where it ended. `now` in Unix seconds is the `created` of a model that states none.
  */
 export function planChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, wanted: WantedCatalog, now: number): Changes {
-  const upstreams = wanted.upstreams.map((upstream, position) => ({ ...upstream, enabled: true, position }));
+  const upstreams = wanted.upstreams.map((upstream, position) => ({ ...upstream, position }));
   const changes: Changes = {
     upstreams: changedRows(current.upstreams, upstreams, ({ id }) => id),
     models: [],

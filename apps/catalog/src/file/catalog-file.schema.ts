@@ -77,6 +77,7 @@ export class TlsEntry implements UpstreamTls {
 export class UpstreamEntry {
   @Identifier(64) id!: string;
   @OneOf(UPSTREAM_KINDS) kind!: Upstream['kind'];
+  @TrueOrFalse() enabled = true;
   @BaseUrl() baseUrl!: string;
   @Optional() @VariableName() apiKeyEnv?: string;
   @Optional() @SecretFileName() apiKeyFile?: string;

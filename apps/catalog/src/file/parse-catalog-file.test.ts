@@ -27,6 +27,7 @@ test('what is left out has its default', () => {
       {
         id: 'local',
         kind: 'openai-chat',
+        enabled: true,
         baseUrl: 'http://127.0.0.1:9100/v1',
         apiKeyEnv: null,
         apiKeyFile: null,
@@ -81,6 +82,7 @@ test('what is stated is taken as it is', () => {
 upstreams:
   - id: hosted
     kind: openai-chat
+    enabled: false
     baseUrl: https://api.example.com/v1
     apiKeyFile: keys/hosted
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
@@ -106,6 +108,7 @@ models:
     noVariables,
   );
   expect(upstreams[0]).toMatchObject({
+    enabled: false,
     apiKeyEnv: null,
     apiKeyFile: 'keys/hosted',
     tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },

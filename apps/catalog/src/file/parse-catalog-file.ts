@@ -13,9 +13,12 @@ import { substitute, type Variables } from './substitute.js';
 
 /** What a file asks for, with every default filled in but the one that depends on the past: `created`. */
 export interface WantedCatalog {
-  upstreams: Upstream[];
+  upstreams: WantedUpstream[];
   models: WantedModel[];
 }
+
+/** Nothing is sent to one that is not enabled: its routes wait for it. */
+export type WantedUpstream = Upstream & { enabled: boolean };
 
 export interface WantedModel {
   id: string;
@@ -115,7 +118,7 @@ function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, 
   return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
 }
 
-function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): Upstream {
+function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): WantedUpstream {
   return {
     ...upstream,
     apiKeyEnv: apiKeyEnv ?? null,

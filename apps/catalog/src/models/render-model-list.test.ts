@@ -20,6 +20,7 @@ const model: StoredModel = {
   routes: [
     { ...route, enabled: true, position: 0 },
     { ...route, model: 'old', enabled: false, position: 0 },
+    { ...route, upstream: 'off', enabled: true, position: 1 },
   ],
 };
 const upstream = {
@@ -36,7 +37,7 @@ const state: CatalogState = {
   revision: 9,
   upstreams: [
     { ...upstream, enabled: true, position: 0 },
-    { ...upstream, id: 'gone', enabled: false, position: 1 },
+    { ...upstream, id: 'off', enabled: false, position: 1 },
   ],
   models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
 };
@@ -76,6 +77,6 @@ test.each<[string, boolean, boolean, boolean]>([
   expect(models.map(({ reasoningEcho }) => reasoningEcho)).toEqual([expected]);
 });
 
-test('the inference-proxy sees enabled upstreams and enabled routes', () => {
+test('the inference-proxy sees enabled upstreams and the enabled routes to them', () => {
   expect(renderRouteList(state)).toEqual({ revision: 9, upstreams: [upstream], models: [{ id: 'a', routes: [route] }] });
 });

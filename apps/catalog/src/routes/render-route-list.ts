@@ -1,16 +1,17 @@
 import type { RouteListReply } from '#contracts/catalog.js';
 import type { CatalogState } from '../apply/catalog-state.js';
 
-/** What the inference-proxy needs: enabled upstreams, and the enabled routes of enabled models. */
+/** What the inference-proxy needs: enabled upstreams, and of enabled models the enabled routes to these. */
 export function renderRouteList({ revision, upstreams, models }: CatalogState): RouteListReply {
+  const inUse = new Set(upstreams.filter(({ enabled }) => enabled).map(({ id }) => id));
   return {
     revision,
-    upstreams: upstreams.filter(({ enabled }) => enabled).map(({ enabled, position, ...upstream }) => upstream),
+    upstreams: upstreams.filter(({ id }) => inUse.has(id)).map(({ enabled, position, ...upstream }) => upstream),
     models: models
       .filter(({ enabled }) => enabled)
       .map(({ id, routes }) => ({
         id,
-        routes: routes.filter(({ enabled }) => enabled).map(({ enabled, position, ...route }) => route),
+        routes: routes.filter(({ enabled, upstream }) => enabled && inUse.has(upstream)).map(({ enabled, position, ...route }) => route),
       })),
   };
 }
