@@ -212,6 +212,6 @@ test('lines that do not end, on many streams at once: those beyond a bound for a
   await Promise.all(all);
   await calls.close();
   const [given, ...others] = failures.filter((end) => end !== undefined);
-  expect(given).toEqual(failure('upstream_error'));
+  expect(given).toEqual(failure('model_capacity'));
   expect(others.length).toBeLessThan(40);
 }, 20_000);

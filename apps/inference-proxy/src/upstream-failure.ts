@@ -17,7 +17,7 @@ export type FailureKind =
   | 'broken'
   /** A reply in good order, of nothing: no sign that the upstream is ill. */
   | 'empty'
-  /** The reply is larger than any reply may be. */
+  /** The reply is larger than any reply may be, or than all together have room for. */
   | 'limit';
 
 /** Fit for clients. An upstream's own words are in `detail`, for the log alone. */

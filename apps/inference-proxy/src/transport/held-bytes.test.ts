@@ -6,7 +6,7 @@ const open = (bytes: number): HeldShare => {
   share.set(bytes);
   return share;
 };
-const refused = expect.objectContaining({ kind: 'limit', code: 'upstream_error' });
+const refused = expect.objectContaining({ kind: 'limit', code: 'model_capacity' });
 
 beforeEach(() => {
   held = new HeldBytes(100, 10);

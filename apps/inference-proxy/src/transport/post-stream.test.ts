@@ -159,7 +159,7 @@ test('many large plain replies at once: those beyond a bound for all are given u
   const refused = (await read).filter(({ status }) => status === 'rejected');
   expect(refused.length).toBeGreaterThan(1);
   expect(refused.length).toBeLessThan(8);
-  expect(refused).toContainEqual({ status: 'rejected', reason: failure('limit', 'upstream_error') });
+  expect(refused).toContainEqual({ status: 'rejected', reason: failure('limit', 'model_capacity') });
   handle = (_request, response) => response.end(Buffer.alloc(size, 'x'));
   expect(await readLarge()).toBe(size);
 }, 20_000);
