@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,4 +155,15 @@ test('no settings are one line and code 1; a wrong command line is one line and 
     err: expect.stringMatching(/^error: NATS_URL and NATS_CLI_PASSWORD not set.*\n$/),
   });
   expect(await tollgate(['account', 'burn'], {})).toEqual({ code: 2, out: '', err: "error: unknown command 'burn'\n" });
+});
+
+test('a reader that goes away, as head does, is the end of it without a word', async () => {
+  const command = spawn(process.execPath, [join(folder, 'dist/apps/cli/src/main.js'), '--help'], { cwd: folder, env: {} });
+  command.stdout.destroy();
+  let err = '';
+  command.stderr.on('data', (text: Buffer) => {
+    err += text.toString();
+  });
+  const [code] = await once(command, 'close');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
 });

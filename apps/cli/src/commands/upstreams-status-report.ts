@@ -63,12 +63,16 @@ function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
   return breaker === 'open' ? 'rests' : 'probing';
 }
 
-/** Of each route that is not up everywhere: why, and what to do about it. Of each model without any that is: what its clients get. */
+/**
+ * Of each route that is not up everywhere, or on which nothing has ever worked: why, and what to do about it. Of each model without
+ * any that is up: what its clients get.
+ */
 function troubles(routes: readonly (readonly Seen[])[]): string[] {
   const lines = routes.flatMap((seen) => {
-    const down = seen.filter((route) => stateOf(route) !== 'up');
-    const [last] = down.toSorted((one, other) => (one.lastFailure?.agoMs ?? Infinity) - (other.lastFailure?.agoMs ?? Infinity));
-    return last === undefined ? [] : [renderTrouble(last, down.length, seen.length)];
+    const down = latestFirst(seen.filter((route) => stateOf(route) !== 'up'));
+    if (down[0] !== undefined) return [renderTrouble(down[0], 'is not up', down.length, seen.length)];
+    const vain = latestFirst(seen.filter(isVain));
+    return vain[0] === undefined ? [] : [renderTrouble(vain[0], 'has answered no call well', vain.length, seen.length)];
   });
   const models = Map.groupBy(routes.flat(), ({ model }) => model);
   for (const [model, seen] of models)
@@ -76,11 +80,21 @@ function troubles(routes: readonly (readonly Seen[])[]): string[] {
   return lines.length === 0 ? [] : [...lines, ''];
 }
 
-function renderTrouble({ model, upstream, isWell, lastFailure }: Seen, down: number, replicas: number): string {
-  const where = replicas === 1 ? '' : ` on ${down} of ${replicas} replicas`;
+function latestFirst(seen: readonly Seen[]): Seen[] {
+  return seen.toSorted((one, other) => (one.lastFailure?.agoMs ?? Infinity) - (other.lastFailure?.agoMs ?? Infinity));
+}
+
+/** Up, because too little was tried to say otherwise, or because it reads requests and rejects them: so it begins with a wrong entry. */
+function isVain({ calls, errors, lastFailure }: Seen): boolean {
+  const isClients = lastFailure?.code === 'context_length_exceeded' || lastFailure?.code === 'unsupported_content';
+  return calls > 0 && !isClients && Object.values(errors).reduce((total, count) => total + count, 0) === calls;
+}
+
+function renderTrouble({ model, upstream, isWell, lastFailure }: Seen, trouble: string, troubled: number, replicas: number): string {
+  const where = replicas === 1 ? '' : ` on ${troubled} of ${replicas} replicas`;
   const what = lastFailure === null ? '' : `: ${lastFailure.detail} (${lastFailure.kind}, ${renderMs(lastFailure.agoMs)} ago)`;
   const advice = isWell ? adviceOn(lastFailure) : 'Its health check fails: is it running, and is the path of its healthCheck right?';
-  return `${model} on ${upstream} is not up${where}${what}\n  ${advice} To ask it: tollgate upstreams test ${upstream}`;
+  return `${model} on ${upstream} ${trouble}${where}${what}\n  ${advice} To ask it: tollgate upstreams test ${upstream}`;
 }
 
 function adviceOn(failure: RouteFailure | null): string {
@@ -95,6 +109,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   unreachable: 'No connection can be made: is it running, and are its baseUrl, tls and allowPrivateNetwork right?',
   denied: 'It does not serve us: check its key, as the inference-proxy has it, and the credit of its account.',
   refused: 'It answers with errors: see its own log.',
+  rejected: 'It does not take what it is sent: it may need other capabilities in its entry.',
   timeout: 'It is silent for longer than its timeouts allow: it is overloaded or hangs, or they are too short for its prompts.',
 };
 

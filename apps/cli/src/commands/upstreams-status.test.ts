@@ -133,6 +133,36 @@ test.each<[string, Partial<RouteStatus>]>([
   expect(out).toContain('m: no route is up anywhere; its clients get 503, or 429\n');
 });
 
+test.each<[string, Partial<RouteStatus>, string[]]>([
+  [
+    'it serves nobody, before its breaker can know',
+    { calls: 2, errors: { denied: 2 }, lastFailure: DENIED },
+    [
+      'm on a has answered no call well: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a',
+      '',
+    ],
+  ],
+  [
+    'it rejects whatever it is sent',
+    { calls: 3, errors: { rejected: 2, denied: 1 }, lastFailure: { ...DENIED, kind: 'rejected', code: 'upstream_error', detail: '400' } },
+    [
+      'm on a has answered no call well: 400 (rejected, 3.0 s ago)',
+      '  It does not take what it is sent: it may need other capabilities in its entry. To ask it: tollgate upstreams test a',
+      '',
+    ],
+  ],
+  ['it has served somebody', { calls: 3, errors: { denied: 2 }, lastFailure: DENIED }, []],
+  [
+    'its clients were at fault',
+    { calls: 1, errors: { rejected: 1 }, lastFailure: { ...DENIED, kind: 'rejected', code: 'context_length_exceeded' } },
+    [],
+  ],
+])('a route that is up: %s', async (_what, over, lines) => {
+  const { out } = await run('upstreams status', [reply('one/1', [route(over)])]);
+  expect(out.split('\n').slice(3)).toEqual([...lines, '1 replica, catalog revision 7', '']);
+});
+
 test('replicas that have not read the same catalog are told', async () => {
   const { out } = await run('upstreams status', [reply('one/1', []), reply('two/1', [], { catalogRevision: null })]);
   expect(out).toBe('no routes\n\n2 replicas, catalog revision 7 and none\n');
