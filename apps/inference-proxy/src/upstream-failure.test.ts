@@ -1,3 +1,4 @@
+import { rememberKey } from './known-keys.js';
 import { redact, UpstreamFailure } from './upstream-failure.js';
 
 test.each([
@@ -9,6 +10,14 @@ test.each([
   ['two\n\nlines', 'two lines'],
 ])('%j is logged as %j', (text, logged) => {
   expect(redact(text)).toBe(logged);
+});
+
+test('a key of ours is taken out whatever it looks like, also where the text is cut', () => {
+  const key = 'd41d8cd98f00b204e9800998ecf8427e';
+  rememberKey(key);
+  rememberKey('EMPTY');
+  expect(redact(`wrong key ${key}: EMPTY`)).toBe('wrong key …: EMPTY');
+  expect(redact(`${' '.repeat(790)}${key}`)).toBe('…');
 });
 
 test('long texts are cut', () => {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#inference/errors.js';
+import { withoutKeys } from './known-keys.js';
 
 export type FailureKind =
   /** No connection was made: nothing was sent. */
@@ -85,7 +86,7 @@ const DETAIL_LENGTH_MAX = 200;
 
 /** Shortens an upstream's text and takes out what may be a secret or a piece of somebody's prompt. */
 export function redact(text: string): string {
-  const clean = text
+  const clean = withoutKeys(text)
     .slice(0, 4 * DETAIL_LENGTH_MAX)
     .replace(/\b(bearer|basic)\s+\S+/gi, '$1 …')
     .replace(/\b(sk|pk|key|api|token|hf|gsk|xai)[-_][\w*-]{6,}/gi, '$1-…')

@@ -100,6 +100,10 @@ describe('which addresses may be called (billing.md 7, SSRF)', () => {
     expect(() => assertHostAllowed(new URL('http://2130706433/').hostname, false)).toThrow(AddressRefusedError);
     expect(() => assertHostAllowed(new URL('http://0xa9fea9fe/').hostname, true)).toThrow(AddressRefusedError);
     expect(() => assertHostAllowed('127.0.0.1', true)).not.toThrow();
+    const cure = '127.0.0.1 is a private address, and its upstream does not say allowPrivateNetwork';
+    expect(() => assertHostAllowed('127.0.0.1', false)).toThrow(new AddressRefusedError(cure));
+    expect(() => assertHostAllowed('169.254.0.1', false)).toThrow(new AddressRefusedError('169.254.0.1 is never called'));
+    expect(() => assertHostAllowed('metadata.goog', true)).toThrow(new AddressRefusedError('metadata.goog is never called'));
     expect(() => assertHostAllowed('localhost', false)).not.toThrow();
   });
 });
@@ -127,9 +131,12 @@ describe('the look-up', () => {
     expect(await ask(lookup, {})).toBe('8.8.8.8');
   });
 
-  test('refuses a name that leads inside only', async () => {
-    const lookup = guardedLookup(false, resolveTo([{ address: '127.0.0.1', family: 4 }]));
-    await expect(ask(lookup, { all: true })).rejects.toThrow(AddressRefusedError);
+  test.each([
+    ['127.0.0.1', false, 'model.example is 127.0.0.1, which is a private address, and its upstream does not say allowPrivateNetwork'],
+    ['169.254.169.254', true, 'model.example is 169.254.169.254, which is never called'],
+  ])('refuses a name that leads to %s only, and says whether it could be allowed', async (address, allowPrivateNetwork, message) => {
+    const lookup = guardedLookup(allowPrivateNetwork, resolveTo([{ address, family: 4 }]));
+    await expect(ask(lookup, { all: true })).rejects.toEqual(new AddressRefusedError(message));
   });
 
   test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew', async () => {

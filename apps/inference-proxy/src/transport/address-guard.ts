@@ -74,7 +74,13 @@ export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean
   const bare = hostname.replace(/^\[|\]$/g, '');
   const isAllowed =
     isIP(bare) === 0 ? !FORBIDDEN_NAMES.has(bare.toLowerCase().replace(/\.$/, '')) : isAddressAllowed(bare, allowPrivateNetwork);
-  if (!isAllowed) throw new AddressRefusedError(`${bare} may not be called`);
+  if (!isAllowed) throw new AddressRefusedError(`${bare} ${whyNot(bare, allowPrivateNetwork)}`);
+}
+
+/** In words for the operator: whether the catalog could allow it. */
+function whyNot(address: string, allowPrivateNetwork: boolean): string {
+  const isPrivate = !allowPrivateNetwork && isAddressAllowed(address, true);
+  return isPrivate ? 'is a private address, and its upstream does not say allowPrivateNetwork' : 'is never called';
 }
 
 const RESOLUTION_TTL_MS = 30_000;
@@ -92,10 +98,10 @@ export function guardedLookup(
 ): LookupFunction {
   const known = new Map<string, { addresses: LookupAddress[]; until: number }>();
   return (hostname, options, callback) => {
-    const give = (addresses: LookupAddress[]): void => {
+    const give = (addresses: LookupAddress[], refused: readonly LookupAddress[] = []): void => {
       const wanted = options.family === 4 || options.family === 6 ? addresses.filter(({ family }) => family === options.family) : addresses;
       const first = wanted[0];
-      if (first === undefined) callback(new AddressRefusedError(`${hostname} has no address that may be called`), '');
+      if (first === undefined) callback(noAddress(hostname, refused, allowPrivateNetwork), '');
       else if (options.all) callback(null, wanted);
       else callback(null, first.address, first.family);
     };
@@ -111,9 +117,17 @@ export function guardedLookup(
       }
       const allowed = addresses.filter(({ address }) => isAddressAllowed(address, allowPrivateNetwork));
       if (allowed.length > 0) known.set(hostname, { addresses: allowed, until: Date.now() + RESOLUTION_TTL_MS });
-      give(allowed);
+      give(allowed, addresses);
     });
   };
+}
+
+function noAddress(hostname: string, [refused]: readonly LookupAddress[], allowPrivateNetwork: boolean): AddressRefusedError {
+  const why =
+    refused === undefined
+      ? 'has no address of the family asked for'
+      : `is ${refused.address}, which ${whyNot(refused.address, allowPrivateNetwork)}`;
+  return new AddressRefusedError(`${hostname} ${why}`);
 }
 
 function blockList(subnets: string[]): BlockList {

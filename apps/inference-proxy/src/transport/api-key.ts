@@ -1,6 +1,7 @@
 import { readSecret } from '#config/load-config.js';
 import { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
+import { rememberKey } from '../known-keys.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 
 /** By the file they are in; as many as catalogs have named. */
@@ -21,7 +22,10 @@ export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv'
 
 function present(text: string | undefined, where: string): string {
   const key = text?.trim(); // secrets kept in files end with a new line
-  if (key) return key;
+  if (key) {
+    rememberKey(key);
+    return key;
+  }
   throw new UpstreamFailure('denied', 'model_unavailable', { detail: `no key in ${where}` });
 }
 

@@ -107,9 +107,14 @@ test('nobody there: unreachable, nothing was sent', async () => {
   await nowhere.destroy();
 });
 
-test('a name that leads to a private address is not called', async () => {
+test('a name that leads to a private address is not called: the operator’s to mend', async () => {
   const inside = poolTo((server.address() as AddressInfo).port, { allowPrivateNetwork: false, host: 'localhost' });
-  await expect(post({}, undefined, inside)).rejects.toEqual(failure('unreachable', 'model_unavailable'));
+  await expect(post({}, undefined, inside)).rejects.toMatchObject({
+    kind: 'unreachable',
+    code: 'model_unavailable',
+    isOperatorsFault: true,
+    detail: expect.stringMatching(/^ADDRESS_REFUSED localhost is (127.0.0.1|::1), which is a private address/),
+  });
   await inside.destroy();
 });
 

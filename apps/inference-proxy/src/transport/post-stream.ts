@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
+import { AddressRefusedError } from './address-guard.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';
 import { isCertificateError } from './tls-connector.js';
@@ -229,7 +230,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
     const options = { detail, cause: error };
     if (this.controller === undefined) {
-      return new UpstreamFailure('unreachable', 'model_unavailable', { ...options, isOperatorsFault: isCertificateError(error) });
+      const isOperatorsFault = isCertificateError(error) || error instanceof AddressRefusedError;
+      return new UpstreamFailure('unreachable', 'model_unavailable', { ...options, isOperatorsFault });
     }
     if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')
       return new UpstreamFailure('limit', 'upstream_error', options);

@@ -150,14 +150,7 @@ export class Prober {
   private describe(error: unknown, { status }: Observation): ExchangeFailure {
     if (!(error instanceof UpstreamFailure)) return { kind: 'limit', code: 'internal_error', words: 'a fault of Tollgate’s own' };
     const { kind, code, detail, retryAfterSeconds, cause } = error;
-    return { kind, code, status, errorCode: errorCodeOf(cause), words: this.conceal(detail), retryAfterSeconds };
-  }
-
-  /** Some servers repeat the key that they refuse. */
-  private conceal(words: string): string {
-    const key = this.apiKey;
-    const clean = key === undefined || key.length < 4 ? words : words.replaceAll(key, '…');
-    return clean.length > WORDS_LENGTH_MAX ? `${clean.slice(0, WORDS_LENGTH_MAX)}…` : clean;
+    return { kind, code, status, errorCode: errorCodeOf(cause), words: shortened(detail), retryAfterSeconds };
   }
 
   private get apiKey(): string | undefined {
@@ -244,6 +237,10 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', done, { once: true });
     if (signal.aborted) done();
   });
+}
+
+function shortened(words: string): string {
+  return words.length > WORDS_LENGTH_MAX ? `${words.slice(0, WORDS_LENGTH_MAX)}…` : words;
 }
 
 /** Of the error itself or of what caused it; where several addresses of one name fail together, of the first. */
