@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { answering, TestUpstream } from '../test-upstream.js';
 import { HealthCheck } from './health-check.js';
+import { testBook } from './test-book.js';
 
 let upstream: TestUpstream;
 let checks: HealthCheck[];
@@ -17,8 +18,8 @@ afterEach(async () => {
 
 /** By default it asks once, and then as often as the test does. */
 function start(healthCheck = { path: '/health', intervalMs: 60_000 }) {
-  const ill: number[] = [];
-  const check = new HealthCheck({ ...upstream.definition(), healthCheck }, () => ill.push(upstream.calls));
+  const ill: string[] = [];
+  const check = new HealthCheck({ ...upstream.definition(), healthCheck }, (why) => ill.push(why));
   checks.push(check);
   const states = async (times: number): Promise<boolean[]> => {
     const seen: boolean[] = [];
@@ -56,7 +57,7 @@ test.each([404, 302, 500, 503])('a %i is not, when it comes twice; one good answ
   const { states, ill } = start();
   await states(1);
   upstream.behave(answering(status, ''));
-  expect({ states: await states(3), ill: ill.length }).toEqual({ states: [true, false, false], ill: 1 });
+  expect({ states: await states(3), ill }).toEqual({ states: [true, false, false], ill: [`/health answers ${status}`] });
   upstream.behave(answering(200, ''));
   expect(await states(2)).toEqual([true, true]);
 });
@@ -65,13 +66,29 @@ test('nobody there, or nobody who answers, is not well', async () => {
   upstream.behave(() => {});
   const silent = start({ path: '/', intervalMs: 20 });
   await until(() => !silent.check.isWell);
+  expect(silent.ill).toEqual(['/ does not answer within 20 ms']);
   const port = upstream.port;
   await upstream.stop();
   upstream = await TestUpstream.start();
   const gone = { ...upstream.definition(), baseUrl: `http://127.0.0.1:${port}`, healthCheck: { path: '/', intervalMs: 20 } };
-  const check = new HealthCheck(gone, () => {});
+  const ill: string[] = [];
+  const check = new HealthCheck(gone, (why) => ill.push(why));
   checks.push(check);
   await until(() => !check.isWell);
+  expect(ill).toEqual([`/ cannot be asked: connect ECONNREFUSED 127.0.0.1:${port}`]);
+});
+
+test('what came instead of a good answer is told by the routes that lead there', async () => {
+  upstream.behave(answering(503, ''));
+  const definition = { ...upstream.definition(), healthCheck: { path: '/health', intervalMs: 250 } };
+  const book = testBook();
+  const routes = [{ upstream: definition.id, model: 'theirs', weight: 1, priority: 0 }];
+  book.apply({ revision: 1, upstreams: [definition], models: [{ id: 'm', routes }] });
+  await until(() => book.status('here').routes[0]?.isWell === false);
+  expect(book.status('here').routes).toMatchObject([
+    { breaker: 'open', calls: 0, errors: {}, lastFailure: { kind: 'unreachable', detail: 'health check: /health answers 503' } },
+  ]);
+  await book.close();
 });
 
 test('ends with its link', async () => {

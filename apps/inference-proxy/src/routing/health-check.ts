@@ -18,7 +18,8 @@ export class HealthCheck {
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly onIll: () => void,
+    /** Once an illness, with what came instead of a good answer. */
+    private readonly onIll: (why: string) => void,
   ) {
     this.pool = createUpstreamPool({ ...upstream, connectionsMax: 1 });
     this.timer = setInterval(() => void this.ask(), this.intervalMs);
@@ -43,25 +44,28 @@ export class HealthCheck {
   async ask(): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;
-    const isWell = await this.answersWell();
+    const why = await this.whatIsWrong();
     this.isAsking = false;
-    if (isWell) {
+    if (why === undefined) {
       this.failures = 0;
       return;
     }
     this.failures += 1;
-    if (this.failures === FAILURES_MAX) this.onIll();
+    if (this.failures === FAILURES_MAX) this.onIll(why);
   }
 
-  private async answersWell(): Promise<boolean> {
+  /** Undefined: nothing is. */
+  private async whatIsWrong(): Promise<string | undefined> {
     const path = this.upstream.healthCheck?.path ?? '/';
-    const signal = AbortSignal.timeout(Math.min(this.intervalMs, ANSWER_MS_MAX));
+    const answerMs = Math.min(this.intervalMs, ANSWER_MS_MAX);
+    const signal = AbortSignal.timeout(answerMs);
     try {
       const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers: { 'user-agent': 'tollgate' }, signal });
       await body.dump({ limit: 64 * 1024, signal });
-      return (statusCode >= 200 && statusCode < 300) || statusCode === 401 || statusCode === 403;
-    } catch {
-      return false;
+      const isWell = (statusCode >= 200 && statusCode < 300) || statusCode === 401 || statusCode === 403;
+      return isWell ? undefined : `${path} answers ${statusCode}`;
+    } catch (error) {
+      return signal.aborted ? `${path} does not answer within ${answerMs} ms` : `${path} cannot be asked: ${(error as Error).message}`;
     }
   }
 }

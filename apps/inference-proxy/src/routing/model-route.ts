@@ -118,7 +118,8 @@ export class ModelRoute implements Choosable {
     return call;
   }
 
-  isUnreachable(now: number, mayBeTried: boolean): void {
+  isUnreachable(now: number, mayBeTried: boolean, why?: UpstreamFailure): void {
+    if (why !== undefined) this.statistics.failed(why, now);
     this.happen({ type: 'unreachable', epoch: this.breaker.epoch, isBusy: false, mayBeTried }, now);
   }
 

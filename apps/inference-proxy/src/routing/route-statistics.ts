@@ -7,7 +7,7 @@ const SHARE = 0.1;
 const TOKENS_MIN = 8;
 const STREAM_MS_MIN = 20;
 
-/** Why the last call that failed did. */
+/** Why the last call that failed did, or the upstream's health check. */
 export interface LastFailure {
   at: number;
   kind: string;

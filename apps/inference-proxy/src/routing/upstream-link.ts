@@ -2,6 +2,7 @@ import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { AddressRefusedError, assertHostAllowed } from '../transport/address-guard.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
+import { UpstreamFailure } from '../upstream-failure.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
 import { HealthCheck } from './health-check.js';
@@ -26,7 +27,7 @@ export class UpstreamLink {
     this.basePath = url.pathname.replace(/\/*$/, '/');
     this.pool = createUpstreamPool(upstream);
     this.refusal = refusalOf(url.hostname, upstream.allowPrivateNetwork);
-    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, () => this.trip(false));
+    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, (why) => this.isIll(why));
   }
 
   get isFull(): boolean {
@@ -38,15 +39,22 @@ export class UpstreamLink {
     return this.healthCheck?.isWell ?? true;
   }
 
-  /** Nobody answers there: no route that leads here need find out by itself. `mayBeTried` as for the breaker. */
-  trip(mayBeTried: boolean): void {
+  /**
+   * Nobody answers there: no route that leads here need find out by itself. `mayBeTried` as for the breaker; `why` where no call
+   * has told.
+   */
+  trip(mayBeTried: boolean, why?: UpstreamFailure): void {
     const now = performance.now();
-    for (const route of this.routes) route.isUnreachable(now, mayBeTried);
+    for (const route of this.routes) route.isUnreachable(now, mayBeTried, why);
   }
 
   /** Lets running calls finish; takes no new ones. */
   async close(): Promise<void> {
     await Promise.all([this.pool.close(), this.healthCheck?.close()]);
+  }
+
+  private isIll(why: string): void {
+    this.trip(false, new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` }));
   }
 }
 
