@@ -53,6 +53,8 @@ export interface RouteStatusReply {
   routes: RouteStatus[];
   /** Requests that wait because all routes of their model are full. */
   waiting: { model: string; requests: number }[];
+  /** Models without any route, as long as the upstreams that theirs lead to are disabled; left out when there are none. */
+  withoutRoute?: string[];
 }
 
 /** Each replica of the inference-proxy answers for itself: capacity, breakers and lines are each replica's own. */

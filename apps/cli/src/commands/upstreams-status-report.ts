@@ -16,7 +16,7 @@ export function renderStatus(replies: readonly RouteStatusReply[], perReplica: b
     (one, other) => one.model.localeCompare(other.model) || one.priority - other.priority || one.upstream.localeCompare(other.upstream),
   );
   const routes = [...Map.groupBy(seen, ({ model, upstream, upstreamModel }) => `${model}\n${upstream}\n${upstreamModel}`).values()];
-  const lines = [...troubles(routes), ...waiting(replies), catalogLine(replies)];
+  const lines = [...troubles(routes, replies), ...waiting(replies), catalogLine(replies)];
   return [perReplica ? renderRows(seen.map((route) => [route])) : renderRows(routes), '', ...lines].join('\n');
 }
 
@@ -65,9 +65,9 @@ function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
 
 /**
  * Of each route that is not up everywhere, or on which nothing has ever worked: why, and what to do about it. Of each model without
- * any that is up: what its clients get.
+ * any that is up, or without any: what its clients get.
  */
-function troubles(routes: readonly (readonly Seen[])[]): string[] {
+function troubles(routes: readonly (readonly Seen[])[], replies: readonly RouteStatusReply[]): string[] {
   const lines = routes.flatMap((seen) => {
     const down = latestFirst(seen.filter((route) => stateOf(route) !== 'up'));
     if (down[0] !== undefined) return [renderTrouble(down[0], 'is not up', down.length, seen.length)];
@@ -77,6 +77,8 @@ function troubles(routes: readonly (readonly Seen[])[]): string[] {
   const models = Map.groupBy(routes.flat(), ({ model }) => model);
   for (const [model, seen] of models)
     if (seen.every((route) => stateOf(route) !== 'up')) lines.push(`${model}: no route is up anywhere; its clients get 503, or 429`);
+  for (const model of new Set(replies.flatMap(({ withoutRoute }) => withoutRoute ?? [])))
+    lines.push(`${model}: its routes lead to disabled upstreams only; its clients get 503`);
   return lines.length === 0 ? [] : [...lines, ''];
 }
 

@@ -163,6 +163,13 @@ test.each<[string, Partial<RouteStatus>, string[]]>([
   expect(out.split('\n').slice(3)).toEqual([...lines, '1 replica, catalog revision 7', '']);
 });
 
+test('models whose upstreams are all disabled are told once, and by their name', async () => {
+  const replies = [reply('one/1', [], { withoutRoute: ['m', 'n'] }), reply('two/1', [], { withoutRoute: ['m'] })];
+  const line = (model: string): string => `${model}: its routes lead to disabled upstreams only; its clients get 503`;
+  expect((await run('upstreams status', replies)).out.split('\n').slice(2, 4)).toEqual([line('m'), line('n')]);
+  expect((await run('upstreams status --model n', replies)).out.split('\n').slice(2, 4)).toEqual([line('n'), '']);
+});
+
 test('replicas that have not read the same catalog are told', async () => {
   const { out } = await run('upstreams status', [reply('one/1', []), reply('two/1', [], { catalogRevision: null })]);
   expect(out).toBe('no routes\n\n2 replicas, catalog revision 7 and none\n');

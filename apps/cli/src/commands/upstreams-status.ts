@@ -45,6 +45,8 @@ function chosen(replies: readonly RouteStatusReply[], { model, upstream }: Value
       ...reply,
       routes: reply.routes.filter(isAsked),
       waiting: reply.waiting.filter((line) => model === undefined || line.model === model),
+      // Of an upstream there is nothing to say here: these have none.
+      withoutRoute: upstream === undefined ? reply.withoutRoute?.filter((id) => model === undefined || id === model) : undefined,
     }))
     .sort((one, other) => one.replica.localeCompare(other.replica));
 }

@@ -251,3 +251,10 @@ test('nothing is spent where no other route is left to try', () => {
   const { route } = take();
   expect([book.mayRetry('m', new Set([route])), book.mayRetry('m', new Set())]).toEqual([false, true]);
 });
+
+test('a model without a route is told among those without, for as long as it has none', () => {
+  const { book, apply } = setUp({ m: [] });
+  expect(book.status('here')).toMatchObject({ routes: [], withoutRoute: ['m'] });
+  apply({ m: [{}] });
+  expect(book.status('here').withoutRoute).toBeUndefined();
+});

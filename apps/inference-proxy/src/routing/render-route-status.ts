@@ -10,11 +10,13 @@ export function renderRouteStatus(
   models: readonly ModelRoutes[],
   now: number,
 ): RouteStatusReply {
+  const withoutRoute = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id);
   return {
     replica,
     catalogRevision,
     routes: models.flatMap(({ id, routes }) => routes.map((route) => renderRoute(id, route, now))),
     waiting: models.filter(({ waiting }) => waiting > 0).map(({ id, waiting }) => ({ model: id, requests: waiting })),
+    ...(withoutRoute.length > 0 && { withoutRoute }),
   };
 }
 
