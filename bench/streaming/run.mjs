@@ -20,7 +20,7 @@ import { startTollgate } from '../tollgate.mjs';
 
 /**
  * @typedef {import('../targets.mjs').Target} Target
- * @typedef {import('./load-worker.mjs').Outcome & { cpu: number, memoryMb: number }} Sample
+ * @typedef {import('./load-worker.mjs').Outcome & { cpu: Record<string, number>, memoryMb: number }} Sample
  */
 
 const FULL = { streams: 32, tokens: 512 };
@@ -44,6 +44,8 @@ const rounds = Number(flags.rounds);
 const seconds = Number(flags.seconds);
 const wanted = flags.targets.split(',');
 
+/** What each target's processes had before their first request. @type {Map<Target, number>} */
+const idleMb = new Map();
 /** @type {(() => Promise<void>)[]} */
 const stops = [];
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => void stopAll().then(() => process.exit(130)));
@@ -61,6 +63,7 @@ async function main() {
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
   if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, undefined)));
 
+  for (const target of targets) idleMb.set(target, memoryMb(target));
   /** @type {Map<string, Sample[]>} */
   const full = new Map(targets.map(({ name }) => [name, []]));
   for (const target of targets) await measure(target, { kind: 'full', ...FULL, rate: 0, seconds: WARM_UP_SECONDS });
@@ -99,17 +102,19 @@ async function measure(target, job) {
     env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' },
     serialization: 'advanced',
   });
-  const before = total(cpuSeconds(target.pids));
-  const idleMb = memoryMb(target);
+  const before = cpuSeconds(target.pids);
   worker.send({ ...job, origin: target.origin, headers: target.headers });
   const halfway = job.kind === 'paced' ? (job.tokens / job.rate) * 700 : job.seconds * 700;
   const [[outcome], busyMb] = await Promise.all([once(worker, 'message'), delay(halfway).then(() => memoryMb(target))]);
-  const cpu = ((total(cpuSeconds(target.pids)) - before) / Math.max(1, outcome.tokens)) * 1_000_000;
+  const after = Object.entries(cpuSeconds(target.pids));
+  const cpu = Object.fromEntries(
+    after.map(([name, seconds]) => [name, ((seconds - (before[name] ?? 0)) / Math.max(1, outcome.tokens)) * 1_000_000]),
+  );
   await stopChild(worker);
   console.error(
     `${job.kind} ${job.streams} ${target.name}: ${Math.round(outcome.tokensPerSecond)} tokens/s${outcome.errors ? `, ${outcome.errors} errors: ${outcome.firstError}` : ''}`,
   );
-  return { ...outcome, cpu, memoryMb: busyMb - idleMb };
+  return { ...outcome, cpu, memoryMb: busyMb - (idleMb.get(target) ?? 0) };
 }
 
 /** Resident memory of the target's processes; of Tollgate's, those a stream passes through. @param {Target} target */
@@ -136,7 +141,7 @@ async function report(full, paced) {
       samples.flatMap(({ firstMs }) => firstMs),
       0.5,
     ).toFixed(1),
-    median(samples.map(({ cpu }) => cpu)).toFixed(1),
+    median(samples.map(({ cpu }) => total(cpu))).toFixed(1),
     String(samples.reduce((sum, { errors }) => sum + errors, 0)),
   ]);
   const pacedRows = paced.map(({ streams, target, sample }) => {
@@ -151,7 +156,7 @@ async function report(full, paced) {
       ...[0.5, 0.99, 0.999].map((share) => added('lateMs', share)),
       added('firstMs', 0.5),
       added('firstMs', 0.99),
-      sample.cpu.toFixed(1),
+      total(sample.cpu).toFixed(1),
       ((sample.memoryMb / streams) * 1_024).toFixed(0),
       String(sample.errors),
     ];
@@ -177,12 +182,27 @@ async function report(full, paced) {
       ],
       pacedRows,
     ),
+    ...byProcess(full, paced),
     '',
   ].join('\n\n');
   console.log(text);
   const name = `${new Date().toISOString().slice(0, 10)}-${flags.out}.md`;
   await writeFile(new URL(`../results/${name}`, import.meta.url), `${text.trimEnd()}\n`);
   console.error(`written to bench/results/${name}`);
+}
+
+/** Where Tollgate's CPU goes. @param {Map<string, Sample[]>} full @param {{ streams: number, target: string, sample: Sample }[]} paced */
+function byProcess(full, paced) {
+  const ours = full.get('Tollgate');
+  const names = Object.keys(ours?.[0]?.cpu ?? {});
+  if (ours === undefined) return [];
+  const rows = [
+    [`${FULL.streams} at full speed`, ...names.map((name) => median(ours.map(({ cpu }) => cpu[name] ?? 0)).toFixed(2))],
+    ...paced
+      .filter(({ target }) => target === 'Tollgate')
+      .map(({ streams, sample }) => [`${streams} paced`, ...names.map((name) => (sample.cpu[name] ?? 0).toFixed(1))]),
+  ];
+  return ['Tollgate’s CPU µs a token, by process:', markdown(['streams', ...names], rows)];
 }
 
 /** @param {number[]} values @param {number} share */
