@@ -21,6 +21,7 @@ import { startTollgate } from '../tollgate.mjs';
 /**
  * @typedef {import('../targets.mjs').Target} Target
  * @typedef {import('./load-worker.mjs').Outcome & { cpu: Record<string, number>, memoryMb: number }} Sample
+ * @typedef {{ streams: number, target: Target, samples: Sample[] }} Paced
  */
 
 const FULL = { streams: 32, tokens: 512 };
@@ -76,16 +77,18 @@ async function main() {
 
   // Portkey waits 25 ms after the first event of every stream, by a timer: no measure of its work.
   const pacedTargets = targets.filter(({ name }) => name !== 'Portkey');
-  /** @type {{ streams: number, target: string, sample: Sample }[]} */
+  /** @type {Paced[]} */
   const paced = [];
   for (const streams of flags.paced.split(',').map(Number)) {
-    for (const target of pacedTargets) {
-      await measure(target, { kind: 'paced', streams, rate: RATE, ...PACED_WARM_UP });
-      paced.push({ streams, target: target.name, sample: await measure(target, { kind: 'paced', streams, rate: RATE, ...PACED }) });
+    for (const target of pacedTargets) await measure(target, { kind: 'paced', streams, rate: RATE, ...PACED_WARM_UP });
+    const load = pacedTargets.map((target) => ({ streams, target, samples: /** @type {Sample[]} */ ([]) }));
+    for (let round = 0; round < rounds; round++) {
+      for (const { target, samples } of load) samples.push(await measure(target, { kind: 'paced', streams, rate: RATE, ...PACED }));
     }
+    paced.push(...load);
   }
   await report(full, paced);
-  const all = [...full.values()].flat().concat(paced.map(({ sample }) => sample));
+  const all = [...full.values()].flat().concat(paced.flatMap(({ samples }) => samples));
   process.exitCode = all.some(({ errors }) => errors > 0) ? 1 : 0;
 }
 
@@ -126,7 +129,7 @@ function memoryMb({ pids }) {
   );
 }
 
-/** @param {Map<string, Sample[]>} full @param {{ streams: number, target: string, sample: Sample }[]} paced */
+/** @param {Map<string, Sample[]>} full @param {Paced[]} paced */
 async function report(full, paced) {
   const rate = (/** @type {string} */ name) => median((full.get(name) ?? []).map((sample) => sample.tokensPerSecond));
   const against = (/** @type {string} */ name, /** @type {string} */ other) =>
@@ -144,21 +147,25 @@ async function report(full, paced) {
     median(samples.map(({ cpu }) => total(cpu))).toFixed(1),
     String(samples.reduce((sum, { errors }) => sum + errors, 0)),
   ]);
-  const pacedRows = paced.map(({ streams, target, sample }) => {
-    const direct = paced.find((other) => other.streams === streams && other.target === 'direct')?.sample ?? sample;
-    const added = (/** @type {'lateMs' | 'firstMs'} */ of, /** @type {number} */ share) =>
-      (percentile(sample[of], share) - percentile(direct[of], share)).toFixed(1);
+  const pacedRows = paced.map(({ streams, target, samples }) => {
+    const direct = paced.find((other) => other.streams === streams && other.target.name === 'direct')?.samples ?? samples;
+    const figure = (/** @type {Sample[]} */ of, /** @type {'lateMs' | 'firstMs'} */ what, /** @type {number} */ share) =>
+      median(of.map((sample) => percentile(sample[what], share)));
+    const added = (/** @type {'lateMs' | 'firstMs'} */ what, /** @type {number} */ share) =>
+      (figure(samples, what, share) - figure(direct, what, share)).toFixed(1);
+    const addedP99 = samples.map((sample, round) => percentile(sample.lateMs, 0.99) - percentile(direct[round]?.lateMs ?? [], 0.99));
     return [
       String(streams),
-      target,
-      Math.round(sample.tokensPerSecond).toLocaleString('en'),
-      ...[0.5, 0.99, 0.999].map((share) => percentile(sample.lateMs, share).toFixed(1)),
+      target.name,
+      Math.round(median(samples.map(({ tokensPerSecond }) => tokensPerSecond))).toLocaleString('en'),
+      ...[0.5, 0.99, 0.999].map((share) => figure(samples, 'lateMs', share).toFixed(1)),
       ...[0.5, 0.99, 0.999].map((share) => added('lateMs', share)),
+      `${Math.min(...addedP99).toFixed(1)}–${Math.max(...addedP99).toFixed(1)}`,
       added('firstMs', 0.5),
       added('firstMs', 0.99),
-      total(sample.cpu).toFixed(1),
-      ((sample.memoryMb / streams) * 1_024).toFixed(0),
-      String(sample.errors),
+      median(samples.map(({ cpu }) => total(cpu))).toFixed(1),
+      ((median(samples.map(({ memoryMb }) => memoryMb)) / streams) * 1_024).toFixed(0),
+      String(samples.reduce((sum, { errors }) => sum + errors, 0)),
     ];
   });
   const text = [
@@ -169,13 +176,13 @@ async function report(full, paced) {
       ['32 streams at full speed', 'tokens/s', '× direct', '× minimal', '× Portkey', 'first token p50 ms', 'CPU µs a token', 'errors'],
       fullRows,
     ),
-    `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s. "Late" is against the upstream's pace; "added" is the difference to direct.`,
+    `Paced: each stream ${RATE} tokens a second for ${PACED.tokens / RATE} s, ${rounds} rounds, medians. "Late" is against the upstream's pace; "added" is the difference to direct.`,
     markdown(
       [
         'streams',
         'target',
         'tokens/s',
-        ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'first token added p50 ms', 'p99'],
+        ...['late p50 ms', 'p99', 'p99.9', 'added p50 ms', 'p99', 'p99.9', 'p99 of the rounds', 'first token added p50 ms', 'p99'],
         'CPU µs a token',
         'memory KiB a stream',
         'errors',
@@ -191,7 +198,7 @@ async function report(full, paced) {
   console.error(`written to bench/results/${name}`);
 }
 
-/** Where Tollgate's CPU goes. @param {Map<string, Sample[]>} full @param {{ streams: number, target: string, sample: Sample }[]} paced */
+/** Where Tollgate's CPU goes. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
 function byProcess(full, paced) {
   const ours = full.get('Tollgate');
   const names = Object.keys(ours?.[0]?.cpu ?? {});
@@ -199,8 +206,11 @@ function byProcess(full, paced) {
   const rows = [
     [`${FULL.streams} at full speed`, ...names.map((name) => median(ours.map(({ cpu }) => cpu[name] ?? 0)).toFixed(2))],
     ...paced
-      .filter(({ target }) => target === 'Tollgate')
-      .map(({ streams, sample }) => [`${streams} paced`, ...names.map((name) => (sample.cpu[name] ?? 0).toFixed(1))]),
+      .filter(({ target }) => target.name === 'Tollgate')
+      .map(({ streams, samples }) => [
+        `${streams} paced`,
+        ...names.map((name) => median(samples.map(({ cpu }) => cpu[name] ?? 0)).toFixed(1)),
+      ]),
   ];
   return ['Tollgate’s CPU µs a token, by process:', markdown(['streams', ...names], rows)];
 }
