@@ -4,11 +4,11 @@
  */
 import { connect } from 'node:net';
 
-const HEAD_END = Buffer.from('\r\n\r\n');
+const HEAD_END = '\r\n\r\n';
 const LINE_FEED = 10;
 const READ_BYTES = 64 * 1024;
 
-/** @typedef {(bytes: Buffer, start: number, end: number) => void} Take */
+/** @typedef {(bytes: Buffer) => void} Take */
 
 export class Connection {
   /** @type {import('node:net').Socket | undefined} */
@@ -97,7 +97,7 @@ class Reading {
       if (this.#left > 0) {
         const end = Math.min(length, at + this.#left);
         const textEnd = Math.min(end, at + this.#left - 2);
-        if (textEnd > at) this.#take(buffer, at, textEnd);
+        if (textEnd > at) this.#take(buffer.subarray(at, textEnd));
         this.#left -= end - at;
         at = end;
         if (this.#left === 0 && this.#isLast) return this.end(undefined);
@@ -120,7 +120,7 @@ class Reading {
   #readHead(buffer, length) {
     const before = this.#head.length;
     this.#head += buffer.latin1Slice(0, length);
-    const end = this.#head.indexOf(HEAD_END.latin1Slice());
+    const end = this.#head.indexOf(HEAD_END);
     if (end === -1) return length;
     const status = this.#head.slice(9, 12);
     if (status !== '200' || !/\r\ntransfer-encoding: chunked\r\n/i.test(this.#head.slice(0, end + 2))) {

@@ -113,8 +113,8 @@ async function stream(connection, job, tally, onTokens) {
   const started = performance.now();
   const counter = new TokenCount();
   let received = 0;
-  const fault = await connection.post('/v1/chat/completions', job.headers, body, (bytes, start, end) => {
-    const count = counter.take(bytes.subarray(start, end));
+  const fault = await connection.post('/v1/chat/completions', job.headers, body, (bytes) => {
+    const count = counter.take(bytes);
     if (count === 0) return;
     if (received === 0) tally.firstMs.push(performance.now() - started);
     received += count;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { ChunkedBody } from './chunked-body.js';
 
 let server: Server;
@@ -10,17 +10,22 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
-/** What the wire carries after the head, until `end`; the head too. */
-async function exchange(version: string, write: (body: ChunkedBody) => void, end: RegExp): Promise<{ head: string; body: string }> {
+/** A client of a server that answers every request with what `write` says. */
+async function connectTo(write: (body: ChunkedBody) => void): Promise<Socket> {
   server = createServer((_request, response: ServerResponse) => {
     response.writeHead(200, ['content-type', 'text/plain']);
     write(new ChunkedBody(response));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  return connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+}
+
+/** What the wire carries after the head, until `end`; the head too. */
+async function exchange(version: string, write: (body: ChunkedBody) => void, end: RegExp): Promise<{ head: string; body: string }> {
+  const socket = await connectTo(write);
   socket.write(`GET / HTTP/${version}\r\nhost: test\r\n\r\n`);
   let text = '';
-  for await (const bytes of socket.setEncoding('utf8')) {
+  for await (const bytes of socket) {
     text += bytes;
     if (end.test(text)) break;
   }
@@ -69,12 +74,7 @@ test('a client of HTTP/1.0 gets the bare body, ended by the connection', async (
 });
 
 test('the connection serves again after it', async () => {
-  server = createServer((_request, response) => {
-    response.writeHead(200, ['content-type', 'text/plain']);
-    new ChunkedBody(response).end('x');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
+  const socket = await connectTo((chunks) => chunks.end('x'));
   for (const _ of [1, 2]) {
     let text = '';
     const replied = new Promise<void>((resolve) => {
