@@ -235,6 +235,16 @@ describe('when to come back (H-4)', () => {
     expect(book.retryAfterSeconds('m')).toBe(60);
   });
 
+  test('and of a line that gives up waiting, no longer than it does', async () => {
+    const { take, ask, book } = setUp({ m: [{}] }, { queueWaitMs: 2_000 });
+    const leaving = new AbortController();
+    take().route.statistics.durationMs = 6_000;
+    const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
+    expect(book.retryAfterSeconds('m')).toBe(8);
+    leaving.abort(new Error('left'));
+    await expect(Promise.all(waits)).rejects.toThrow('left');
+  });
+
   test('a model nobody knows says nothing', () => {
     expect(setUp({ m: [{}] }).book.retryAfterSeconds('unknown')).toBeUndefined();
   });

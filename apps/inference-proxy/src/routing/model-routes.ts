@@ -140,10 +140,14 @@ export class ModelRoutes {
     return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no route is up' });
   }
 
-  /** Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. */
+  /**
+   * Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. A line
+   * that moves slower than that is as short once those who wait have been given up.
+   */
   private drainMs({ statistics, link, inFlight }: ModelRoute): number {
     const running = link.isFull ? link.inFlight : inFlight;
-    return ((statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running)) * (this.line.size + 1);
+    const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
+    return endsEveryMs + Math.min(endsEveryMs * this.line.size, this.terms.queueWaitMs);
   }
 
   /** Until a route has rested, or may be called although it rests. */
