@@ -1,11 +1,20 @@
+import { parseExactly } from '#inference/exact-json.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { assertFewValues } from './reply-limits.js';
 
+/** Where the arguments of a call begin that come as an object, as they do in the Messages format and from servers that forget to write them as text. */
+const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/;
+
+/** `JSON.parse`, but the arguments of a call keep the digits of their numbers (T-46): reading exactly is slow, so only where there are some. */
+export function parseReplyJson(text: string): unknown {
+  return OBJECT_ARGUMENTS.test(text) ? parseExactly(text) : JSON.parse(text);
+}
+
 /** The object a whole reply is; throws `UpstreamFailure` for anything else. A byte order mark may precede it (U-14). */
-export function parseReplyObject(body: string, parse: (text: string) => unknown = JSON.parse): Record<string, unknown> {
+export function parseReplyObject(body: string): Record<string, unknown> {
   assertFewValues(body);
   try {
-    const value = parse(body.replace(/^\ufeff/, ''));
+    const value = parseReplyJson(body.replace(/^\ufeff/, ''));
     if (isObject(value)) return value;
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not JSON', cause });

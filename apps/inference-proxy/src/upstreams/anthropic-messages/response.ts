@@ -1,4 +1,3 @@
-import { parseExactly } from '#inference/exact-json.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { parseReplyObject } from '../json-object.js';
@@ -8,7 +7,7 @@ import { MessagesStreamParser } from './stream.js';
 
 /** Appends the events of a whole message: it is read as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
-  const message = parseReplyObject(body, parseExactly); // the input of a call is an object here
+  const message = parseReplyObject(body);
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });

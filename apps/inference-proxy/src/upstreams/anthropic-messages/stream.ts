@@ -1,8 +1,7 @@
-import { parseExactly } from '#inference/exact-json.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject } from '../json-object.js';
+import { isObject, parseReplyJson } from '../json-object.js';
 import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -130,8 +129,7 @@ export class MessagesStreamParser implements StreamParser {
 function parseEvent(payload: string): Json {
   assertFewValues(payload);
   try {
-    // Some servers send the input of a call whole, as the object it is.
-    const value: unknown = payload.includes('"tool_use"') ? parseExactly(payload) : JSON.parse(payload);
+    const value = parseReplyJson(payload);
     return isObject(value) ? value : {};
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });

@@ -1,7 +1,7 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject } from '../json-object.js';
+import { isObject, parseReplyJson } from '../json-object.js';
 import { assertFewValues, renderArguments } from '../reply-limits.js';
 import { TextChunkTemplate } from '../text-chunk-template.js';
 import { ThinkTags } from '../think-tags.js';
@@ -168,7 +168,7 @@ function parseChunks(payload: string): Json[] {
   if (payload === '') return [];
   assertFewValues(payload);
   try {
-    const value: unknown = JSON.parse(payload);
+    const value = parseReplyJson(payload);
     return isObject(value) ? [value] : [];
   } catch (cause) {
     const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');

@@ -2,7 +2,7 @@ import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject, wordsOf } from '../json-object.js';
+import { isObject, parseReplyJson, wordsOf } from '../json-object.js';
 import { type OutputItem, OutputItems, strayNumbers } from '../output-items.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
@@ -227,7 +227,7 @@ export class ResponsesStreamParser implements StreamParser {
 function parseEvent(payload: string): Json {
   assertFewValues(payload);
   try {
-    const value: unknown = JSON.parse(payload);
+    const value = parseReplyJson(payload);
     return isObject(value) ? value : {};
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
