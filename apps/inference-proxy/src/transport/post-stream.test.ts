@@ -226,3 +226,27 @@ test('a reader that stops reading stops the upstream: at most 64 KiB and one rea
   expect((await reply.read())?.length).toBeGreaterThan(0); // and it goes on when asked
   reply.close();
 });
+
+describe('what must end by a certain time does, also where our reader has to pause the socket', () => {
+  beforeEach(() => {
+    handle = (_request, response) => {
+      let pieces = 0;
+      const timer = setInterval(() => {
+        if (++pieces < 60) response.write(Buffer.alloc(40_000, 'x'));
+        else response.end();
+      }, 25);
+      response.on('close', () => clearInterval(timer));
+    };
+  });
+
+  test('a plain reply', async () => {
+    const reply = await post({ bytesMax: 1e9, timeouts: { firstByteMs: 5000, totalMs: 300 } });
+    await expect(reply.readAll()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+  });
+
+  test('the rest of a stream', async () => {
+    const reply = await post({ bytesMax: 1e9 });
+    reply.hurry(300);
+    await expect(reply.readAll()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+  });
+});

@@ -184,7 +184,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.chunks = [];
     this.bufferedBytes = 0;
     if (this.controller?.paused) {
-      this.timer?.refresh();
+      // Silence is measured from here; what must end by a certain time must end by then.
+      if (this.options.timeouts.idleMs !== undefined && !this.hurried) this.timer?.refresh();
       this.controller.resume();
     }
     return taken;
