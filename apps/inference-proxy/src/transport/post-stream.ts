@@ -16,10 +16,13 @@ const DRAIN_BYTES_MAX = 64 * 1024;
 /** Plain replies in hand, over all of them, besides the first MiB of each. Reading one takes some four times its bytes. */
 const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
 
-export interface PostOptions {
+export interface PostOptions extends ReplyLimits {
   path: string;
   headers: Record<string, string>;
   body: string;
+}
+
+export interface ReplyLimits {
   timeouts: {
     /** From now to the first byte of the body. */
     firstByteMs: number;
@@ -39,10 +42,10 @@ export interface PostOptions {
  */
 export function postStream(pool: Dispatcher, options: PostOptions, signal: AbortSignal): Promise<UpstreamReply> {
   return new Promise((resolve, reject) => {
-    const reply = new UpstreamReply(options, signal, resolve, reject);
+    const { path, headers, body, ...limits } = options;
+    const reply = new UpstreamReply(limits, signal, resolve, reject);
     if (signal.aborted) return;
-    const headers = { ...options.headers, 'accept-encoding': 'identity' };
-    pool.dispatch({ method: 'POST', path: options.path, headers, body: options.body }, reply);
+    pool.dispatch({ method: 'POST', path, headers: { ...headers, 'accept-encoding': 'identity' }, body }, reply);
   });
 }
 
@@ -67,12 +70,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private readonly onAbort = (): void => this.giveUp(this.signal.reason);
 
   constructor(
-    private readonly options: PostOptions,
+    private readonly limits: ReplyLimits,
     private readonly signal: AbortSignal,
     private readonly resolveHead: (reply: UpstreamReply) => void,
     private readonly rejectHead: (error: unknown) => void,
   ) {
-    const { firstByteMs, totalMs } = options.timeouts;
+    const { firstByteMs, totalMs } = limits.timeouts;
     this.timer = setTimeout(() => this.fail(silence('no byte of a reply in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
     if (signal.aborted) this.onAbort();
     else signal.addEventListener('abort', this.onAbort, { once: true });
@@ -154,11 +157,11 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     }
     if (!this.hurried) {
       if (this.totalBytes === 0) this.startBodyTimer();
-      else if (this.chunks.length === 0 && this.options.timeouts.idleMs !== undefined) this.timer?.refresh();
+      else if (this.chunks.length === 0 && this.limits.timeouts.idleMs !== undefined) this.timer?.refresh();
     }
     this.totalBytes += chunk.length;
-    if (this.totalBytes > this.options.bytesMax) {
-      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.options.bytesMax} bytes` }));
+    if (this.totalBytes > this.limits.bytesMax) {
+      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.limits.bytesMax} bytes` }));
       return;
     }
     this.chunks.push(chunk);
@@ -185,7 +188,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.bufferedBytes = 0;
     if (this.controller?.paused) {
       // Silence is measured from here; what must end by a certain time must end by then.
-      if (this.options.timeouts.idleMs !== undefined && !this.hurried) this.timer?.refresh();
+      if (this.limits.timeouts.idleMs !== undefined && !this.hurried) this.timer?.refresh();
       this.controller.resume();
     }
     return taken;
@@ -193,7 +196,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
   private startBodyTimer(): void {
     clearTimeout(this.timer);
-    const { idleMs, totalMs } = this.options.timeouts;
+    const { idleMs, totalMs } = this.limits.timeouts;
     if (idleMs !== undefined) {
       const onIdle = (): void => {
         // Silence is the upstream's only while we are listening: a paused socket or unread bytes are our reader's pace.
