@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns';
+import { jest } from '@jest/globals';
 import { FaultServer, wholeReply } from '#testing/fault-server.js';
 import { upstreamAt } from '../test-calls.js';
 import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed, type Resolver } from './address-guard.js';
@@ -139,15 +140,33 @@ describe('the look-up', () => {
     await expect(ask(lookup, { all: true })).rejects.toEqual(new AddressRefusedError(message));
   });
 
+  test('a burst of connections asks once, whatever the answer is', async () => {
+    const answers: Parameters<Resolver>[1][] = [];
+    const lookup = guardedLookup(false, (_name, done) => void answers.push(done));
+    const burst = async (): Promise<unknown[]> => {
+      const asked = Array.from({ length: 50 }, () => ask(lookup, {}));
+      const [answer] = answers.splice(0);
+      answer?.(
+        ...((isDead ? [new Error('no name server'), []] : [null, [{ address: '8.8.8.8', family: 4 }]]) as Parameters<typeof answer>),
+      );
+      return (await Promise.allSettled(asked)).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message));
+    };
+    let isDead = true;
+    expect(await burst()).toEqual(Array(50).fill('no name server'));
+    isDead = false;
+    expect(await burst()).toEqual(Array(50).fill('8.8.8.8'));
+    expect(answers).toEqual([]);
+  });
+
   test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew', async () => {
     const lookup = guardedLookup(false, resolveTo([{ address: '8.8.8.8', family: 4 }], [{ address: '127.0.0.1', family: 4 }]));
     expect([await ask(lookup, {}), await ask(lookup, {})]).toEqual(['8.8.8.8', '8.8.8.8']);
-    const { now } = Date;
-    Date.now = () => now() + 31_000;
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 31_000);
     try {
       await expect(ask(lookup, {})).rejects.toThrow(AddressRefusedError);
     } finally {
-      Date.now = now;
+      clock.mockRestore();
     }
   });
 
@@ -175,12 +194,12 @@ describe('the look-up', () => {
     };
     const first = await ask();
     address = '169.254.169.254';
-    const { now } = Date;
-    Date.now = () => now() + 31_000;
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 31_000);
     try {
       await expect(ask()).rejects.toThrow(AddressRefusedError);
     } finally {
-      Date.now = now;
+      clock.mockRestore();
       await pool.destroy();
       await server.stop();
     }

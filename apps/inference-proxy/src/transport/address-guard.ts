@@ -88,15 +88,34 @@ const RESOLUTION_TTL_MS = 30_000;
 /** How a name becomes addresses. */
 export type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
 
+type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress[]) => void;
+
 /**
  * A `lookup` for sockets. The socket connects to the very address that was judged, so a second answer of the name server
- * changes nothing; good answers are kept for 30 s, so that one resolution serves a burst of connections.
+ * changes nothing. A name that is being resolved is not asked for again, and good answers are kept for 30 s: a burst of connections
+ * is one question, or a dead name server would keep the few threads that resolve names from all other upstreams.
  */
 export function guardedLookup(
   allowPrivateNetwork: boolean,
   resolve: Resolver = (name, done) => lookup(name, { all: true }, done),
 ): LookupFunction {
   const known = new Map<string, { addresses: LookupAddress[]; until: number }>();
+  const waiting = new Map<string, Answer[]>();
+  const ask = (hostname: string, answer: Answer): void => {
+    const others = waiting.get(hostname);
+    if (others !== undefined) {
+      others.push(answer);
+      return;
+    }
+    const all = [answer];
+    waiting.set(hostname, all);
+    resolve(hostname, (error, addresses) => {
+      waiting.delete(hostname);
+      const allowed = error === null ? addresses.filter(({ address }) => isAddressAllowed(address, allowPrivateNetwork)) : [];
+      if (allowed.length > 0) known.set(hostname, { addresses: allowed, until: performance.now() + RESOLUTION_TTL_MS });
+      for (const each of all) each(error, allowed, addresses);
+    });
+  };
   return (hostname, options, callback) => {
     const give = (addresses: LookupAddress[], refused: readonly LookupAddress[] = []): void => {
       const wanted = options.family === 4 || options.family === 6 ? addresses.filter(({ family }) => family === options.family) : addresses;
@@ -106,18 +125,13 @@ export function guardedLookup(
       else callback(null, first.address, first.family);
     };
     const cached = known.get(hostname);
-    if (cached !== undefined && cached.until > Date.now()) {
+    if (cached !== undefined && cached.until > performance.now()) {
       process.nextTick(give, cached.addresses);
       return;
     }
-    resolve(hostname, (error, addresses) => {
-      if (error !== null) {
-        callback(error, '');
-        return;
-      }
-      const allowed = addresses.filter(({ address }) => isAddressAllowed(address, allowPrivateNetwork));
-      if (allowed.length > 0) known.set(hostname, { addresses: allowed, until: Date.now() + RESOLUTION_TTL_MS });
-      give(allowed, addresses);
+    ask(hostname, (error, allowed, addresses) => {
+      if (error === null) give(allowed, addresses);
+      else callback(error, '');
     });
   };
 }
