@@ -22,6 +22,8 @@ interface ComposeService {
   read_only?: boolean;
   healthcheck?: object;
   networks: string[];
+  volumes?: string[];
+  extra_hosts?: string[];
   stop_grace_period?: string;
 }
 
@@ -68,6 +70,18 @@ test('a stack trace leads from what was built to its source', () => {
 test('only the gateway is published, on this host alone', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
   expect(published).toEqual([['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]]]);
+});
+
+test('a catalog that the operator edits is the one that is applied: by the command and at a start', () => {
+  const mounted = ({ volumes = [] }: ComposeService = { image: '', networks: [] }) => volumes.map((volume) => volume.split(':'));
+  const seen = (name: string, path: string) =>
+    mounted(compose.services[name]).some(([host, inside, mode]) => host === `./${path}` && inside === `/app/${path}` && mode === 'ro');
+  expect({ cli: seen('cli', 'config'), catalog: seen('catalog', 'config/catalog.yaml') }).toEqual({ cli: true, catalog: true });
+});
+
+test('the inference-proxy finds the host by the name that the documents give it', () => {
+  expect(compose.services['inference-proxy']?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
+  for (const page of ['README.md', 'docs/operations.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
 });
 
 test('Postgres is reached by those who own tables, and only the inference-proxy reaches out', () => {
