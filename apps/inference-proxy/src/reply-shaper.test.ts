@@ -107,6 +107,22 @@ describe('an upstream that ignores its cap', () => {
     expect(shaped([much])).toEqual([much, { type: 'usage-report', usage: estimate }, ending('length')]);
   });
 
+  test('is cut also where all it says may become a stop sequence', () => {
+    const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), {
+      outputTokensMax: 100,
+      stop: ['='.repeat(10_000)],
+      mayBeEmpty: true,
+    });
+    const much = '='.repeat(4 * 264);
+    const estimate: Usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' };
+    expect(shaper.shape([{ type: 'text-delta', text: much }])).toEqual([]);
+    expect(shaper.shape([{ type: 'text-delta', text: '=' }])).toEqual([
+      { type: 'text-delta', text: `${much}=` },
+      { type: 'usage-report', usage: estimate },
+      ending('length'),
+    ]);
+  });
+
   test('leaves no call open', () => {
     const start: StreamEvent = { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' };
     const end: StreamEvent = { type: 'tool-call-end', index: 0 };

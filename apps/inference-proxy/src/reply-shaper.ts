@@ -1,3 +1,4 @@
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { type FinishReason, isContent, joinDeltas, type StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
@@ -43,8 +44,13 @@ export class ReplyShaper {
       if (this.finished) break;
       this.add(event, shaped);
     }
-    if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
+    if (!this.finished && this.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
     return shaped;
+  }
+
+  /** Of all that came: what is held back has come as well. */
+  private get outputTokensEstimate(): number {
+    return this.meter.outputTokensEstimate + estimateOutputTokens(this.stops?.heldLength ?? 0);
   }
 
   private add(event: StreamEvent, shaped: StreamEvent[]): void {

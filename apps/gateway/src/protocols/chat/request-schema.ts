@@ -13,7 +13,7 @@ import {
   text,
   word,
 } from '../json-schema.js';
-import { STOP_SEQUENCES_MAX } from '../stop-sequences.js';
+import { stopSequence, stopSequences } from '../stop-sequences.js';
 import { ChatFields } from './schema.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
@@ -41,10 +41,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
           requestObject({}, { include_usage: flag }),
           'Only when `stream` is true. With `include_usage`, a chunk with the usage precedes `[DONE]`.',
         ),
-        stop: described(
-          either(name, { ...list(name), maxItems: STOP_SEQUENCES_MAX }),
-          'Up to four sequences that end the reply and are not part of it.',
-        ),
+        stop: described(either(stopSequence, stopSequences), 'Up to four sequences that end the reply and are not part of it.'),
         tools: described(list(ref('ChatTool')), 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),

@@ -11,7 +11,7 @@ import {
 } from '../body-fields.js';
 import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
-import { parseStopSequences } from '../stop-sequences.js';
+import { parseStopSequence, parseStopSequences } from '../stop-sequences.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { ChatFields } from './schema.js';
@@ -79,7 +79,7 @@ function outputLimitOf(fields: ChatFields): number | undefined {
 
 /** One sequence, or an array of them. */
 function parseStop(source: JsonObject): string[] | undefined {
-  return typeof source.stop === 'string' ? [readName(source, 'stop', '')] : parseStopSequences(source, 'stop');
+  return typeof source.stop === 'string' ? [parseStopSequence(source.stop, 'stop')] : parseStopSequences(source, 'stop');
 }
 
 /** `json_schema` is taken though spec 4.3 lists only two types: real clients send it (D5). */

@@ -14,7 +14,7 @@ import {
   text,
   word,
 } from '../json-schema.js';
-import { STOP_SEQUENCES_MAX } from '../stop-sequences.js';
+import { stopSequences } from '../stop-sequences.js';
 import { MessagesFields } from './schema.js';
 
 const { required, optional } = fieldSchemas(MessagesFields, {
@@ -44,7 +44,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         ...otherFields,
         ...promptOptions,
         tool_choice: described(ref('MessagesToolChoice'), 'Ignored without `tools`.'),
-        stop_sequences: described({ ...list(name), maxItems: STOP_SEQUENCES_MAX }, 'A matched one is reported as `end_turn`.'),
+        stop_sequences: described(stopSequences, 'A matched one is reported as `end_turn`.'),
         thinking: described(
           requestObject({}, { type: text }),
           'With any `type` but `disabled` reasoning is shown. Budgets are not applied; reasoning is billed either way.',
