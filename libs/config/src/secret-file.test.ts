@@ -65,3 +65,31 @@ test.each(['../key', '/etc/passwd', '.hidden', 'a/../../key', '..', '', 'a//b', 
   write('key', 'secret');
   expect(new SecretFile(name, folder).read()).toBeUndefined();
 });
+
+test.each<[fault: string, name: string, make: (path: string) => void]>([
+  ['ELOOP', 'key', (path) => symlinkSync('key', path)],
+  ['ENAMETOOLONG', 'k'.repeat(256), () => {}],
+  ['EISDIR', 'key', (path) => mkdirSync(path)],
+  ['EFBIG', 'key', (path) => writeFileSync(path, 'x'.repeat(256 * 1024 + 1))],
+])('what is there and cannot be read is no secret, and says why: %s', (fault, name, make) => {
+  make(join(folder, name));
+  const file = new SecretFile(name, folder);
+  expect([file.read(), file.fault]).toEqual([undefined, fault]);
+});
+
+test('what could not be read is read when it can be; what goes away has no fault', () => {
+  symlinkSync('key', join(folder, 'key'));
+  const file = new SecretFile('key', folder);
+  const seen = [[file.read()?.toString(), file.fault]];
+  for (const change of [() => rmSync(join(folder, 'key')), () => write('key', 'here'), () => rmSync(join(folder, 'key'))]) {
+    change();
+    now += 1_000;
+    seen.push([file.read()?.toString(), file.fault]);
+  }
+  expect(seen).toEqual([
+    [undefined, 'ELOOP'],
+    [undefined, undefined],
+    ['here', undefined],
+    [undefined, undefined],
+  ]);
+});

@@ -16,6 +16,8 @@ const NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
 export class SecretFile {
   /** Another number with every content. */
   version = 0;
+  /** The system's word for why it cannot be read (`EACCES`); undefined where it can be, and where there just is none. */
+  fault: string | undefined;
   private content: Buffer | undefined;
   private seen = '';
   private lookedAt = Number.NEGATIVE_INFINITY;
@@ -36,27 +38,31 @@ export class SecretFile {
   }
 
   private look(): void {
-    const seen = this.describe();
-    if (seen === this.seen) return;
-    this.seen = seen;
+    this.fault = undefined;
+    try {
+      const seen = this.describe();
+      if (seen === this.seen) return;
+      this.content = seen === '' ? undefined : readFileSync(this.path);
+      this.seen = seen;
+    } catch (error) {
+      this.fault = (error as NodeJS.ErrnoException).code ?? 'unknown';
+      this.content = undefined;
+      this.seen = '';
+    }
     this.version += 1;
-    this.content = seen === '' ? undefined : this.load();
   }
 
-  /** What tells one content from another; empty when there is none. A link is followed: that is how Kubernetes replaces files. */
+  /**
+   * What tells one content from another; empty when there is none. A link is followed: that is how Kubernetes replaces files. Throws
+   * for what is there and cannot be read, such as the folder that Docker makes of a file it does not find.
+   */
   private describe(): string {
     if (!NAME.test(this.name)) return '';
     const stat = statSync(this.path, { throwIfNoEntry: false });
-    return stat?.isFile() && stat.size <= BYTES_MAX ? `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}` : '';
-  }
-
-  private load(): Buffer | undefined {
-    try {
-      return readFileSync(this.path);
-    } catch {
-      this.seen = ''; // it went away in between, or may not be read: looked at again
-      return undefined;
-    }
+    if (stat === undefined) return '';
+    if (!stat.isFile()) throw Object.assign(new Error('no file'), { code: stat.isDirectory() ? 'EISDIR' : 'EINVAL' });
+    if (stat.size > BYTES_MAX) throw Object.assign(new Error('no secret is so long'), { code: 'EFBIG' });
+    return `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   }
 
   private get path(): string {
