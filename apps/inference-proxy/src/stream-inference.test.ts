@@ -179,12 +179,21 @@ describe('failures before the first content', () => {
   });
 });
 
-test('an idle socket that has just been closed is no failure of the route', async () => {
+test('an idle socket that has just been closed is no failure of the route, and no attempt', async () => {
   upstream.behave((request, response) => {
-    if (upstream.calls === 1) request.socket.destroy();
+    if (upstream.calls === 2) request.socket.destroy();
     else return streaming(chunk('ok', 'stop'), DONE)(request, response);
   });
-  expect(await collect(setUp().stream)).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
+  const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], attemptsMax: 1 });
+  const expected = [START, text('ok'), usage({ outputTokens: 1 }), STOP];
+  expect(await collect(stream)).toEqual(expected);
+  expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
+});
+
+test('a new connection that is closed without an answer is an attempt', async () => {
+  upstream.behave((request) => void request.socket.destroy());
+  expect(await collect(setUp({ attemptsMax: 1 }).stream)).toEqual([START, failure('upstream_error')]);
+  expect(upstream.calls).toBe(1);
 });
 
 describe('failures after content', () => {
@@ -367,7 +376,7 @@ test('failures are counted by their kind, and the breaker is shown', async () =>
   await collect(stream);
   const metrics = await registry.metrics();
   expect(metrics).toContain(
-    'tollgate_upstream_errors_total{upstream="test",model="our-model",upstream_model="their-model",kind="stale"} 2',
+    'tollgate_upstream_errors_total{upstream="test",model="our-model",upstream_model="their-model",kind="unanswered"} 1',
   );
   expect(metrics).toContain(
     'tollgate_upstream_errors_total{upstream="gone",model="our-model",upstream_model="their-model",kind="unreachable"} 1',

@@ -90,7 +90,7 @@ export const slow: Row[] = [
         const timer = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'), 5);
         socket.on('close', () => clearInterval(timer));
       },
-    failed('upstream_timeout'),
+    failed(),
     IMPATIENT,
   ],
   [

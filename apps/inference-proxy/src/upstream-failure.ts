@@ -6,6 +6,8 @@ export type FailureKind =
   | 'unreachable'
   /** The socket closed before a byte of the reply: most likely an idle connection the other side had just given up. */
   | 'stale'
+  /** The same of a new connection: the other side takes it, and closes it without a word. */
+  | 'unanswered'
   /** The upstream answered with an error of its own. */
   | 'refused'
   /** The upstream does not serve us: a wrong key, an empty account. Nothing gets better until the operator acts. */
@@ -73,6 +75,7 @@ export class UpstreamFailure extends Error {
 const RETRYABLE = {
   unreachable: true,
   stale: true,
+  unanswered: true,
   refused: true,
   denied: true,
   broken: true,

@@ -171,6 +171,7 @@ export class ModelRoute implements Choosable {
         return;
       }
       case 'stale':
+      case 'unanswered':
       case 'broken':
         this.happen({ type: 'call-failed', epoch, ...why }, now);
         return;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Pool } from 'undici';
 import { leastMs } from '#testing/least-ms.js';
+import type { Resolver } from './address-guard.js';
 import { type PostOptions, postStream, type UpstreamReply } from './post-stream.js';
 import { createUpstreamPool } from './upstream-pool.js';
 
@@ -118,14 +119,30 @@ test('a name that leads to a private address is not called: the operator’s to 
   await inside.destroy();
 });
 
-test('a socket closed before the reply is stale; one closed within it is broken, after what had come', async () => {
+test('a socket closed before the reply is stale if it has served before; a new one leaves the request unanswered', async () => {
+  const own = poolTo((server.address() as AddressInfo).port, { connectionsMax: 1 });
   handle = (request) => request.socket.destroy();
-  await expect(post()).rejects.toEqual(failure('stale', 'upstream_error'));
+  await expect(post({}, undefined, own)).rejects.toEqual(failure('unanswered', 'upstream_error'));
+  handle = (_request, response) => response.end('well');
+  await (await post({}, undefined, own)).readAll();
+  handle = (request) => request.socket.destroy();
+  await expect(post({}, undefined, own)).rejects.toEqual(failure('stale', 'upstream_error'));
+  await own.destroy();
+});
 
+test('one closed within the reply is broken, after what had come', async () => {
   handle = (_request, response) => response.write('some', () => response.socket?.destroy());
   const reply = await post();
   expect((await reply.read())?.join('')).toBe('some');
   await expect(reply.read()).rejects.toEqual(failure('broken', 'upstream_error'));
+});
+
+test('interim replies without end are not waited for', async () => {
+  handle = (_request, response) => {
+    const timer = setInterval(() => response.writeEarlyHints({ link: '</style.css>; rel=preload' }), 1);
+    response.on('close', () => clearInterval(timer));
+  };
+  await expect(post()).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
 test('heads and bodies have limits', async () => {
@@ -193,6 +210,32 @@ describe('an abort closes the socket within 250 ms', () => {
   test('within the body', async () => {
     handle = (_request, response) => response.write('one');
     expect(await leastMs(250, () => closedAfterAbort(async (request) => (await request).read()))).toBeLessThan(250);
+  });
+
+  test.each(['http', 'https'])('while a connection is being made (%s)', async (protocol) => {
+    const reached = Promise.withResolvers<Socket>();
+    const silent = createTcpServer((socket) => reached.resolve(socket));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const leaving = new AbortController();
+    // A name that is not resolved, or a handshake that is not answered.
+    const timeouts = { connectMs: 20_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 20_000 };
+    const closed = Promise.withResolvers<void>();
+    const resolve: Resolver = (_name, done) => (protocol === 'https' ? done(null, [{ address: '127.0.0.1', family: 4 }]) : undefined);
+    const own = createUpstreamPool(
+      { baseUrl: `${protocol}://model.example:${port}`, connectionsMax: 1, allowPrivateNetwork: true, timeouts },
+      resolve,
+    );
+    own.on('connectionError', () => closed.resolve());
+    const answer = post({ timeouts }, leaving.signal, own);
+    if (protocol === 'https') await reached.promise;
+    leaving.abort(new Error('left'));
+    await expect(answer).rejects.toThrow('left');
+    await closed.promise;
+    if (protocol === 'https') await once((await reached.promise).resume(), 'close');
+    await own.close();
+    silent.close();
   });
 
   test('and a signal that has already fired sends nothing', async () => {

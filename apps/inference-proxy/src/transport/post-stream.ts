@@ -1,15 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { AddressRefusedError } from './address-guard.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';
 import { isCertificateError } from './tls-connector.js';
+import { socketOpenedBy } from './upstream-pool.js';
 
 /** Bytes of one reply in hand before its socket is paused; the rest of what the socket has read waits there. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
 /** Each chunk costs a hundred bytes of its own, however small it is. */
 const BUFFERED_CHUNKS_MAX = 512;
+/** Heads like `103 Early Hints` before the reply's own. */
+const INTERIMS_MAX = 32;
 /** What may follow the end of a reply, so that its socket can serve again. */
 const DRAIN_MS = 1_000;
 const DRAIN_BYTES_MAX = 64 * 1024;
@@ -45,7 +49,8 @@ export function postStream(pool: Dispatcher, options: PostOptions, signal: Abort
     const { path, headers, body, ...limits } = options;
     const reply = new UpstreamReply(limits, signal, resolve, reject);
     if (signal.aborted) return;
-    pool.dispatch({ method: 'POST', path, headers: { ...headers, 'accept-encoding': 'identity' }, body }, reply);
+    const request = { method: 'POST', path, headers: { ...headers, 'accept-encoding': 'identity' }, body } as const;
+    reply.newSocket = socketOpenedBy(() => pool.dispatch(request, reply));
   });
 }
 
@@ -53,6 +58,8 @@ export function postStream(pool: Dispatcher, options: PostOptions, signal: Abort
 export class UpstreamReply implements Dispatcher.DispatchHandler {
   status = 0;
   headers: IncomingHttpHeaders = {};
+  /** The one that was opened for this request alone. */
+  newSocket: Socket | undefined;
 
   private controller: Dispatcher.DispatchController | undefined;
   private chunks: Buffer[] = [];
@@ -64,6 +71,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private draining = false;
   private drained = 0;
   private hurried = false;
+  private interims = 0;
   private wake: () => void = () => {};
   private timer: NodeJS.Timeout | undefined;
   private readonly startedAt = performance.now();
@@ -142,7 +150,11 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return;
+    if (status < 200) {
+      if (++this.interims > INTERIMS_MAX)
+        this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: 'interim replies without end' }));
+      return;
+    }
     this.status = status;
     this.headers = headers;
     this.resolveHead(this);
@@ -215,7 +227,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.failed = true;
     this.failure = error;
     this.settle();
-    this.controller?.abort(asError(error));
+    if (this.controller !== undefined) this.controller.abort(asError(error));
+    else this.newSocket?.destroy(asError(error)); // not connected yet: nobody else waits for it
     this.rejectHead(error);
     this.wake();
   }
@@ -239,7 +252,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     }
     if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')
       return new UpstreamFailure('limit', 'upstream_error', options);
-    if (this.status === 0 && isConnectionLoss(error)) return new UpstreamFailure('stale', 'upstream_error', options);
+    if (this.status === 0 && isConnectionLoss(error))
+      return new UpstreamFailure(this.newSocket === undefined ? 'stale' : 'unanswered', 'upstream_error', options);
     return new UpstreamFailure('broken', 'upstream_error', options);
   }
 }

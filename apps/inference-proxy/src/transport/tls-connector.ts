@@ -29,7 +29,7 @@ export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOp
       // A new one with every change, since sessions are resumed without another look at certificates.
       if (current === undefined || versions !== currentVersions) current = buildConnector({ ...options, ...material });
       currentVersions = versions;
-      current(to, callback);
+      return current(to, callback);
     } catch (error) {
       process.nextTick(callback, new TlsFileError((error as Error).message, { cause: error }), null);
     }

@@ -1,4 +1,5 @@
-import { Pool } from 'undici';
+import type { Socket } from 'node:net';
+import { buildConnector, Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from './address-guard.js';
 import { tlsConnector } from './tls-connector.js';
@@ -31,6 +32,27 @@ export function createUpstreamPool(
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: upstream.tls ? tlsConnector(upstream.tls, connect) : connect,
+    connect: noted(upstream.tls ? tlsConnector(upstream.tls, connect) : buildConnector(connect)),
   });
+}
+
+let lastOpened: unknown;
+
+/**
+ * Has a pool take a request, and returns the socket it has begun to open for it; undefined when one that is open serves it. A pool
+ * names none of its sockets before a request is written, but it opens them while it takes the request.
+ */
+export function socketOpenedBy(dispatch: () => void): Socket | undefined {
+  lastOpened = undefined;
+  dispatch();
+  const opened = lastOpened as Socket | undefined;
+  lastOpened = undefined;
+  return opened;
+}
+
+/** Connectors return their sockets, though their type does not say so. */
+function noted(connect: buildConnector.connector): buildConnector.connector {
+  return (to, callback) => {
+    lastOpened = connect(to, callback);
+  };
 }

@@ -221,7 +221,7 @@ function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream 
 /** How long to wait before it is worth another try; undefined: it is not. */
 function waitBefore({ kind, code, status, retryAfterSeconds }: ExchangeFailure, isLast: boolean): number | undefined {
   if (code === 'model_capacity') return Math.min(WAIT_MS_MAX, (retryAfterSeconds ?? 5) * 1_000);
-  const isOfTheMoment = kind === 'stale' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
+  const isOfTheMoment = kind === 'stale' || kind === 'unanswered' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
   return isOfTheMoment && !isLast ? 200 : undefined;
 }
 

@@ -24,7 +24,7 @@ export function judgeReach({ failure, totalMs }: Exchange, place: Place): Findin
   if (errorCode === 'HPE')
     return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
   if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
-  if (kind === 'stale') return no(`${host} takes the connection and closes it without an answer: https:// instead of http://?`);
+  if (kind === 'unanswered') return no(`${host} takes the connection and closes it without an answer: https:// instead of http://?`);
   if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${words}; if it loads the model first, try again`);
   return yes(`${host} answers: ${words}`);
 }
