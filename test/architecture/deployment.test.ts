@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
+import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { type Container, type Manifest, workloads } from './manifests.js';
 
@@ -25,6 +26,10 @@ interface ComposeService {
   volumes?: string[];
   extra_hosts?: string[];
   stop_grace_period?: string;
+}
+
+interface Secret {
+  stringData: Record<string, string>;
 }
 
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
@@ -100,6 +105,18 @@ test('no secret stands in Compose, and .env.example names each', () => {
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
   expect([...new Set(needed)].sort()).toEqual(named.sort());
   expect(text).not.toMatch(/(PASSWORD|PEPPER): (?!\$\{)/);
+});
+
+test('no secret of ours can be named as the key of an upstream', () => {
+  const secrets = parseAllDocuments(readFileSync('k8s/base/secrets.example.yaml', 'utf8')).map((document) => document.toJS() as Secret);
+  const named = [
+    ...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=$/gm),
+    ...readFileSync('docker-compose.yml', 'utf8').matchAll(/^ +([A-Z_]*(?:PASSWORD|PEPPER|DATABASE_URL)):/gm),
+  ].map(([, name = '']) => name);
+  named.push(...secrets.flatMap(({ stringData }) => Object.keys(stringData)));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !isOwnVariable(name))).toEqual([]);
+  expect(['OPENAI_API_KEY', 'HOSTED_API_KEY', 'UPSTREAM_KEY'].filter(isOwnVariable)).toEqual([]);
 });
 
 test.each([...workloads])('%s keeps to the restricted pod security standard, with limits', (_name, spec) => {

@@ -155,7 +155,7 @@ describe('faults', () => {
       'a misspelt price',
       edited(['outputUsdPerMTok', 'outputUsdPerMtok']),
       'c.yaml:11: models[0].price.outputUsdPerMtok: is not a field of the catalog\n' +
-        'c.yaml:11: models[0].price.outputUsdPerMTok: must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
+        'c.yaml:11: models[0].price.outputUsdPerMTok: is missing (must be USD per million tokens in quotes with at most six decimals, such as "0.15")',
     ],
     [
       'a price that was a float',
@@ -176,7 +176,23 @@ describe('faults', () => {
     [
       'a missing field, on the line of its entry',
       edited(['    ownedBy: us\n', '']),
-      'c.yaml:7: models[0].ownedBy: must be text of 1 to 200 characters',
+      'c.yaml:7: models[0].ownedBy: is missing (must be text of 1 to 200 characters)',
+    ],
+    [
+      'a missing group of fields',
+      edited(['    price: { inputUsdPerMTok: "0.15", cachedInputUsdPerMTok: "0.015", outputUsdPerMTok: "0.60" }\n', '']),
+      'c.yaml:7: models[0].price: is missing (must be a group of fields)',
+    ],
+    [
+      'a name that YAML takes for a number',
+      edited(['model: Org/Small', 'model: 401']),
+      'c.yaml:12: models[0].routes[0].model: must be text of 1 to 256 characters; put it in quotes',
+    ],
+    [
+      'an id that YAML takes for a number, or for true',
+      edited(['id: small', 'id: 1.5'], ['upstream: local', 'upstream: true']),
+      'c.yaml:7: models[0].id: must be an id of 1 to 256 letters, digits and ._:/@- that begins with a letter or digit; put it in quotes\n' +
+        'c.yaml:12: models[0].routes[0].upstream: must be an id of 1 to 64 letters, digits and ._:/@- that begins with a letter or digit; put it in quotes',
     ],
     [
       'an empty value is no default',
@@ -217,7 +233,7 @@ describe('faults', () => {
     [
       'a health check without a path',
       edited(['kind: openai-chat', 'kind: openai-chat\n    healthCheck: { intervalMs: 5 }']),
-      'c.yaml:5: upstreams[0].healthCheck.path: must be a path that begins with / such as /health\n' +
+      'c.yaml:5: upstreams[0].healthCheck.path: is missing (must be a path that begins with / such as /health)\n' +
         'c.yaml:5: upstreams[0].healthCheck.intervalMs: must be a whole number from 100 to 86400000',
     ],
     [
@@ -256,6 +272,11 @@ describe('faults', () => {
       edited(['kind:', 'apiKeyEnv: sk-secret\n    kind:']),
       'c.yaml:4: upstreams[0].apiKeyEnv: must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
     ],
+    ...['NATS_PASSWORD', 'DATABASE_URL', 'KEY_PEPPER'].map((name): [string, string, string] => [
+      `our own variable ${name} as a key`,
+      edited(['kind:', `apiKeyEnv: ${name}\n    kind:`]),
+      "c.yaml:4: upstreams[0].apiKeyEnv: must not be a variable of Tollgate's own services; put the upstream's key in another one, such as LOCAL_API_KEY",
+    ]),
     ...['../../etc/passwd', '/etc/passwd', '.env', '-----BEGIN PRIVATE KEY-----', 'a//b'].map((name): [string, string, string] => [
       `the file ${name}, not repeated`,
       edited(['kind:', `apiKeyFile: ${JSON.stringify(name)}\n    kind:`]),
@@ -283,6 +304,11 @@ describe('faults', () => {
         'c.yaml:5: upstreams[0].baseUrl: must be an http:// or https:// URL without credentials, query or fragment',
       ],
     ),
+    ...['chat/completions', 'completions', 'responses', 'messages'].map((endpoint): [string, string, string] => [
+      `the URL of the endpoint /${endpoint}, not repeated`,
+      edited(['http://127.0.0.1:9100/v1', `http://127.0.0.1:9100/v1/${endpoint}/`]),
+      `c.yaml:5: upstreams[0].baseUrl: must end before /${endpoint}, as in https://api.example.com/v1: the rest is added to it`,
+    ]),
     [
       'an unknown capability',
       edited(['kind:', 'capabilities: { stops: true }\n    kind:']),
@@ -303,7 +329,7 @@ describe('faults', () => {
       edited(['[{ upstream: local, model: Org/Small }]', '{ upstream: local }']),
       'c.yaml:12: models[0].routes: must be a list of 1 to 100 entries',
     ],
-    ['only models', 'models: []\n', 'c.yaml:1: upstreams: must be a list of 0 to 200 entries'],
+    ['only models', 'models: []\n', 'c.yaml:1: upstreams: is missing (must be a list of 0 to 200 entries)'],
     ['nothing at all', '# later\n', 'c.yaml:1: must have the fields upstreams and models'],
     ['a list', '- 1\n', 'c.yaml:1: must have the fields upstreams and models'],
     ['a key twice', edited(['ownedBy: us', 'ownedBy: us\n    ownedBy: them']), 'c.yaml:9: not valid YAML: Map keys must be unique'],
@@ -342,9 +368,54 @@ describe('faults', () => {
     expect(faultsOf(text)).toBe(message);
   });
 
-  test('anchors that unfold without end are refused', () => {
-    const levels = Array.from({ length: 12 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}*l${level}]`);
-    expect(faultsOf(`l0: &l0 x\n${levels.join('\n')}\n`)).toMatch(/^c\.yaml:1: not valid YAML: .*[Aa]lias/);
+  const ENDLESS = 'c.yaml:1: *a is inside of what &a names, and would repeat itself without end';
+  const levels = Array.from({ length: 12 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}*l${level}]`);
+  const chain = Array.from({ length: 40 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
+
+  test.each([
+    ['a list that is its own entry', 'upstreams: &a [*a]\nmodels: []\n', ENDLESS],
+    ['a group that is a field of its own', 'upstreams: &a [{ id: *a }]\nmodels: []\n', ENDLESS],
+    [
+      'the whole that is a part of itself',
+      '&top\nupstreams: []\nmodels: [*top]\n',
+      'c.yaml:3: *top is inside of what &top names, and would repeat itself without end',
+    ],
+    [
+      'levels of aliases, each ten times the one before',
+      `l0: &l0 x\n${levels.join('\n')}\n`,
+      'c.yaml:7: with what *l5 repeats here, the file unfolds to more than a catalog can be',
+    ],
+    [
+      'levels of aliases, each a level deeper',
+      `l0: &l0 x\n${chain.join('\n')}\n`,
+      'c.yaml:32: must not be nested more than 32 levels deep',
+    ],
+    ['lists in lists', `upstreams: ${'['.repeat(40)}${']'.repeat(40)}\n`, 'c.yaml:1: must not be nested more than 32 levels deep'],
+    ['more lists in lists than can be parsed', '['.repeat(100_000), 'c.yaml:1: must not be nested more than 32 levels deep'],
+    ['an alias of nothing', 'upstreams: []\nmodels: *later\n', 'c.yaml:2: *later has no &later above it'],
+  ])('aliases and nesting without end: %s', (_, text, message) => {
+    expect(faultsOf(text)).toBe(message);
+  });
+
+  test('of very many faults the first are listed', () => {
+    const lines = faultsOf(`upstreams: []\nmodels:\n${'  - 1\n'.repeat(500)}`).split('\n');
+    expect(lines).toHaveLength(101);
+    expect([lines[0], lines[99], lines[100]]).toEqual([
+      'c.yaml:3: models[0]: must be a group of fields',
+      'c.yaml:102: models[99]: must be a group of fields',
+      'and 400 more',
+    ]);
+  });
+
+  test('what the parser stumbled on is not repeated', () => {
+    expect(faultsOf('upstreams: []\n]sk-secret\n')).not.toContain('sk-secret');
+    expect(faultsOf('upstreams: >sk-secret\n')).toBe('c.yaml:1: not valid YAML: Block scalar header includes extra characters');
+  });
+
+  test('an alias may be used as often as a catalog has models', () => {
+    const [head = '', model = ''] = SMALLEST.replace('price: {', 'price: &price {').split(/(?=^ {2}- id: small)/m);
+    const others = Array.from({ length: 500 }, (_, number) => model.replace('small', `m${number}`).replace(/price: .*/, 'price: *price'));
+    expect(parseCatalogFile(head + model + others.join(''), 'c.yaml', noVariables).models).toHaveLength(501);
   });
 
   test('a fault in what an anchor repeats is found where it is written', () => {

@@ -1,13 +1,14 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
-import { type Document, LineCounter, parseDocument } from 'yaml';
+import type { Document, LineCounter } from 'yaml';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
 import { CatalogFileEntry, type ModelEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem } from './check-consistency.js';
-import { lineAt, lineOf, type Path, renderPath } from './locate.js';
+import { lineOf, type Path, renderPath } from './locate.js';
+import { readYaml } from './read-yaml.js';
 import { FIELDS_EXPECTED } from './rules.js';
 import { substitute, type Variables } from './substitute.js';
 
@@ -43,36 +44,13 @@ const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
  * A file that is not YAML is only reported for its syntax: what its fields would be is anybody's guess.
  */
 export function parseCatalogFile(text: string, fileName: string, variables: Variables): WantedCatalog {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' });
-  const syntax = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
-    line: lineAt(pos[0], lines),
-    path: '',
-    problem: code === 'MULTIPLE_DOCS' ? 'must be one document, without a second --- part' : `not valid YAML: ${firstLine(message)}`,
-  }));
-  if (syntax.length > 0) throw new CatalogFileError(fileName, syntax);
-
-  const plain = plainOf(document, fileName);
+  const { document, lines, plain } = readYaml(text, fileName);
   const problems = [...strayReferences(plain), ...substituteBaseUrls(plain, variables)];
   const entry = plainToInstance(CatalogFileEntry, plain);
   problems.push(...flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true })));
   problems.push(...checkConsistency(entry));
   if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, document, lines));
   return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf) };
-}
-
-function plainOf(document: Document.Parsed, fileName: string): object {
-  let plain: unknown;
-  try {
-    plain = document.toJS();
-  } catch (error) {
-    // Anchors can be nested so that a short text means gigabytes; the parser refuses to unfold them.
-    throw new CatalogFileError(fileName, [{ line: 1, path: '', problem: `not valid YAML: ${firstLine(String(error))}` }]);
-  }
-  if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
-    throw new CatalogFileError(fileName, [{ line: 1, path: '', problem: 'must have the fields upstreams and models' }]);
-  }
-  return plain;
 }
 
 /** Puts the environment's values into `upstreams[].baseUrl`, the one field that may refer to it. */
@@ -104,14 +82,15 @@ function strayReferences(value: unknown, path: Path = []): FieldProblem[] {
 function flatten(errors: readonly ValidationError[], parent: Path = [], inList = false): FieldProblem[] {
   return errors.flatMap(({ property, constraints, children, value }) => {
     const path = [...parent, inList ? Number(property) : property];
-    const own = constraints ? [{ path, problem: problemOf(constraints) }] : [];
+    const own = constraints ? [{ path, problem: problemOf(constraints, value) }] : [];
     return [...own, ...flatten(children ?? [], path, Array.isArray(value))];
   });
 }
 
-function problemOf(constraints: Record<string, string>): string {
+function problemOf(constraints: Record<string, string>, value: unknown): string {
   if (constraints.whitelistValidation !== undefined) return 'is not a field of the catalog';
-  return constraints.rule ?? FIELDS_EXPECTED;
+  const rule = constraints.rule ?? FIELDS_EXPECTED;
+  return value === undefined ? `is missing (${rule})` : rule;
 }
 
 function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, lines: LineCounter): Fault[] {
@@ -142,8 +121,4 @@ function modelOf({ created, defaultOutputTokens, price, routes, ...model }: Mode
     },
     routes: routes.map((route) => ({ ...route, concurrencyMax: route.concurrencyMax ?? null })),
   };
-}
-
-function firstLine(message: string): string {
-  return message.split('\n', 1)[0] ?? message;
 }

@@ -1,4 +1,5 @@
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
+import { isOwnVariable } from '#contracts/own-variables.js';
 
 /*
  * Rules of the catalog file, one constraint each, so that a field at fault gets exactly one line: what it must be.
@@ -28,7 +29,7 @@ export function OneOf(allowed: readonly string[]): PropertyDecorator {
 /** Text of 1 to `lengthMax` characters without control characters. */
 export function Text(lengthMax: number): PropertyDecorator {
   return rule(
-    `must be text of 1 to ${lengthMax} characters`,
+    quoted(`must be text of 1 to ${lengthMax} characters`),
     (value) => typeof value === 'string' && value.length <= lengthMax && /^[^\p{Cc}]+$/u.test(value),
   );
 }
@@ -36,7 +37,7 @@ export function Text(lengthMax: number): PropertyDecorator {
 /** An id: it appears in URLs, logs and metrics as it is. */
 export function Identifier(lengthMax: number): PropertyDecorator {
   return rule(
-    `must be an id of 1 to ${lengthMax} letters, digits and ._:/@- that begins with a letter or digit`,
+    quoted(`must be an id of 1 to ${lengthMax} letters, digits and ._:/@- that begins with a letter or digit`),
     (value) => typeof value === 'string' && value.length <= lengthMax && /^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/.test(value),
   );
 }
@@ -44,9 +45,16 @@ export function Identifier(lengthMax: number): PropertyDecorator {
 /** The name of an environment variable. The message never repeats the value: someone may have pasted the secret itself. */
 export function VariableName(): PropertyDecorator {
   return rule(
-    'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
-    (value) => typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value),
+    (value) =>
+      isVariableName(value)
+        ? "must not be a variable of Tollgate's own services; put the upstream's key in another one, such as LOCAL_API_KEY"
+        : 'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself',
+    (value) => isVariableName(value) && !isOwnVariable(value),
   );
+}
+
+function isVariableName(value: unknown): value is string {
+  return typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value);
 }
 
 /** The name of a file in the proxy's folder of secrets: nothing else of its machine can be named. */
@@ -57,9 +65,18 @@ export function SecretFileName(): PropertyDecorator {
   );
 }
 
-/** Where an upstream is. Credentials have no place in it, and a query would end up before the path we append. */
+/** What belongs to a single endpoint: pasted from an example, every call would go to `/chat/completions/chat/completions`. */
+const ENDPOINT = /\/(chat\/completions|completions|responses|messages)\/*$/;
+
+/** Where an upstream is. Credentials have no place in it, and a query would end up before the path we append. The URL is not repeated. */
 export function BaseUrl(): PropertyDecorator {
-  return rule('must be an http:// or https:// URL without credentials, query or fragment', isBaseUrl);
+  return rule(
+    (value) =>
+      isBaseUrl(value)
+        ? `must end before /${ENDPOINT.exec(value)?.[1]}, as in https://api.example.com/v1: the rest is added to it`
+        : 'must be an http:// or https:// URL without credentials, query or fragment',
+    (value) => isBaseUrl(value) && !ENDPOINT.test(value),
+  );
 }
 
 /** What follows the host in a URL. */
@@ -105,11 +122,17 @@ export function Fields(): PropertyDecorator {
   return rule(FIELDS_EXPECTED, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 
-function rule(problem: string, holds: (value: unknown) => boolean): PropertyDecorator {
-  return ValidateBy({ name: 'rule', validator: { validate: holds, defaultMessage: () => problem } });
+/** What YAML takes for a number, or for true and false, although text was meant: `model: 401`. */
+function quoted(problem: string): (value: unknown) => string {
+  return (value) => (typeof value === 'number' || typeof value === 'boolean' ? `${problem}; put it in quotes` : problem);
 }
 
-function isBaseUrl(value: unknown): boolean {
+function rule(problem: string | ((value: unknown) => string), holds: (value: unknown) => boolean): PropertyDecorator {
+  const defaultMessage = typeof problem === 'string' ? () => problem : (args?: ValidationArguments) => problem(args?.value);
+  return ValidateBy({ name: 'rule', validator: { validate: holds, defaultMessage } });
+}
+
+function isBaseUrl(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > 2_000 || /[\s?#]/.test(value) || !URL.canParse(value)) return false;
   const url = new URL(value);
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.password === '';

@@ -1,14 +1,12 @@
 import { readSecret } from '#config/load-config.js';
 import { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
+import { isOwnVariable } from '#contracts/own-variables.js';
 import { rememberKey } from '../known-keys.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 
 /** By the file they are in; as many as catalogs have named. */
 const FILES = new Map<string, SecretFile>();
-
-/** Settings of the proxy's own: a catalog that names one of them would send it to an upstream. */
-const OURS = /^(NATS|OPS|TOLLGATE)_/;
 
 /**
  * The key of an upstream as it is now; undefined for one without. It goes to the upstream that names it, and nowhere else. Throws
@@ -17,7 +15,7 @@ const OURS = /^(NATS|OPS|TOLLGATE)_/;
 export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>): string | undefined {
   if (apiKeyFile) return present(secretFile(apiKeyFile).read()?.toString(), `the file ${apiKeyFile}`);
   if (apiKeyEnv === null) return undefined;
-  return present(OURS.test(apiKeyEnv) ? undefined : readSecret(apiKeyEnv), apiKeyEnv);
+  return present(isOwnVariable(apiKeyEnv) ? undefined : readSecret(apiKeyEnv), apiKeyEnv);
 }
 
 function present(text: string | undefined, where: string): string {
