@@ -93,10 +93,10 @@ export class ProxyMetrics {
       collect() {
         this.reset();
         for (const { id, routes } of models())
-          for (const { link, breaker, model } of routes)
+          for (const { link, upstream, breaker, model } of routes)
             this.set(
               { upstream: link.upstream.id, model: id, upstream_model: model },
-              link.isWell ? BREAKER_STATES[breaker.state] : BREAKER_STATES.open,
+              upstream.isWell ? BREAKER_STATES[breaker.state] : BREAKER_STATES.open,
             );
       },
     });

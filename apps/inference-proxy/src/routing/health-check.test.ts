@@ -16,10 +16,17 @@ afterEach(async () => {
   await upstream.stop();
 });
 
+/** What a check tells. */
+function recorded() {
+  const told: string[] = [];
+  return { told, observer: { isIll: (why: string) => told.push(why), isWellAgain: () => told.push('well again') } };
+}
+
 /** By default it asks once, and then as often as the test does. */
-function start(healthCheck = { path: '/health', intervalMs: 60_000 }) {
-  const ill: string[] = [];
-  const check = new HealthCheck({ ...upstream.definition(), healthCheck }, (why) => ill.push(why));
+function start({ path = '/health', intervalMs = 60_000, isIll = false } = {}) {
+  const healthCheck = { path, intervalMs };
+  const { told, observer } = recorded();
+  const check = new HealthCheck({ ...upstream.definition(), healthCheck }, observer, isIll);
   checks.push(check);
   const states = async (times: number): Promise<boolean[]> => {
     const seen: boolean[] = [];
@@ -30,7 +37,7 @@ function start(healthCheck = { path: '/health', intervalMs: 60_000 }) {
     }
     return seen;
   };
-  return { check, ill, states };
+  return { check, told, states };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -48,34 +55,54 @@ test('asks the path, without a key, again and again', async () => {
 
 test.each([200, 204, 401, 403])('a %i is well', async (status) => {
   upstream.behave(answering(status, ''));
-  const { states, ill } = start();
-  expect({ states: await states(3), ill }).toEqual({ states: [true, true, true], ill: [] });
+  const { states, told } = start();
+  expect({ states: await states(3), told }).toEqual({ states: [true, true, true], told: [] });
 });
 
 test.each([404, 302, 500, 503])('a %i is not, when it comes twice; one good answer is enough', async (status) => {
   upstream.behave(answering(200, ''));
-  const { states, ill } = start();
+  const { states, told } = start();
   await states(1);
   upstream.behave(answering(status, ''));
-  expect({ states: await states(3), ill }).toEqual({ states: [true, false, false], ill: [`/health answers ${status}`] });
+  expect({ states: await states(3), told }).toEqual({ states: [true, false, false], told: [`/health answers ${status}`] });
   upstream.behave(answering(200, ''));
-  expect(await states(2)).toEqual([true, true]);
+  expect({ states: await states(2), told }).toEqual({ states: [true, true], told: [`/health answers ${status}`, 'well again'] });
+});
+
+test('what was ill before stays so until the first good answer', async () => {
+  upstream.behave(answering(503, ''));
+  const { check, states, told } = start({ isIll: true });
+  expect({ isWell: check.isWell, states: await states(2), told }).toEqual({ isWell: false, states: [false, false], told: [] });
+  upstream.behave(answering(200, ''));
+  expect({ states: await states(1), told }).toEqual({ states: [true], told: ['well again'] });
+});
+
+test('once it is closed it tells nothing, not of what it was asking either', async () => {
+  const asked = upstream.nextRequest();
+  upstream.behave(() => {});
+  const { check, told } = start({ isIll: true });
+  const { socket } = await asked;
+  const closed = once(socket, 'close');
+  await check.close();
+  await closed;
+  await new Promise(setImmediate);
+  expect({ told, isWell: check.isWell }).toEqual({ told: [], isWell: false });
 });
 
 test('nobody there, or nobody who answers, is not well', async () => {
   upstream.behave(() => {});
   const silent = start({ path: '/', intervalMs: 20 });
   await until(() => !silent.check.isWell);
-  expect(silent.ill).toEqual(['/ does not answer within 20 ms']);
+  expect(silent.told).toEqual(['/ does not answer within 20 ms']);
   const port = upstream.port;
   await upstream.stop();
   upstream = await TestUpstream.start();
   const gone = { ...upstream.definition(), baseUrl: `http://127.0.0.1:${port}`, healthCheck: { path: '/', intervalMs: 20 } };
-  const ill: string[] = [];
-  const check = new HealthCheck(gone, (why) => ill.push(why));
+  const { told, observer } = recorded();
+  const check = new HealthCheck(gone, observer);
   checks.push(check);
   await until(() => !check.isWell);
-  expect(ill).toEqual([`/ cannot be asked: connect ECONNREFUSED 127.0.0.1:${port}`]);
+  expect(told).toEqual([`/ cannot be asked: connect ECONNREFUSED 127.0.0.1:${port}`]);
 });
 
 test('what came instead of a good answer is told by the routes that lead there', async () => {

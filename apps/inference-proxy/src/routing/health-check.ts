@@ -6,21 +6,31 @@ const ANSWER_MS_MAX = 5_000;
 /** One lost packet is no illness. */
 const FAILURES_MAX = 2;
 
+export interface HealthObserver {
+  /** Once an illness, with what came instead of a good answer. */
+  isIll(why: string): void;
+  /** One good answer after that. */
+  isWellAgain(): void;
+}
+
 /**
  * Asks an upstream every so often whether it is well, on a socket of its own. `GET path` without a key: 2xx is well, and so are 401
  * and 403, from a server that wants one.
  */
 export class HealthCheck {
-  private failures = 0;
+  private failures: number;
   private readonly pool: Pool;
   private readonly timer: NodeJS.Timeout;
   private isAsking = false;
+  private isClosed = false;
 
   constructor(
     private readonly upstream: Upstream,
-    /** Once an illness, with what came instead of a good answer. */
-    private readonly onIll: (why: string) => void,
+    private readonly observer: HealthObserver,
+    /** Found to be so by the check before this one. */
+    isIll = false,
   ) {
+    this.failures = isIll ? FAILURES_MAX : 0;
     this.pool = createUpstreamPool({ ...upstream, connectionsMax: 1 });
     this.timer = setInterval(() => void this.ask(), this.intervalMs);
     this.timer.unref();
@@ -31,7 +41,9 @@ export class HealthCheck {
     return this.failures < FAILURES_MAX;
   }
 
+  /** From now on nothing is told. */
   async close(): Promise<void> {
+    this.isClosed = true;
     clearInterval(this.timer);
     await this.pool.destroy();
   }
@@ -46,12 +58,12 @@ export class HealthCheck {
     this.isAsking = true;
     const why = await this.whatIsWrong();
     this.isAsking = false;
-    if (why === undefined) {
-      this.failures = 0;
-      return;
-    }
-    this.failures += 1;
-    if (this.failures === FAILURES_MAX) this.onIll(why);
+    if (this.isClosed) return;
+    const wasWell = this.isWell;
+    this.failures = why === undefined ? 0 : this.failures + 1;
+    if (this.isWell === wasWell) return;
+    if (why === undefined) this.observer.isWellAgain();
+    else this.observer.isIll(why);
   }
 
   /** Undefined: nothing is. */

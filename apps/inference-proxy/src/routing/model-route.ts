@@ -15,6 +15,7 @@ import {
   trafficShare,
 } from './breaker.js';
 import type { Availability, Choosable } from './choose-route.js';
+import type { KnownUpstream } from './known-upstream.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
 import { RouteStatistics } from './route-statistics.js';
@@ -30,6 +31,13 @@ export interface RouteObserver {
   callEnded(): void;
 }
 
+/** A route as the catalog has it now. It may change with every one, while calls under way keep what they began with. */
+export interface RouteEntry {
+  route: Route;
+  link: UpstreamLink;
+  metrics: RouteMetrics;
+}
+
 /** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
 export class ModelRoute implements Choosable {
   inFlight = 0;
@@ -37,66 +45,81 @@ export class ModelRoute implements Choosable {
   readonly hash: number;
   readonly statistics = new RouteStatistics();
   private readonly latency = new PeakLatency();
+  /** Calls of earlier ones went elsewhere, or as somebody else. */
+  private firstEpoch = 0;
+  /** That of the trip which the upstream's health check made. */
+  private failedCheckEpoch: number | undefined;
   /** Streams without content yet, oldest first. */
   private readonly waiting = new Set<RouteCall>();
 
   constructor(
-    readonly link: UpstreamLink,
-    private route: Route,
-    readonly metrics: RouteMetrics,
+    readonly upstream: KnownUpstream,
+    private entry: RouteEntry,
     private readonly terms: BreakerTerms,
     private readonly observer: RouteObserver,
   ) {
-    this.hash = hashOf(`${route.upstream}\n${route.model}`);
+    const { upstream: id, model } = entry.route;
+    this.hash = hashOf(`${id}\n${model}`);
   }
 
   /** The model's name at the upstream. */
   get model(): string {
-    return this.route.model;
+    return this.entry.route.model;
   }
 
   get priority(): number {
-    return this.route.priority;
+    return this.entry.route.priority;
   }
 
   get definition(): Route {
-    return this.route;
+    return this.entry.route;
   }
 
-  /** Another weight, tier or cap; what is known of the route stays. */
-  redefine(route: Route): void {
-    this.route = route;
+  /** What the next call goes by. */
+  get link(): UpstreamLink {
+    return this.entry.link;
+  }
+
+  /**
+   * Another weight, tier, cap or entry of its upstream; what is known of the route stays. Only where another server is called now, or
+   * as somebody else, does its health begin anew, since nobody wants to wait for a rest that an upstream has been mended of. True then.
+   */
+  redefine(entry: RouteEntry): boolean {
+    const isLike = entry.link.isLike(this.entry.link);
+    this.entry = entry;
+    if (!isLike) this.beginAnew();
+    return !isLike;
   }
 
   get isFull(): boolean {
-    const { concurrencyMax } = this.route;
-    return this.link.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
+    const { concurrencyMax } = this.definition;
+    return this.upstream.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
   }
 
   /** Until it may be called again; not above 0 when it may. */
   restMs(now: number): number {
-    return this.link.isWell ? callableAt(this.breaker) - now : (this.link.upstream.healthCheck?.intervalMs ?? 0);
+    return this.upstream.isWell ? callableAt(this.breaker) - now : (this.link.upstream.healthCheck?.intervalMs ?? 0);
   }
 
   /** Until it may be called for want of another route; not above 0 when it may. */
   lastResortMs(now: number): number {
-    return this.link.isWell ? lastResortAt(this.breaker, this.terms) - now : this.restMs(now);
+    return this.upstream.isWell ? lastResortAt(this.breaker, this.terms) - now : this.restMs(now);
   }
 
   /** Since when nothing has come of it; undefined when it does not rest, or when it is no use to call it before it has rested. */
   get hopesSince(): number | undefined {
     const { breaker } = this;
-    return breaker.state !== 'closed' && breaker.mayBeTried && this.link.isWell ? breaker.since : undefined;
+    return breaker.state !== 'closed' && breaker.mayBeTried && this.upstream.isWell ? breaker.since : undefined;
   }
 
   availability(now: number): Availability {
-    if (this.route.weight <= 0 || !this.link.isWell || callableAt(this.breaker) > now) return 'down';
+    if (this.definition.weight <= 0 || !this.upstream.isWell || callableAt(this.breaker) > now) return 'down';
     if (this.isFull) return 'full';
     return this.breaker.state === 'closed' ? 'ready' : 'probe';
   }
 
   weight(now: number): number {
-    return this.route.weight * trafficShare(this.breaker, now);
+    return this.definition.weight * trafficShare(this.breaker, now);
   }
 
   latencyMs(now: number): number | undefined {
@@ -111,16 +134,30 @@ export class ModelRoute implements Choosable {
   begin(isStream: boolean, now: number): RouteCall {
     this.happen({ type: 'call-begun' }, now);
     this.inFlight += 1;
-    this.link.inFlight += 1;
-    this.metrics.inFlight += 1;
-    const call = new RouteCall(this, this.breaker.epoch, now, isStream);
+    this.upstream.inFlight += 1;
+    const { link, metrics } = this.entry;
+    metrics.inFlight += 1;
+    const call = new RouteCall(this, link, metrics, this.breaker.epoch, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
   }
 
-  isUnreachable(now: number, mayBeTried: boolean, why?: UpstreamFailure): void {
-    if (why !== undefined) this.statistics.failed(why, now);
+  isUnreachable(now: number, mayBeTried: boolean): void {
     this.happen({ type: 'unreachable', epoch: this.breaker.epoch, isBusy: false, mayBeTried }, now);
+  }
+
+  /** Its upstream's health check does. */
+  failsCheck(why: UpstreamFailure, now: number): void {
+    this.statistics.failed(why, now);
+    const { state } = this.breaker;
+    this.isUnreachable(now, false);
+    if (state === 'closed') this.failedCheckEpoch = this.breaker.epoch;
+  }
+
+  /** Undoes what the check has done, and not what calls have. */
+  passesCheck(now: number): void {
+    const { state, epoch } = this.breaker;
+    if (state !== 'closed' && epoch === this.failedCheckEpoch) this.happen({ type: 'call-succeeded', epoch }, now);
   }
 
   // ---- what its calls tell ----
@@ -128,14 +165,14 @@ export class ModelRoute implements Choosable {
   contentCame(call: RouteCall, now: number): void {
     this.waiting.delete(call);
     this.happen({ type: 'call-succeeded', epoch: call.epoch }, now);
-    if (call.isStream) this.latency.observe(now - call.startedAt, now);
+    if (call.isStream) this.learnLatency(call, now);
   }
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
     this.waiting.delete(call);
     this.inFlight -= 1;
-    this.link.inFlight -= 1;
-    this.metrics.inFlight -= 1;
+    this.upstream.inFlight -= 1;
+    call.metrics.inFlight -= 1;
     if (end.failure !== undefined) {
       this.statistics.failed(end.failure, now);
       this.judge(call, end.failure, now);
@@ -145,7 +182,7 @@ export class ModelRoute implements Choosable {
     const { outcome, failure, usage } = end;
     const ended = { outcome, failure, usage, isStream, durationMs: now - startedAt, firstContentMs };
     this.statistics.ended(ended);
-    this.metrics.ended(ended);
+    call.metrics.ended(ended);
     this.observer.callEnded();
   }
 
@@ -157,10 +194,10 @@ export class ModelRoute implements Choosable {
     };
     switch (failure.kind) {
       case 'unreachable':
-        if (epoch === this.breaker.epoch) this.link.trip(why.mayBeTried);
+        if (epoch === this.breaker.epoch) this.upstream.trip(why.mayBeTried);
         return;
       case 'timeout':
-        if (call.isStream && call.firstContentAt === undefined) this.latency.observe(now - call.startedAt, now);
+        if (call.isStream && call.firstContentAt === undefined) this.learnLatency(call, now);
         this.happen({ type: 'call-failed', epoch, ...why }, now);
         return;
       case 'refused':
@@ -182,6 +219,17 @@ export class ModelRoute implements Choosable {
       case 'limit':
         return;
     }
+  }
+
+  private learnLatency({ epoch, startedAt }: RouteCall, now: number): void {
+    if (epoch >= this.firstEpoch) this.latency.observe(now - startedAt, now);
+  }
+
+  private beginAnew(): void {
+    this.firstEpoch = this.breaker.epoch + 1;
+    this.breaker = { ...NEW_BREAKER, epoch: this.firstEpoch };
+    this.latency.forget();
+    this.waiting.clear();
   }
 
   private happen(event: BreakerEvent, now: number): void {
@@ -207,11 +255,19 @@ export class RouteCall {
 
   constructor(
     readonly route: ModelRoute,
+    /** Where it goes and by which terms, to its end. */
+    readonly link: UpstreamLink,
+    readonly metrics: RouteMetrics,
     /** Of the breaker, when it began. */
     readonly epoch: number,
     readonly startedAt: number,
     readonly isStream: boolean,
   ) {}
+
+  /** The model's name at the upstream. */
+  get model(): string {
+    return this.route.model;
+  }
 
   /** To be told with each content; the first counts. */
   contentCame(): void {

@@ -21,7 +21,8 @@ export interface LineObserver {
 
 /** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
 export class ModelRoutes {
-  private list: readonly ModelRoute[] = [];
+  /** Who waits has to be served when they change. */
+  routes: readonly ModelRoute[] = [];
   private readonly line: WaitingLine<RouteCall>;
   private readonly budget: RetryBudget;
 
@@ -37,16 +38,6 @@ export class ModelRoutes {
       () => this.nextChangeMs(performance.now()),
     );
     this.budget = new RetryBudget(terms);
-  }
-
-  get routes(): readonly ModelRoute[] {
-    return this.list;
-  }
-
-  /** Who waits now has a look at the new ones. */
-  set routes(routes: readonly ModelRoute[]) {
-    this.list = routes;
-    this.serve();
   }
 
   get waiting(): number {
@@ -76,7 +67,7 @@ export class ModelRoutes {
 
   /** Whether there is a route that is not among `tried`, and a second call left in the budget; if so, it is spent. */
   mayRetry(tried: ReadonlySet<ModelRoute>): boolean {
-    if (this.list.every((route) => tried.has(route))) return false;
+    if (this.routes.every((route) => tried.has(route))) return false;
     const isPaid = this.budget.withdraw(performance.now());
     this.observer.retried(isPaid ? 'made' : 'over-budget');
     return isPaid;
@@ -92,9 +83,9 @@ export class ModelRoutes {
    * its upstream that said so (`Retry-After`) or its breaker, or when the line will have moved on, by the usual length of a call.
    */
   retryAfterSeconds(): number {
-    if (this.list.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
+    if (this.routes.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
     const now = performance.now();
-    const waitMs = Math.min(...this.list.map((route) => Math.max(route.lastResortMs(now), route.isFull ? this.drainMs(route) : 0)));
+    const waitMs = Math.min(...this.routes.map((route) => Math.max(route.lastResortMs(now), route.isFull ? this.drainMs(route) : 0)));
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
@@ -114,9 +105,9 @@ export class ModelRoutes {
 
   private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>): Turn<RouteCall> {
     const now = performance.now();
-    const choice = chooseRoute(this.list, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
+    const choice = chooseRoute(this.routes, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
     if (choice === 'full') return undefined;
-    const route = choice === 'down' ? lastResort(this.list, { now, tried }) : choice;
+    const route = choice === 'down' ? lastResort(this.routes, { now, tried }) : choice;
     if (route === undefined) return { refusal: this.down() };
     if (choice !== 'down' || route.lastResortMs(now) <= 0) return { grant: route.begin(request.stream, now) };
     return tried.size === 0 && this.isHiccup(route, now) ? undefined : { refusal: this.down() };
@@ -130,12 +121,12 @@ export class ModelRoutes {
   /** For those who would have waited, or have. */
   private refusal(detail: string): UpstreamFailure {
     const now = performance.now();
-    const isFull = this.list.some((route) => route.availability(now) === 'full');
+    const isFull = this.routes.some((route) => route.availability(now) === 'full');
     return isFull ? full(detail) : this.down();
   }
 
   private down(): UpstreamFailure {
-    const isBusy = this.list.some(({ breaker }) => breaker.state !== 'closed' && breaker.isBusy);
+    const isBusy = this.routes.some(({ breaker }) => breaker.state !== 'closed' && breaker.isBusy);
     if (isBusy) return new UpstreamFailure('refused', 'model_capacity', { detail: 'every route was told to wait' });
     return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no route is up' });
   }
@@ -144,15 +135,15 @@ export class ModelRoutes {
    * Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. A line
    * that moves slower than that is as short once those who wait have been given up.
    */
-  private drainMs({ statistics, link, inFlight }: ModelRoute): number {
-    const running = link.isFull ? link.inFlight : inFlight;
+  private drainMs({ statistics, upstream, inFlight }: ModelRoute): number {
+    const running = upstream.isFull ? upstream.inFlight : inFlight;
     const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
     return endsEveryMs + Math.min(endsEveryMs * this.line.size, this.terms.queueWaitMs);
   }
 
   /** Until a route has rested, or may be called although it rests. */
   private nextChangeMs(now: number): number {
-    return Math.min(...this.list.flatMap((route) => [route.restMs(now), route.lastResortMs(now)]).filter((ms) => ms > 0));
+    return Math.min(...this.routes.flatMap((route) => [route.restMs(now), route.lastResortMs(now)]).filter((ms) => ms > 0));
   }
 }
 

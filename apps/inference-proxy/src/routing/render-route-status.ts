@@ -21,7 +21,7 @@ export function renderRouteStatus(
 }
 
 function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus {
-  const { link, definition, breaker, inFlight, statistics } = route;
+  const { upstream, link, definition, breaker, inFlight, statistics } = route;
   const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
     model,
@@ -31,10 +31,10 @@ function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus
     weight: definition.weight,
     breaker: breaker.state,
     restMs: Math.max(0, Math.round(route.restMs(now))),
-    isWell: link.isWell,
+    isWell: upstream.isWell,
     inFlight,
     concurrencyMax: definition.concurrencyMax ?? null,
-    upstreamInFlight: link.inFlight,
+    upstreamInFlight: upstream.inFlight,
     upstreamConnectionsMax: link.upstream.connectionsMax,
     calls,
     errors: { ...errors },

@@ -1,15 +1,15 @@
-import type { Route, RouteListReply, Upstream } from '#contracts/catalog.js';
+import type { Route, RouteListReply } from '#contracts/catalog.js';
 import type { RouteStatusReply } from '#contracts/route-status.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Logger } from '#observability/logger.js';
 import type { ProxyMetrics } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import type { BreakerTerms } from './breaker.js';
+import { KnownUpstream } from './known-upstream.js';
 import { ModelRoute, type RouteCall } from './model-route.js';
 import { ModelRoutes } from './model-routes.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryTerms } from './retry-budget.js';
-import { UpstreamLink } from './upstream-link.js';
 import type { LineTerms } from './waiting-line.js';
 
 export type RoutingTerms = BreakerTerms & RetryTerms & LineTerms;
@@ -19,8 +19,10 @@ export type RoutingTerms = BreakerTerms & RetryTerms & LineTerms;
  * in both keeps what is known of it: who is on it, how fast it is, and its breaker.
  */
 export class RouteBook {
-  private links = new Map<string, UpstreamLink>();
   private models = new Map<string, ModelRoutes>();
+  // Those of the catalog, and those that have left it with calls under way: should they come back, these still count.
+  private readonly upstreams = new Map<string, KnownUpstream>();
+  private readonly routes = new Map<string, ModelRoute>();
   private readonly waiting = new Set<ModelRoutes>();
   private applied: string | undefined;
   private revision: number | null = null;
@@ -60,30 +62,42 @@ export class RouteBook {
     return renderRouteStatus(replica, this.revision, [...this.models.values()], performance.now());
   }
 
-  /** Makes the book equal to the catalog's reply. An upstream that did not change keeps its sockets. */
+  /** Makes the book equal to the catalog's reply. An upstream that is called as before keeps its sockets. */
   apply(reply: RouteListReply): void {
     const text = JSON.stringify(reply);
     if (text === this.applied) return;
-    const links = new Map(reply.upstreams.map((upstream) => [upstream.id, this.linkFor(upstream)]));
-    const models = new Map<string, ModelRoutes>();
-    const before = this.models;
-    this.models = models;
     this.applied = text;
     this.revision = reply.revision;
-    for (const link of links.values()) link.routes.clear();
+    this.defineUpstreams(reply);
+    const models = new Map<string, ModelRoutes>();
     for (const { id, routes } of reply.models) {
-      const model = before.get(id) ?? this.newModel(id);
+      const model = this.models.get(id) ?? this.newModel(id);
+      model.routes = routes.flatMap((route) => this.routeFor(id, route));
       models.set(id, model);
-      model.routes = routes.flatMap((route) => this.routeFor(model, route, links));
     }
-    for (const [id, model] of before) if (!models.has(id)) model.routes = [];
-    const retired = [...this.links.values()].filter((link) => links.get(link.upstream.id) !== link);
-    this.links = links;
-    for (const link of retired) void link.close();
+    for (const [id, model] of this.models) if (!models.has(id)) model.routes = [];
+    this.models = models;
+    for (const [key, route] of this.routes) if (route.inFlight === 0 && !route.upstream.routes.has(route)) this.routes.delete(key);
+    this.serveWaiting(); // not before all of it is in place
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.links.values()].map((link) => link.close()));
+    await Promise.all([...this.upstreams.values()].map((upstream) => upstream.close()));
+  }
+
+  private defineUpstreams({ upstreams }: RouteListReply): void {
+    const ids = new Set(upstreams.map(({ id }) => id));
+    for (const [id, known] of this.upstreams) {
+      known.routes.clear();
+      if (ids.has(id)) continue;
+      void known.close();
+      if (known.inFlight === 0) this.upstreams.delete(id);
+    }
+    for (const upstream of upstreams) {
+      const known = this.upstreams.get(upstream.id);
+      if (known === undefined) this.upstreams.set(upstream.id, new KnownUpstream(upstream));
+      else known.redefine(upstream);
+    }
   }
 
   private newModel(id: string): ModelRoutes {
@@ -94,25 +108,24 @@ export class RouteBook {
     });
   }
 
-  private linkFor(upstream: Upstream): UpstreamLink {
-    const known = this.links.get(upstream.id);
-    if (known !== undefined && JSON.stringify(known.upstream) === JSON.stringify(upstream)) return known;
-    return new UpstreamLink(upstream);
+  private routeFor(model: string, route: Route): ModelRoute[] {
+    const upstream = this.upstreams.get(route.upstream);
+    if (upstream === undefined || upstream.link.isClosed) return [];
+    const { link } = upstream;
+    const entry = { route, link, metrics: this.metrics.ofRoute(link.upstream, model, route.model) };
+    const key = `${model}\n${route.upstream}\n${route.model}`;
+    const known = this.routes.get(key) ?? new ModelRoute(upstream, entry, this.terms, this.observer(model));
+    if (known.redefine(entry))
+      this.logger.info(
+        { model, upstream: route.upstream, upstreamModel: route.model },
+        'route begins anew: the entry of its upstream has changed',
+      );
+    this.routes.set(key, known);
+    upstream.routes.add(known);
+    return [known];
   }
 
-  private routeFor(model: ModelRoutes, definition: Route, links: ReadonlyMap<string, UpstreamLink>): ModelRoute[] {
-    const link = links.get(definition.upstream);
-    if (link === undefined) return [];
-    const known = model.routes.find((route) => route.link === link && route.model === definition.model);
-    const route =
-      known ??
-      new ModelRoute(link, definition, this.metrics.ofRoute(link.upstream, model.id, definition.model), this.terms, this.observer(model));
-    route.redefine(definition);
-    link.routes.add(route);
-    return [route];
-  }
-
-  private observer({ id }: ModelRoutes) {
+  private observer(id: string) {
     return {
       breakerMoved: ({ link, model, breaker, inFlight, statistics }: ModelRoute): void => {
         const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };

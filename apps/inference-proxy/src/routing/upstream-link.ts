@@ -2,60 +2,56 @@ import type { Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { AddressRefusedError, assertHostAllowed } from '../transport/address-guard.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
-import { UpstreamFailure } from '../upstream-failure.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
-import { HealthCheck } from './health-check.js';
-import type { ModelRoute } from './model-route.js';
 
-/** One upstream as this replica sees it: its sockets, how many are busy, and whether it is well for all that a check can say. */
+/** How an upstream is called, by one definition of it. It never changes, so that a call ends by the terms it began with. */
 export class UpstreamLink {
-  inFlight = 0;
-  /** The routes that lead here. */
-  readonly routes = new Set<ModelRoute>();
   readonly adapter: UpstreamAdapter;
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
   /** Why its address may not be called, if so. */
   readonly refusal: AddressRefusedError | undefined;
-  private readonly healthCheck: HealthCheck | undefined;
+  private hasClosed = false;
 
-  constructor(readonly upstream: Upstream) {
+  /** `before`: the one it replaces, whose sockets it takes over where it would open the same. */
+  constructor(
+    readonly upstream: Upstream,
+    before?: UpstreamLink,
+  ) {
     const url = new URL(upstream.baseUrl);
     this.adapter = ADAPTERS[upstream.kind];
     this.basePath = url.pathname.replace(/\/*$/, '/');
-    this.pool = createUpstreamPool(upstream);
+    const takesOver = before !== undefined && !before.isClosed && socketsOf(before.upstream) === socketsOf(upstream);
+    this.pool = takesOver ? before.pool : createUpstreamPool(upstream);
     this.refusal = refusalOf(url.hostname, upstream.allowPrivateNetwork);
-    if (upstream.healthCheck && this.refusal === undefined) this.healthCheck = new HealthCheck(upstream, (why) => this.isIll(why));
   }
 
-  get isFull(): boolean {
-    return this.inFlight >= this.upstream.connectionsMax;
+  get isClosed(): boolean {
+    return this.hasClosed;
   }
 
-  /** False while its health check fails. */
-  get isWell(): boolean {
-    return this.healthCheck?.isWell ?? true;
-  }
-
-  /**
-   * Nobody answers there: no route that leads here need find out by itself. `mayBeTried` as for the breaker; `why` where no call
-   * has told.
-   */
-  trip(mayBeTried: boolean, why?: UpstreamFailure): void {
-    const now = performance.now();
-    for (const route of this.routes) route.isUnreachable(now, mayBeTried, why);
+  /** Whether both lead to the same server, which knows us as the same: what calls of one have shown holds for the other. */
+  isLike({ upstream }: UpstreamLink): boolean {
+    return whoIsCalled(this.upstream) === whoIsCalled(upstream);
   }
 
   /** Lets running calls finish; takes no new ones. */
   async close(): Promise<void> {
-    await Promise.all([this.pool.close(), this.healthCheck?.close()]);
+    if (this.hasClosed) return;
+    this.hasClosed = true;
+    await this.pool.close();
   }
+}
 
-  private isIll(why: string): void {
-    this.trip(false, new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` }));
-  }
+/** All that `createUpstreamPool` goes by. */
+function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls }: Upstream): string {
+  return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null]);
+}
+
+function whoIsCalled({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls }: Upstream): string {
+  return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null]);
 }
 
 function refusalOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {

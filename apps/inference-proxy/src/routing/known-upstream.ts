@@ -1,0 +1,84 @@
+import type { Upstream } from '#contracts/catalog.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { HealthCheck } from './health-check.js';
+import type { ModelRoute } from './model-route.js';
+import { UpstreamLink } from './upstream-link.js';
+
+/**
+ * One upstream as this replica sees it, whatever becomes of its entry: how it is called now, how many calls are under way, by this
+ * entry and by earlier ones, and whether it is well for all that a check can say.
+ */
+export class KnownUpstream {
+  inFlight = 0;
+  /** The routes of the catalog that lead here. */
+  readonly routes = new Set<ModelRoute>();
+  private current: UpstreamLink;
+  private healthCheck: HealthCheck | undefined;
+  /** Kept apart from the check, which is replaced when its terms change. */
+  private isIll = false;
+
+  constructor(upstream: Upstream) {
+    this.current = new UpstreamLink(upstream);
+    this.startCheck();
+  }
+
+  get link(): UpstreamLink {
+    return this.current;
+  }
+
+  get isFull(): boolean {
+    return this.inFlight >= this.current.upstream.connectionsMax;
+  }
+
+  /** False while its health check fails. */
+  get isWell(): boolean {
+    return !this.isIll;
+  }
+
+  /** Another entry, or one again after `close`. Calls under way end by the one they began with. */
+  redefine(upstream: Upstream): void {
+    const before = this.current;
+    if (!before.isClosed && JSON.stringify(before.upstream) === JSON.stringify(upstream)) return;
+    this.current = new UpstreamLink(upstream, before);
+    if (this.current.pool !== before.pool) void before.close();
+    const isLike = this.current.isLike(before);
+    const asksTheSame = JSON.stringify(before.upstream.healthCheck) === JSON.stringify(upstream.healthCheck);
+    if (isLike && asksTheSame && this.healthCheck !== undefined) return;
+    if (!isLike || !upstream.healthCheck) this.isIll = false;
+    void this.healthCheck?.close();
+    this.startCheck();
+  }
+
+  /** Nobody answers there: no route that leads here need find out by itself. `mayBeTried` as for the breaker. */
+  trip(mayBeTried: boolean): void {
+    const now = performance.now();
+    for (const route of this.routes) route.isUnreachable(now, mayBeTried);
+  }
+
+  /** Lets running calls finish; takes no new ones until it is defined again. */
+  async close(): Promise<void> {
+    const check = this.healthCheck;
+    this.healthCheck = undefined;
+    this.isIll = false;
+    await Promise.all([this.current.close(), check?.close()]);
+  }
+
+  private startCheck(): void {
+    const { upstream, refusal } = this.current;
+    const observer = { isIll: (why: string) => this.failsCheck(why), isWellAgain: () => this.passesCheck() };
+    this.healthCheck = upstream.healthCheck && refusal === undefined ? new HealthCheck(upstream, observer, this.isIll) : undefined;
+  }
+
+  private failsCheck(why: string): void {
+    this.isIll = true;
+    const failure = new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` });
+    const now = performance.now();
+    for (const route of this.routes) route.failsCheck(failure, now);
+  }
+
+  private passesCheck(): void {
+    this.isIll = false;
+    const now = performance.now();
+    for (const route of this.routes) route.passesCheck(now);
+  }
+}

@@ -1,0 +1,307 @@
+import { once } from 'node:events';
+import type { Route, Upstream } from '#contracts/catalog.js';
+import { answering, TestUpstream } from '../test-upstream.js';
+import { UpstreamFailure } from '../upstream-failure.js';
+import { CAPABILITIES } from '../upstreams/conformance.js';
+import type { CallEnd, ModelRoute, RouteCall } from './model-route.js';
+import type { RouteBook, RoutingTerms } from './route-book.js';
+import { testBook } from './test-book.js';
+
+/** What becomes of routes, calls and sockets when a new catalog is applied while they are in use. */
+const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
+const TIMEOUTS = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs: 1_000 };
+const LONG_REST: Partial<RoutingTerms> = { restMs: 60_000, restMsMax: 60_000 };
+
+const cleanUps: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+type Entry = Partial<Upstream>;
+
+/** One model `m`, with a route to each of the upstreams, by default to `a` alone. */
+function setUp(terms: Partial<RoutingTerms> = {}) {
+  const book = testBook(terms);
+  cleanUps.push(() => book.close());
+  let revision = 0;
+  const apply = (upstreams: Record<string, Entry> = { a: {} }, route: Partial<Route> = {}): void => {
+    const entries = Object.entries(upstreams);
+    book.apply({
+      revision: ++revision,
+      upstreams: entries.map(([id, over]) => ({ ...entry(id), ...over })),
+      models: [{ id: 'm', routes: entries.map(([id]) => ({ upstream: id, model: 'theirs', weight: 1, priority: 0, ...route })) }],
+    });
+  };
+  return { book, apply, take: (...tried: RouteCall[]) => take(book, new Set(tried.map(({ route }) => route))) };
+}
+
+function entry(id: string): Upstream {
+  return {
+    id,
+    kind: 'openai-chat',
+    baseUrl: `http://${id}.example/v1`,
+    apiKeyEnv: null,
+    allowPrivateNetwork: false,
+    capabilities: CAPABILITIES,
+    timeouts: TIMEOUTS,
+    connectionsMax: 9,
+  };
+}
+
+function take(book: RouteBook, tried: ReadonlySet<ModelRoute> = new Set()): RouteCall {
+  const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  const call = book.acquire(request, tried, new AbortController().signal);
+  if (call instanceof Promise) throw new Error('it has to wait');
+  return call;
+}
+
+function failing(kind: UpstreamFailure['kind'], retryAfterSeconds?: number): CallEnd {
+  const failure = new UpstreamFailure(kind, 'model_unavailable', { retryAfterSeconds });
+  return { outcome: failure.code, failure, usage: undefined };
+}
+
+const refusal = (code: string) => expect.objectContaining({ code });
+const status = (book: RouteBook) => book.status('here').routes[0];
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+describe('an entry that is edited while calls are under way', () => {
+  const EDITS: [string, Entry][] = [
+    ['its timeouts', { timeouts: { ...TIMEOUTS, firstByteMs: 9 } }],
+    ['its capabilities', { capabilities: { ...CAPABILITIES, stop: !CAPABILITIES.stop } }],
+    ['its dialect', { kind: 'anthropic-messages' }],
+    ['its address', { baseUrl: 'http://other.example/v1' }],
+    ['its key', { apiKeyEnv: 'ANOTHER_KEY' }],
+    ['its sockets', { connectionsMax: 8 }],
+  ];
+
+  test.each(EDITS)('%s: its route takes no more calls than its cap says, and forgets none', (_what, edit) => {
+    const { book, apply, take } = setUp();
+    apply({ a: {} }, { concurrencyMax: 2 });
+    take().end(failing('refused'));
+    const running = [take(), take()] as const;
+    apply({ a: edit }, { concurrencyMax: 2 });
+    expect(() => take()).toThrow(refusal('model_capacity'));
+    expect(status(book)).toMatchObject({ inFlight: 2, upstreamInFlight: 2, calls: 1, errors: { refused: 1 } });
+    for (const call of running) call.end(DONE);
+    expect(status(book)).toMatchObject({ inFlight: 0, upstreamInFlight: 0, calls: 3, errors: { refused: 1 } });
+    take();
+  });
+
+  test('the upstream takes no more calls than it may have sockets, those of the entry before included', () => {
+    const { apply, take } = setUp();
+    apply({ a: { connectionsMax: 3 } });
+    const first = take();
+    take();
+    apply({ a: { connectionsMax: 2 } });
+    expect(() => take()).toThrow(refusal('model_capacity'));
+    first.end(DONE);
+    take();
+  });
+
+  test('a call ends by the entry it began with; the next one goes by the new one', () => {
+    const { apply, take } = setUp();
+    apply();
+    const running = take();
+    const edited = { timeouts: { ...TIMEOUTS, idleMs: 9 }, baseUrl: 'http://other.example/v2', apiKeyEnv: 'ANOTHER_KEY' };
+    apply({ a: edited });
+    expect(running.link).toMatchObject({ basePath: '/v1/', upstream: entry('a') });
+    expect(take().link).toMatchObject({ basePath: '/v2/', upstream: edited });
+  });
+
+  test('a request that has failed is not tried on the same route as on another one', () => {
+    const { book, apply, take } = setUp();
+    apply();
+    const failed = take();
+    failed.end(failing('refused'));
+    apply({ a: { apiKeyEnv: 'ANOTHER_KEY' } });
+    expect(book.mayRetry('m', new Set([failed.route]))).toBe(false);
+  });
+
+  test('calls of a dialect are counted as its own, also when it is another one by their end', async () => {
+    const { apply, take } = setUp();
+    apply();
+    const running = take();
+    apply({ a: { kind: 'anthropic-messages' } });
+    const next = take();
+    expect([running.metrics.inFlight, next.metrics.inFlight]).toEqual([1, 1]);
+    running.end(DONE);
+    expect([running.metrics.inFlight, next.metrics.inFlight]).toEqual([0, 1]);
+  });
+
+  test('room that it makes goes to who waits for it', async () => {
+    const { book, apply, take } = setUp({ queueMax: 1, queueWaitMs: 60_000 });
+    apply({ a: { connectionsMax: 1 } });
+    take();
+    const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+    const waiting = book.acquire(request, new Set(), new AbortController().signal);
+    apply({ a: { connectionsMax: 2, baseUrl: 'http://other.example/v1' } });
+    expect((await waiting).link.upstream.baseUrl).toBe('http://other.example/v1');
+  });
+});
+
+describe('a route that rests when the entry of its upstream is edited', () => {
+  test.each<[string, Entry]>([
+    ['timeouts', { timeouts: { ...TIMEOUTS, firstByteMs: 9 } }],
+    ['sockets', { connectionsMax: 3 }],
+    ['capabilities', { capabilities: { ...CAPABILITIES, stop: !CAPABILITIES.stop } }],
+  ])('goes on resting: %s', (_what, edit) => {
+    const { apply, take } = setUp();
+    apply();
+    take().end(failing('refused', 60));
+    apply({ a: edit });
+    expect(() => take()).toThrow(refusal('model_unavailable'));
+  });
+
+  test.each<[string, Entry]>([
+    ['address', { baseUrl: 'http://other.example/v1' }],
+    ['dialect', { kind: 'openai-responses' }],
+    ['key', { apiKeyEnv: 'ANOTHER_KEY' }],
+    ['file of the key', { apiKeyFile: 'key' }],
+    ['certificates', { tls: { caFile: 'ca.pem' } }],
+    ['network', { allowPrivateNetwork: true }],
+  ])('is called at once, since that is what it was mended for: %s', (_what, edit) => {
+    const { apply, take } = setUp();
+    apply();
+    take().end(failing('refused', 60));
+    apply({ a: edit });
+    expect(take().route.breaker.state).toBe('closed');
+  });
+
+  test('and what calls of the entry before still tell, says nothing of the new one', () => {
+    const { apply, take } = setUp(LONG_REST);
+    apply();
+    const old = [take(), take(), take()];
+    apply({ a: { baseUrl: 'http://other.example/v1' } });
+    const route = old[0]?.route as ModelRoute;
+    expect(route.waitingMs(performance.now())).toBe(0);
+    old[0]?.end(failing('unreachable'));
+    old[1]?.end(failing('refused', 60));
+    old[2]?.contentCame();
+    expect({ state: route.breaker.state, latencyMs: route.latencyMs(performance.now()) }).toEqual({
+      state: 'closed',
+      latencyMs: undefined,
+    });
+    take();
+  });
+});
+
+describe('an upstream that leaves the catalog with calls under way, and comes back', () => {
+  test('has them still', () => {
+    const { book, apply, take } = setUp();
+    apply({ a: {} }, { concurrencyMax: 1 });
+    const running = take();
+    apply({});
+    expect(() => take()).toThrow(refusal('model_unavailable'));
+    apply({}, { weight: 2 });
+    apply({ a: {} }, { concurrencyMax: 1 });
+    expect(() => take()).toThrow(refusal('model_capacity'));
+    expect(status(book)).toMatchObject({ inFlight: 1, upstreamInFlight: 1 });
+    running.end(DONE);
+    expect(take().link.isClosed).toBe(false);
+  });
+
+  test('without any it is as new', () => {
+    const { book, apply, take } = setUp();
+    apply();
+    take().end(failing('refused', 60));
+    apply({});
+    apply();
+    expect(status(book)).toMatchObject({ breaker: 'closed', calls: 0 });
+  });
+});
+
+describe('sockets', () => {
+  test.each<[string, string, Entry]>([
+    ['other timeouts of a reply', 'kept', { timeouts: { ...TIMEOUTS, firstByteMs: 9, idleMs: 9, totalMs: 9 } }],
+    ['another key', 'kept', { apiKeyEnv: 'ANOTHER_KEY' }],
+    ['another path', 'kept', { baseUrl: 'http://a.example/v2' }],
+    ['another host', 'opened anew', { baseUrl: 'http://b.example/v1' }],
+    ['more of them', 'opened anew', { connectionsMax: 10 }],
+    ['other certificates', 'opened anew', { tls: { caFile: 'ca.pem' } }],
+    ['another network', 'opened anew', { allowPrivateNetwork: true }],
+    ['another time to connect', 'opened anew', { timeouts: { ...TIMEOUTS, connectMs: 9 } }],
+  ])('after %s: %s', (_what, fate, edit) => {
+    const { apply, take } = setUp();
+    apply();
+    const before = take().link.pool;
+    apply({ a: edit });
+    const isKept = fate === 'kept';
+    expect({ isKept: take().link.pool === before, isClosed: before.closed }).toEqual({ isKept, isClosed: !isKept });
+  });
+
+  test('that are not kept are closed when their last call has ended', async () => {
+    const server = await TestUpstream.start((_request, response) => void response.writeHead(200).write('first'));
+    cleanUps.push(() => server.stop());
+    const { apply, take } = setUp();
+    apply({ a: server.definition({ id: 'a' }) });
+    const asked = server.nextRequest();
+    const { body } = await take().link.pool.request({ method: 'GET', path: '/' });
+    const { socket } = await asked;
+    server.behave((_request, response) => void response.end());
+    apply({ a: server.definition({ id: 'a', connectionsMax: 2 }) });
+    const next = await take().link.pool.request({ method: 'GET', path: '/' });
+    await next.body.dump();
+    expect({ isOpen: !socket.destroyed, connections: server.connections }).toEqual({ isOpen: true, connections: 2 });
+    const closed = once(socket, 'close');
+    body.destroy();
+    await closed;
+  });
+});
+
+describe('a health check', () => {
+  const healthCheck = { path: '/health', intervalMs: 250 };
+  const startIll = async (terms: Partial<RoutingTerms> = LONG_REST) => {
+    const server = await TestUpstream.start(answering(503, ''));
+    cleanUps.push(() => server.stop());
+    const { book, apply, take } = setUp(terms);
+    const entryOf = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
+    return { server, book, apply, take, entryOf };
+  };
+  const isWell = (book: RouteBook) => status(book)?.isWell;
+
+  test('that is good again undoes what it has done: its routes need no rest and no probe', async () => {
+    const { server, book, apply, take, entryOf } = await startIll();
+    apply(entryOf());
+    await until(() => isWell(book) === false);
+    expect(status(book)).toMatchObject({ breaker: 'open' });
+    server.behave(answering(200, ''));
+    await until(() => isWell(book) === true);
+    expect(status(book)).toMatchObject({ breaker: 'closed' });
+    take();
+  });
+
+  test('that is good again says nothing against what calls have shown', async () => {
+    const { server, book, apply, take, entryOf } = await startIll();
+    apply(entryOf());
+    take().end(failing('unreachable'));
+    await until(() => isWell(book) === false);
+    server.behave(answering(200, ''));
+    await until(() => isWell(book) === true);
+    expect(status(book)).toMatchObject({ breaker: 'open' });
+  });
+
+  test('with another path is asked at once, and until it answers what is known stays', async () => {
+    const { server, book, apply, entryOf } = await startIll();
+    apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
+    await until(() => isWell(book) === false);
+    server.behave((request, response) => answering(request.url === '/right' ? 200 : 404, '')(request, response));
+    apply(entryOf({ healthCheck: { path: '/right', intervalMs: 60_000 } }));
+    expect(isWell(book)).toBe(false);
+    await until(() => isWell(book) === true);
+    expect(status(book)).toMatchObject({ breaker: 'closed' });
+  });
+
+  test.each<[string, (server: TestUpstream) => Entry]>([
+    ['without it', () => ({ healthCheck: null })],
+    ['elsewhere', ({ port }) => ({ baseUrl: `http://localhost:${port}/v1` })],
+  ])('says nothing of an upstream %s', async (_what, edit) => {
+    const { server, book, apply, entryOf } = await startIll();
+    apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
+    await until(() => isWell(book) === false);
+    apply(entryOf(edit(server)));
+    expect(isWell(book)).toBe(true);
+  });
+});
