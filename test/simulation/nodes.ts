@@ -227,7 +227,13 @@ function callOn(pool: unknown): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000 };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities: CAPABILITIES, timeouts };
   const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
-  return { route: { link, model: 'model' }, contentCame: () => undefined, end: () => undefined } as unknown as RouteCall;
+  return {
+    route: { link, model: 'model' },
+    link,
+    model: 'model',
+    contentCame: () => undefined,
+    end: () => undefined,
+  } as unknown as RouteCall;
 }
 
 /** A gateway from the key on: HTTP is not part of the simulation. */
