@@ -105,7 +105,7 @@ async function* attemptOn(
   const meter = run.startAttempt(route);
   let failure: UpstreamFailure | undefined;
   try {
-    for await (const events of callUpstream(route, run.job, meter, readApiKey(route.link.upstream), run.stopSignal)) {
+    for await (const events of callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal)) {
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (request.stream) yield run.pass(events);
       else run.collect(events);
