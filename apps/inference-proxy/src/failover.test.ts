@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { streamInference } from './stream-inference.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
@@ -48,6 +51,23 @@ describe('another route', () => {
     const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
     expect(await collect(stream)).toEqual(SAVED);
     expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+  });
+
+  test.each<[what: string, name: string, make: (path: string) => void]>([
+    ['cannot be read', 'a-loop', (path) => symlinkSync(path, path)],
+    ['no header can carry', 'two-lines', (path) => writeFileSync(path, 'a b\nc')],
+  ])('is tried when the key is in a file that %s', async (_what, name, make) => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    const { UPSTREAM_SECRETS_DIR = '' } = process.env;
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    make(join(folder, name));
+    try {
+      expect(await collect(setUp({ upstreams: both({ apiKeyFile: name }) }).stream)).toEqual(SAVED);
+      expect(upstream.calls).toBe(0);
+    } finally {
+      process.env.UPSTREAM_SECRETS_DIR = UPSTREAM_SECRETS_DIR;
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('is tried after silence', async () => {

@@ -3,6 +3,7 @@ import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Logger } from '#observability/logger.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
+import { logFailure } from './log-failure.js';
 import type { ModelRoute, RouteCall } from './routing/model-route.js';
 import type { RouteBook } from './routing/route-book.js';
 import { readApiKey } from './transport/api-key.js';
@@ -112,7 +113,7 @@ async function* attemptOn(
     }
     if (!request.stream) yield run.passCollected();
   } catch (error) {
-    if (!run.stopped) failure = asFailure(error);
+    if (!run.stopped) failure = asFailure(error).withoutEcho(request);
   } finally {
     call.end({
       outcome: failure?.code ?? (run.stopped || !run.hasFinished ? 'cancelled' : 'completed'),
@@ -120,7 +121,11 @@ async function* attemptOn(
       usage: meter.hasContent ? meter.soFar() : undefined,
     });
   }
-  if (failure !== undefined) logFailure(logger, failure, { requestId: ticket.requestId, holdId: ticket.holdId, route });
+  if (failure !== undefined) {
+    const { requestId, holdId } = ticket;
+    const upstream = route.link.upstream.id;
+    logFailure(logger, failure, { requestId, holdId, upstream, model: request.model, upstreamModel: route.model });
+  }
   return failure;
 }
 
@@ -133,16 +138,4 @@ function retryAfterSeconds(failure: UpstreamFailure, { request }: GenerateReques
 function asFailure(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
   return new UpstreamFailure('limit', 'internal_error', { detail: 'a fault of our own', cause: error });
-}
-
-function logFailure(
-  logger: Logger,
-  failure: UpstreamFailure,
-  { route, ...ids }: { requestId: string; holdId: string; route: ModelRoute },
-): void {
-  const { kind, code, detail } = failure;
-  const fields = { ...ids, upstream: route.link.upstream.id, model: route.model, kind, code, detail };
-  if (code === 'internal_error') logger.error({ ...fields, err: failure.cause }, 'upstream call failed on our side');
-  else if (failure.isOperatorsFault) logger.error(fields, 'upstream refuses us: check its key, quota and address');
-  else logger.warn(fields, 'upstream call failed');
 }

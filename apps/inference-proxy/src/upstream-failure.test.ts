@@ -1,3 +1,4 @@
+import type { InferenceRequest } from '#inference/request.js';
 import { rememberKey } from './known-keys.js';
 import { redact, UpstreamFailure } from './upstream-failure.js';
 
@@ -8,6 +9,7 @@ test.each([
   ["field 'messages' is wrong", "field 'messages' is wrong"],
   [`input "${'my secret diary '.repeat(4)}" is wrong`, 'input "…" is wrong'],
   ['two\n\nlines', 'two lines'],
+  ['a terminal \u001b[2Jis steered', 'a terminal [2Jis steered'],
 ])('%j is logged as %j', (text, logged) => {
   expect(redact(text)).toBe(logged);
 });
@@ -32,3 +34,30 @@ test('the message for clients is ours, whatever the detail', () => {
     retryable: true,
   });
 });
+
+test('words of ours are only shortened: what they name is for operators to know, but for a key', () => {
+  rememberKey('a-key-of-somebody');
+  const reason = `no key in API_KEY_OF_OURS, nor in ${'x'.repeat(64)}: 'a-key-of-somebody'`;
+  const { detail } = new UpstreamFailure('denied', 'model_unavailable', { reason });
+  expect(detail).toBe(`no key in API_KEY_OF_OURS, nor in ${'x'.repeat(64)}: '…'`);
+});
+
+test('an upstream’s words go without those of the request, also where they are cut', () => {
+  const prompt = 'My neighbour has a dreadful secret. '.repeat(40);
+  const request = asking(prompt);
+  const detailOf = (detail: string): string => new UpstreamFailure('refused', 'upstream_error', { detail }).withoutEcho(request).detail;
+  expect(detailOf(`boom: ${prompt} in line 3`)).toBe('boom: …');
+  expect(detailOf(`${'word '.repeat(39)}${prompt}`)).toBe(`${'word '.repeat(39)}…`);
+  expect(detailOf('no such model')).toBe('no such model');
+});
+
+function asking(text: string): InferenceRequest {
+  return {
+    model: 'our-model',
+    turns: [{ role: 'user', parts: [{ type: 'text', text }] }],
+    tools: [],
+    output: { kind: 'text' },
+    stream: false,
+    hints: {},
+  };
+}

@@ -1,5 +1,7 @@
 import type { ErrorCode } from '#inference/errors.js';
+import type { InferenceRequest } from '#inference/request.js';
 import { withoutKeys } from './known-keys.js';
+import { withoutEcho } from './prompt-echo.js';
 
 export type FailureKind =
   /** No connection was made: nothing was sent. */
@@ -41,6 +43,8 @@ export type UpstreamFailureCode = keyof typeof MESSAGES;
 export interface UpstreamFailureOptions {
   /** What really happened, in any words. It is shortened and redacted here, and only ever logged. */
   detail?: string;
+  /** The same, in words of ours alone: what they name is no secret, and they are only shortened. In place of `detail`. */
+  reason?: string;
   /** When the upstream says that it wants to be asked again; absent when it says nothing. */
   retryAfterSeconds?: number;
   /** It is for the operator to mend, for all that can be told: what is denied, a missing model, an address that may not be called. */
@@ -51,9 +55,12 @@ export interface UpstreamFailureOptions {
 /** The one way an upstream call fails, from the socket up to the dialect. `message` is ours and may reach the client. */
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
-  readonly detail: string;
+  /** Fit for the log, and for operators. */
+  detail: string;
   readonly retryAfterSeconds: number | undefined;
   readonly isOperatorsFault: boolean;
+  /** The upstream's own words. Private in earnest: loggers write what they find on an error. */
+  readonly #words: string | undefined;
 
   constructor(
     readonly kind: FailureKind,
@@ -61,9 +68,16 @@ export class UpstreamFailure extends Error {
     options: UpstreamFailureOptions = {},
   ) {
     super(kind === 'empty' ? NO_OUTPUT : MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
-    this.detail = redact(options.detail ?? kind);
+    this.#words = options.detail === undefined ? undefined : withoutKeys(options.detail).slice(0, WORDS_LENGTH_MAX);
+    this.detail = options.reason === undefined ? redact(this.#words ?? kind) : shorten(withoutKeys(options.reason));
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.isOperatorsFault = options.isOperatorsFault ?? kind === 'denied';
+  }
+
+  /** The same, without what the upstream has repeated of the request: no prompt is in any log. */
+  withoutEcho(request: InferenceRequest): this {
+    if (this.#words !== undefined) this.detail = redact(withoutEcho(this.#words, request));
+    return this;
   }
 
   /** Whether another route may do better. Only asked while nothing has been returned. */
@@ -85,17 +99,27 @@ const RETRYABLE = {
   limit: false,
 } satisfies Record<FailureKind, boolean>;
 
+export const FAILURE_KINDS = Object.keys(RETRYABLE) as readonly FailureKind[];
+export const FAILURE_CODES = Object.keys(MESSAGES) as readonly UpstreamFailureCode[];
+
 const DETAIL_LENGTH_MAX = 200;
+/** Of an upstream's words before they are redacted: what is taken out makes room for others. */
+const WORDS_LENGTH_MAX = 4 * DETAIL_LENGTH_MAX;
 
 /** Shortens an upstream's text and takes out what may be a secret or a piece of somebody's prompt. */
 export function redact(text: string): string {
-  const clean = withoutKeys(text)
-    .slice(0, 4 * DETAIL_LENGTH_MAX)
-    .replace(/\b(bearer|basic)\s+\S+/gi, '$1 …')
-    .replace(/\b(sk|pk|key|api|token|hf|gsk|xai)[-_][\w*-]{6,}/gi, '$1-…')
-    .replace(/(["'`])(?:(?!\1)[^\\]|\\.){33,}\1/g, '$1…$1')
-    .replace(/[A-Za-z0-9+/_=-]{41,}/g, '…')
-    .replace(/\s+/g, ' ')
-    .trim();
+  return shorten(
+    withoutKeys(text)
+      .slice(0, WORDS_LENGTH_MAX)
+      .replace(/\b(bearer|basic)\s+\S+/gi, '$1 …')
+      .replace(/\b(sk|pk|key|api|token|hf|gsk|xai)[-_][\w*-]{6,}/gi, '$1-…')
+      .replace(/(["'`])(?:(?!\1)[^\\]|\\.){33,}\1/g, '$1…$1')
+      .replace(/[A-Za-z0-9+/_=-]{41,}/g, '…'),
+  );
+}
+
+/** In one line, which steers no terminal. */
+function shorten(text: string): string {
+  const clean = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return clean.length > DETAIL_LENGTH_MAX ? `${clean.slice(0, DETAIL_LENGTH_MAX)}…` : clean;
 }

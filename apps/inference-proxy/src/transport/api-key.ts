@@ -13,18 +13,34 @@ const FILES = new Map<string, SecretFile>();
  * `UpstreamFailure`, the operator's to mend, when it is not where the catalog says.
  */
 export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>): string | undefined {
-  if (apiKeyFile) return present(secretFile(apiKeyFile).read()?.toString(), `the file ${apiKeyFile}`);
+  if (apiKeyFile) {
+    const file = secretFile(apiKeyFile);
+    const text = file.read()?.toString();
+    if (file.fault !== undefined) throw denied(whyUnread(file));
+    return present(text, `the file ${apiKeyFile}`);
+  }
   if (apiKeyEnv === null) return undefined;
   return present(isOwnVariable(apiKeyEnv) ? undefined : readSecret(apiKeyEnv), apiKeyEnv);
 }
 
 function present(text: string | undefined, where: string): string {
   const key = text?.trim(); // secrets kept in files end with a new line
-  if (key) {
-    rememberKey(key);
-    return key;
-  }
-  throw new UpstreamFailure('denied', 'model_unavailable', { detail: `no key in ${where}` });
+  if (!key) throw denied(`no key in ${where}`);
+  rememberKey(key);
+  if (!HEADER_VALUE.test(key)) throw denied(`the key in ${where} has characters that no header can carry (two lines?)`);
+  return key;
+}
+
+/** RFC 9110, section 5.5. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
+
+function denied(reason: string): UpstreamFailure {
+  return new UpstreamFailure('denied', 'model_unavailable', { reason });
+}
+
+/** Of a file that has a fault. */
+export function whyUnread({ name, fault }: SecretFile): string {
+  return `the file ${name} cannot be read (${fault})`;
 }
 
 /** One a file, so that all who read it look once. */

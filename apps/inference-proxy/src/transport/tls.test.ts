@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket, TlsOptions } from 'node:tls';
@@ -189,19 +189,27 @@ describe('the key of an upstream', () => {
     expect(readApiKey({ apiKeyEnv: null })).toBeUndefined();
   });
 
-  test.each([
-    [{ apiKeyEnv: null, apiKeyFile: 'not-there' }],
-    [{ apiKeyEnv: null, apiKeyFile: '../../etc/passwd' }],
-    [{ apiKeyEnv: 'NOT_SET_ANYWHERE' }],
-    [{ apiKeyEnv: 'NATS_PASSWORD' }],
-  ])('that is not there, or is a secret of ours, is a failure to be mended by the operator: %j', (upstream) => {
+  test.each<[Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>, reason: string]>([
+    [{ apiKeyEnv: null, apiKeyFile: 'not-there' }, 'no key in the file not-there'],
+    [{ apiKeyEnv: null, apiKeyFile: '../../etc/passwd' }, 'no key in the file ../../etc/passwd'],
+    [{ apiKeyEnv: null, apiKeyFile: 'api-key-loop' }, 'the file api-key-loop cannot be read (ELOOP)'],
+    [{ apiKeyEnv: null, apiKeyFile: 'folder' }, 'the file folder cannot be read (EISDIR)'],
+    [{ apiKeyEnv: null, apiKeyFile: 'lines' }, 'the key in the file lines has characters that no header can carry (two lines?)'],
+    [{ apiKeyEnv: null, apiKeyFile: 'greek' }, 'the key in the file greek has characters that no header can carry (two lines?)'],
+    [{ apiKeyEnv: 'API_KEY_NOT_SET_ANYWHERE' }, 'no key in API_KEY_NOT_SET_ANYWHERE'],
+    [{ apiKeyEnv: 'NATS_PASSWORD' }, 'no key in NATS_PASSWORD'],
+  ])('that cannot be used, or is a secret of ours, is a failure to be mended by the operator: %j', (upstream, reason) => {
+    symlinkSync('api-key-loop', join(folder, 'api-key-loop'));
+    mkdirSync(join(folder, 'folder'));
+    writeFileSync(join(folder, 'lines'), 'sk-one\nsk-two\n');
+    writeFileSync(join(folder, 'greek'), 'sk-κλειδί\n');
     process.env.NATS_PASSWORD = 'ours';
     try {
       readApiKey(upstream);
       throw new Error('it was read');
     } catch (error) {
       expect(error).toBeInstanceOf(UpstreamFailure);
-      expect(error).toMatchObject({ code: 'model_unavailable', isOperatorsFault: true });
+      expect(error).toMatchObject({ kind: 'denied', code: 'model_unavailable', isOperatorsFault: true, detail: reason });
     } finally {
       delete process.env.NATS_PASSWORD;
     }

@@ -1,0 +1,87 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
+import { withoutEcho } from './prompt-echo.js';
+
+const PROMPT = 'Dear doctor,\n\nmy "brother" has had a cough for 3 weeks.';
+
+function asking(text: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
+  return {
+    model: 'our-model',
+    turns: [{ role: 'user', parts: [{ type: 'text', text }] }],
+    tools: [],
+    output: { kind: 'text' },
+    stream: false,
+    hints: {},
+    ...over,
+  };
+}
+
+test.each<[what: string, prompt: string, words: string, kept: string]>([
+  ['as it is', PROMPT, `boom at ${PROMPT} (line 3)`, 'boom at …. (line 3)'],
+  ['its beginning', PROMPT, 'boom at Dear doctor, my "brot', 'boom at …'],
+  ['some of its middle, twice', PROMPT, 'no: has had a cough; really: has had a cough!', 'no: …; really: …!'],
+  ['in one line and in capitals', PROMPT, 'boom at DEAR DOCTOR MY BROTHER', 'boom at …'],
+  ['as JSON', PROMPT, `boom at ${JSON.stringify(PROMPT)}`, 'boom at "…."'],
+  [
+    'as JSON in JSON',
+    'a\nlist\nof\nshort\nlines',
+    `boom at ${JSON.stringify(JSON.stringify('a\nlist\nof\nshort\nlines'))}`,
+    'boom at "\\"…\\""',
+  ],
+  ['as Python writes it', 'Où est né Molière ?', 'boom at O\\u00f9 est n\\u00e9 Moli\\u00e8re', 'boom at …'],
+  ['in Chinese', '我得了什么病', 'boom at 我得了什么病!', 'boom at …!'],
+  ['in Chinese, escaped', '我得了什么病', 'boom at \\u6211\\u5f97\\u4e86\\u4ec0', 'boom at …'],
+])('what an upstream repeats of a prompt is taken out: %s', (_what, prompt, words, kept) => {
+  expect(withoutEcho(words, asking(prompt))).toBe(kept);
+});
+
+test('what is short, or is not in the request, stays', () => {
+  const words = '400 invalid_request_error: my "brother" (param=messages[0].content, 4096 tokens)';
+  expect(withoutEcho(words, asking(PROMPT))).toBe(words);
+  expect(withoutEcho('', asking(PROMPT))).toBe('');
+});
+
+test.each<[where: string, over: Partial<InferenceRequest>]>([
+  ['instructions', { turns: [{ role: 'system', parts: [{ type: 'text', text: 'the secret words' }] }] }],
+  ['earlier reasoning', { turns: [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'the secret words' }] }] }],
+  [
+    'arguments of a call',
+    {
+      turns: [
+        {
+          role: 'assistant',
+          parts: [
+            { type: 'tool-call', callId: 'a', tool: { name: 't' }, wireName: 't', kind: 'custom', argumentsText: 'the secret words' },
+          ],
+        },
+      ],
+    },
+  ],
+  ['a result', { turns: [{ role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'the secret words' }] }] }] }],
+  ['a tool', { tools: [{ key: { name: 't' }, wireName: 't', kind: 'function', description: 'the secret words' }] }],
+  [
+    'a schema',
+    { output: { kind: 'json-schema', name: 's', schema: { type: 'object', properties: { a: { enum: ['the secret words'] } } } } },
+  ],
+  ['a stop sequence', { stop: ['the secret words'] }],
+])('a request’s words are those in %s too', (_where, over) => {
+  expect(withoutEcho('unfit: the secret words', asking('Hi', over))).toBe('unfit: …');
+});
+
+test('names of tools and of parameters stay: they say what is to be mended', () => {
+  const parameters = { type: 'object', additionalProperties: false, properties: { city_of_birth: { type: 'string' } } };
+  const tools: InferenceRequest['tools'] = [
+    { key: { name: 'get_the_weather' }, wireName: 'get_the_weather', kind: 'function', parameters },
+  ];
+  const words = 'additionalProperties of get_the_weather.city_of_birth';
+  expect(withoutEcho(words, asking('Hi', { tools }))).toBe(words);
+});
+
+test.each([
+  ['that says one thing again and again', (length: number) => 'a'.repeat(length)],
+  ['of nearly the same', (length: number) => 'aaaaaaaaaaab'.repeat(length / 12)],
+])('a prompt %s costs what its length does', (_what, write) => {
+  const words = 'a'.repeat(200);
+  const growth = growthOf((length) => void withoutEcho(words, asking(write(length))), 32_768);
+  expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
+});

@@ -1,0 +1,151 @@
+import type { InferenceRequest } from '#inference/request.js';
+import type { Turn } from '#inference/turn.js';
+
+/** So many letters or digits in a row are no coincidence; a character of Chinese, Japanese or Korean says as much as three. */
+const RUN = 12;
+const WIDE_UNITS = 3;
+
+/**
+ * A short text with `…` in place of whatever of it also stands in the request: runs of at least twelve letters and digits, wherever
+ * they are and whatever is between them, so that neither quotes nor JSON's escapes hide one. What is ours to name stays: tools and
+ * their parameters, roles, models. Takes time in proportion to the request, whatever both say.
+ */
+export function withoutEcho(text: string, request: Pick<InferenceRequest, 'turns' | 'tools' | 'output' | 'stop'>): string {
+  const words = text.replace(/\\u([0-9a-f]{4})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  const echo = new Echo(words);
+  for (const said of textsOf(request)) {
+    if (echo.isKnownWhole) break;
+    echo.find(said);
+  }
+  return echo.found ? echo.render() : text;
+}
+
+class Echo {
+  found = false;
+  /** By the hash of a run: where, in units, its occurrences begin. A run is found once, so that repetition costs nothing. */
+  private readonly runs = new Map<number, number[]>();
+  /** Tells nearly all hashes that are in `runs` from the others, in a fraction of the time. */
+  private readonly filter = new Uint8Array(1 << 12);
+  private readonly units: Units;
+  private readonly isEcho: boolean[];
+
+  constructor(private readonly words: string) {
+    this.units = unitsOf(words);
+    this.isEcho = Array.from(this.units.codes, () => false);
+    eachRun(this.units.codes, (run, begin) => {
+      const begins = this.runs.get(run) ?? [];
+      begins.push(begin);
+      this.runs.set(run, begins);
+      this.filter[run & 0xfff] = 1;
+    });
+  }
+
+  get isKnownWhole(): boolean {
+    return this.runs.size === 0;
+  }
+
+  find(said: string): void {
+    eachRun(unitsOf(said).codes, (run) => {
+      if (this.filter[run & 0xfff] === 1) this.mark(run);
+    });
+  }
+
+  private mark(run: number): void {
+    const begins = this.runs.get(run);
+    if (begins === undefined) return;
+    this.runs.delete(run);
+    this.found = true;
+    for (const begin of begins) this.isEcho.fill(true, begin, begin + RUN);
+  }
+
+  render(): string {
+    const { places } = this.units;
+    const kept: string[] = [];
+    let from = 0;
+    for (let unit = 0; unit < places.length; unit++) {
+      if (!this.isEcho[unit]) continue;
+      kept.push(this.words.slice(from, places[unit]));
+      while (this.isEcho[unit + 1]) unit += 1;
+      from = (places[unit] ?? 0) + 1;
+    }
+    return [...kept, this.words.slice(from)].join('…');
+  }
+}
+
+const BASE = 0x01000193;
+const BASE_TO_RUN = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
+
+/** The hash of every run, from that of the one before it. Two runs may share one: then too much is taken out. */
+function eachRun(codes: Uint16Array, visit: (hash: number, begin: number) => void): void {
+  let hash = 0;
+  for (let end = 0; end < codes.length; end++) {
+    hash = (Math.imul(hash, BASE) + (codes[end] ?? 0)) | 0;
+    if (end >= RUN) hash = (hash - Math.imul(codes[end - RUN] ?? 0, BASE_TO_RUN)) | 0;
+    if (end >= RUN - 1) visit(hash, end - RUN + 1);
+  }
+}
+
+interface Units {
+  codes: Uint16Array;
+  /** Where each of them is in the text. */
+  places: Uint32Array;
+}
+
+/** Letters and digits, small ones for capitals. Neither a backslash nor what it escapes is one. */
+function unitsOf(text: string): Units {
+  const codes = new Uint16Array(text.length * WIDE_UNITS);
+  const places = new Uint32Array(text.length * WIDE_UNITS);
+  let count = 0;
+  for (let place = 0; place < text.length; place++) {
+    const code = text.charCodeAt(place);
+    if (code === BACKSLASH) {
+      while (text.charCodeAt(place + 1) === BACKSLASH) place += 1;
+      place += 1;
+      continue;
+    }
+    const unit = code < 0x80 ? ASCII_UNITS[code] : isMark(code) ? 0 : code;
+    if (!unit) continue;
+    for (let times = code < 0x2e80 ? 1 : WIDE_UNITS; times > 0; times--) {
+      codes[count] = unit;
+      places[count++] = place;
+    }
+  }
+  return { codes: codes.subarray(0, count), places: places.subarray(0, count) };
+}
+
+const BACKSLASH = 0x5c;
+const ASCII_UNITS = Uint8Array.from({ length: 0x80 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /[a-z\d]/i.test(character) ? character.toLowerCase().charCodeAt(0) : 0;
+});
+
+/** Spaces, quotes and dashes beyond ASCII. */
+function isMark(code: number): boolean {
+  return code < 0xc0 || (code >= 0x2000 && code <= 0x206f) || (code >= 0x3000 && code <= 0x3003);
+}
+
+/** What a client has written: the texts of the conversation, and those in tools and in the form of the answer. */
+function* textsOf({ turns, tools, output, stop = [] }: Parameters<typeof withoutEcho>[1]): Generator<string> {
+  for (const turn of turns) yield* textsOfTurn(turn);
+  for (const { description, parameters, grammar } of tools) yield* valuesIn([description, parameters, grammar?.definition]);
+  if (output.kind === 'json-schema') yield* valuesIn([output.description, output.schema]);
+  yield* stop;
+}
+
+function* textsOfTurn(turn: Turn): Generator<string> {
+  const parts = turn.role === 'tool' ? turn.results.flatMap((result) => result.parts) : turn.parts;
+  for (const part of parts) {
+    if (part.type === 'tool-call') yield part.argumentsText;
+    else if (part.type !== 'image') yield part.text;
+  }
+}
+
+/** The texts in a schema, however deep; its fields are names. */
+function* valuesIn(value: unknown): Generator<string> {
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string') yield next;
+    else if (typeof next === 'object' && next !== null) left.push(...Object.values(next));
+  }
+}
