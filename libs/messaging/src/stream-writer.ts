@@ -248,6 +248,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.link.pulse.remove(this);
     this.batches = [];
     this.frames = [];
+    this.source = undefined; // the context of its handler knows us, and may be kept for long
     this.onEnd(typeof this.outcome === 'object' ? this.outcome.error : undefined);
   }
 
@@ -264,6 +265,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   /** `return()` of a generator waits for its pending await, which may never come: nobody waits for it here. */
   private leaveSource(): void {
     this.source?.return?.().catch(() => undefined);
+    this.source = undefined;
   }
 }
 

@@ -5,6 +5,7 @@ import { connect, type NatsConnection } from 'nats';
 import { ServiceError } from '#contracts/service-error.js';
 import { leastMs } from '#testing/least-ms.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
+import { untilCollected } from '#testing/until-collected.js';
 import { Connections, CountRequest, countUp, eventually, measure, serve, TextRequest } from '../testing/test-services.js';
 import { WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import type { CallContext, EventStream } from './messaging.js';
@@ -130,6 +131,23 @@ describe('a stream', () => {
     expect(await context?.callerIsThere()).toBe(true);
     await caller.close();
     while ((await context?.callerIsThere()) !== false) await turn(); // the server learns of it in its own time
+  });
+
+  test('does not keep its source, or the request, where its context is kept', async () => {
+    const contexts: CallContext[] = [];
+    let request: WeakRef<object> | undefined;
+    const { caller } = await start((_count, context) => {
+      contexts.push(context);
+      const asked = { text: 'a large one' };
+      request = new WeakRef(asked);
+      return (async function* (of: typeof asked) {
+        yield [of.text.length];
+      })(asked);
+    });
+    expect(await collect(caller.openStream(countUp, { count: 1 }))).toEqual([[11]]);
+    if (request === undefined) throw new Error('it was not served');
+    await untilCollected(request);
+    expect(await contexts[0]?.callerIsThere()).toBe(true);
   });
 
   test('brings the typed error of its source, after what came before', async () => {
