@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RouteCall } from './routing/model-route.js';
+import type { RoutingTerms } from './routing/route-book.js';
 import { streamInference } from './stream-inference.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
@@ -145,6 +147,57 @@ describe('another route', () => {
       setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
     );
     expect(events).toEqual(SAVED);
+  });
+
+  describe('is waited for by a plain request, and what the first one had sent is owed by nobody', () => {
+    const OWED = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' as const };
+
+    /** A request whose first upstream has broken off after content; the second has no room. */
+    async function wait(terms: Partial<RoutingTerms> = { queueMax: 1, queueWaitMs: 60_000 }) {
+      upstream.behave(streaming(chunk('x'.repeat(400))));
+      const upstreams = [
+        upstream.definition({ capabilities: { streamPlainRequests: true } }),
+        second.definition({ id: 'second', connectionsMax: 1 }),
+      ];
+      const started = setUp({ upstreams, request: { stream: false }, terms });
+      const { book, job, client, stream } = started;
+      const first = book.acquire(job.request, new Set(), client.signal) as RouteCall;
+      const taken = book.acquire(job.request, new Set([first.route]), client.signal) as RouteCall;
+      const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
+      first.end(ended);
+      const events = collect(stream, 'open');
+      while (terms.queueMax && book.status('here').waiting.length === 0) await new Promise(setImmediate);
+      return { ...started, events, goOn: () => taken.end(ended) };
+    }
+
+    test('when it comes', async () => {
+      const { lease, events, goOn } = await wait();
+      expect(lease.read?.()).toEqual(OWED);
+      goOn();
+      expect(await events).toEqual(SAVED);
+    });
+
+    test('when the client leaves', async () => {
+      const { client, events, settlements } = await wait();
+      client.abort();
+      expect(await events).toEqual([usage(OWED)]);
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'client-left', usage: OWED, upstream: undefined }]);
+    });
+
+    test('when the hold is lost', async () => {
+      const { lease, client, events, settlements } = await wait();
+      lease.lose?.('lost');
+      expect(await events).toEqual([failure('model_unavailable')]);
+      client.abort();
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined, upstream: undefined }]);
+    });
+
+    test('when it does not come', async () => {
+      const { client, events, settlements } = await wait({ queueMax: 0 });
+      expect(await events).toEqual([START, failure('upstream_error')]);
+      client.abort();
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined, upstream: 'test' }]);
+    });
   });
 
   test('is tried when the first says nothing (M-30)', async () => {

@@ -1,10 +1,10 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
-import { type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
+import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
-import type { ModelRoute } from './routing/model-route.js';
+import type { ModelRoute, RouteCall } from './routing/model-route.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
 
@@ -24,30 +24,35 @@ export class InferenceRun {
   hasReturnedContent = false;
   hasFinished = false;
   private meter: UsageMeter;
+  /** The one under way. */
+  private call: RouteCall | undefined;
+  /** Where what was received is from. */
   private route: ModelRoute | undefined;
+  private failedRoute: ModelRoute | undefined;
   private announced = false;
   private collected: StreamEvent[] = [];
   private loss: LeaseLoss | undefined;
   private failed = false;
   private readonly stop = new AbortController();
+  private readonly standIn: StandIn;
   private readonly endLease: ReturnType<LeaseKeeper['keep']>;
 
   constructor(
     readonly job: GenerateRequest,
-    private readonly reader: Reader,
-    private readonly dependencies: RunDependencies,
+    reader: Reader,
+    dependencies: RunDependencies,
   ) {
     this.meter = new UsageMeter(job.ticket);
-    // The listener stays after the end: a reader that is lost with the last frame on its way cannot settle either.
-    const { signal } = reader;
-    if (signal.aborted) this.onReaderLeft();
-    else signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
+    this.standIn = new StandIn(dependencies.settlements, reader, {
+      settlement: () => this.settlement(),
+      readerLeft: () => this.halt('reader left'),
+    });
     this.endLease = dependencies.leases.keep(
       job.ticket,
       () => this.meter.soFar(),
       (loss) => {
         this.loss = loss;
-        this.stop.abort(new Error(`lease ${loss}`));
+        this.halt(`lease ${loss}`);
       },
     );
   }
@@ -61,12 +66,30 @@ export class InferenceRun {
     return this.stop.signal.aborted;
   }
 
-  /** A new attempt starts from nothing: what a failed one before it had received was never returned. */
-  startAttempt(route: ModelRoute): UsageMeter {
-    this.route = route;
-    this.collected = [];
-    this.meter = new UsageMeter(this.job.ticket);
+  startAttempt(call: RouteCall): UsageMeter {
+    this.call = call;
+    this.route = call.route;
     return this.meter;
+  }
+
+  /**
+   * Gives the route back, once, as soon as the reply is whole or has failed, or nobody wants it any more: whoever reads slowly keeps
+   * nobody from it. What a call had received that failed before any of it was returned is owed by nobody, and is forgotten here.
+   */
+  endCall(failure?: UpstreamFailure): void {
+    const { call, meter } = this;
+    if (call === undefined) return;
+    this.call = undefined;
+    call.end({
+      outcome: failure?.code ?? (this.hasFinished ? 'completed' : 'cancelled'),
+      failure,
+      usage: meter.hasContent ? meter.soFar() : undefined,
+    });
+    if (failure === undefined || this.hasReturnedContent) return;
+    this.meter = new UsageMeter(this.job.ticket);
+    this.collected = [];
+    this.route = undefined;
+    this.failedRoute = call.route;
   }
 
   /** Notes what goes out, and says first which upstream it is from. */
@@ -77,7 +100,7 @@ export class InferenceRun {
   }
 
   collect(events: readonly StreamEvent[]): void {
-    for (const event of events) this.collected.push(event);
+    for (const event of events) appendEvent(this.collected, event);
   }
 
   passCollected(): readonly StreamEvent[] {
@@ -92,6 +115,7 @@ export class InferenceRun {
       return;
     }
     this.failed = true;
+    if (this.loss === undefined) this.route ??= this.failedRoute;
     const { code, message } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
@@ -99,21 +123,20 @@ export class InferenceRun {
 
   /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. */
   end(): void {
-    const { settlements } = this.dependencies;
-    if (this.reader.signal.aborted) this.endLease();
-    else this.endLease(settleWith(settlements, this.settlement(), this.reader));
-    if (!this.hasFinished) this.stop.abort(new Error('given up'));
+    this.endCall();
+    this.endLease(this.standIn.end(this.settlement()));
+    if (!this.hasFinished) this.halt('given up');
+  }
+
+  private halt(why: string): void {
+    this.stop.abort(new Error(why));
+    this.endCall();
   }
 
   private withUpstream(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (this.announced || this.route === undefined || events.length === 0) return events;
     this.announced = true;
     return [{ type: 'upstream-start', upstream: this.route.link.upstream.id }, ...events];
-  }
-
-  private onReaderLeft(): void {
-    this.stop.abort(new Error('reader left'));
-    this.dependencies.settlements.schedule(() => this.settlement(), this.reader);
   }
 
   /** How the gateway would settle this, were it there. */
@@ -125,9 +148,41 @@ export class InferenceRun {
   }
 }
 
-/** Apart, so that what is remembered is the settlement and not the whole request. */
-function settleWith(settlements: RunDependencies['settlements'], settlement: SettleRequest, reader: Reader): () => void {
-  return () => settlements.schedule(() => settlement, reader, 0);
+/** A request, as far as it is to be settled. */
+interface Unsettled {
+  settlement(): SettleRequest;
+  readerLeft(): void;
+}
+
+/**
+ * Settles for a gateway that has gone, which may take long after the end of its request. So it is apart from the run, and knows of
+ * one that has ended what it owes and nothing else: a request may be 8 MB.
+ */
+class StandIn {
+  constructor(
+    private readonly settlements: RunDependencies['settlements'],
+    private readonly reader: Reader,
+    private run: Unsettled,
+  ) {
+    // The listener stays after the end: a reader that is lost with the last frame on its way cannot settle either.
+    if (reader.signal.aborted) this.onReaderLeft();
+    else reader.signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
+  }
+
+  /** The run is over, and comes to this. Returns what is to be done when nobody has settled it a while later, unless it is seen to. */
+  end(settlement: SettleRequest): (() => void) | undefined {
+    this.run = { settlement: () => settlement, readerLeft: () => undefined };
+    return this.reader.signal.aborted ? undefined : () => this.schedule(0);
+  }
+
+  private onReaderLeft(): void {
+    this.run.readerLeft();
+    this.schedule();
+  }
+
+  private schedule(delayMs?: number): void {
+    this.settlements.schedule(() => this.run.settlement(), this.reader, delayMs);
+  }
 }
 
 const LOSSES: Record<LeaseLoss, Omit<CompletionFailure, 'type'>> = {

@@ -1,6 +1,6 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { type FinishReason, isContent, joinDeltas, type StreamEvent } from '#inference/stream-event.js';
+import { appendEvent, type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
@@ -95,10 +95,7 @@ export class ReplyShaper {
    */
   private emit(event: StreamEvent, shaped: StreamEvent[]): void {
     this.meter.count(event);
-    const last = shaped.at(-1);
-    const joined = last && joinDeltas(last, event);
-    if (joined === undefined) shaped.push(event);
-    else shaped[shaped.length - 1] = joined;
+    appendEvent(shaped, event);
   }
 
   /** Text held back for a stop sequence keeps its place before whatever is not text. */

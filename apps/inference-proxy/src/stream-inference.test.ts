@@ -295,6 +295,47 @@ describe('a client that leaves (T-39)', () => {
   });
 });
 
+describe('a reader that takes its time keeps nobody from a route', () => {
+  /** Everything up to the terminal event, after which nothing more is asked for. */
+  async function takeAll({ stream }: ReturnType<typeof setUp>): Promise<void> {
+    for (let batch = await stream.next(); !batch.done; batch = await stream.next())
+      if (batch.value.at(-1)?.type === 'completion-finish') return;
+    throw new Error('the stream ended without its last event');
+  }
+  const inFlight = ({ book }: ReturnType<typeof setUp>) => book.status('here').routes.map((route) => route.inFlight);
+
+  test.each([
+    ['a stream', true],
+    ['a plain reply', false],
+  ])('once %s is whole', async (_, stream) => {
+    upstream.behave(stream ? streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE) : answering(200, plainReply('Hello')));
+    const started = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], request: { stream } });
+    await takeAll(started);
+    expect(inFlight(started)).toEqual([0]);
+    const { job, dependencies } = started;
+    expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
+  });
+
+  test('once we have cut it: its upstream is given up at once', async () => {
+    upstream.behave(hanging(chunk('one END two')));
+    const started = setUp({ upstreams: [upstream.definition({ capabilities: { stop: false } })], request: { stop: ['END'] } });
+    const closed = upstream.nextRequest().then(({ socket }) => once(socket, 'close'));
+    await takeAll(started);
+    await closed;
+    expect(inFlight(started)).toEqual([0]);
+  });
+
+  test('once its lease is lost', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const started = setUp();
+    await started.stream.next();
+    expect(inFlight(started)).toEqual([1]);
+    started.lease.lose?.('revoked');
+    expect(inFlight(started)).toEqual([0]);
+    await started.stream.return();
+  });
+});
+
 test('a lost lease stops the upstream, and the stream says so', async () => {
   upstream.behave(hanging(chunk('Hello')));
   const { stream, lease } = setUp();
@@ -359,11 +400,12 @@ test('two models of one upstream are two routes, each with its own numbers', asy
   const { stream, registry } = setUp({ routes });
   await collect(stream);
   const metrics = await registry.metrics();
-  const lines = metrics.split('\n').filter((line) => /^tollgate_upstream_(calls_total|breaker_state)\{/.test(line));
+  const lines = metrics.split('\n').filter((line) => /^tollgate_upstream_(calls_total\{.*"completed"|breaker_state)/.test(line));
   expect(lines.sort()).toEqual([
     'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="first"} 0',
     'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="second"} 0',
     'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="first",outcome="completed"} 1',
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="second",outcome="completed"} 0',
   ]);
 });
 

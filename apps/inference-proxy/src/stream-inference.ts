@@ -103,29 +103,34 @@ async function* attemptOn(
 ): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
   const { route } = call;
   const { request, ticket } = run.job;
-  const meter = run.startAttempt(route);
+  const meter = run.startAttempt(call);
   let failure: UpstreamFailure | undefined;
+  let last: Batch = [];
   try {
     for await (const events of callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal)) {
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
-      if (request.stream) yield run.pass(events);
-      else run.collect(events);
+      if (!request.stream) {
+        run.collect(events);
+        continue;
+      }
+      const batch = run.pass(events);
+      if (run.hasFinished) {
+        last = batch;
+        break;
+      }
+      yield batch;
     }
-    if (!request.stream) yield run.passCollected();
+    if (!request.stream) last = run.passCollected();
   } catch (error) {
     if (!run.stopped) failure = asFailure(error).withoutEcho(request);
   } finally {
-    call.end({
-      outcome: failure?.code ?? (run.stopped || !run.hasFinished ? 'cancelled' : 'completed'),
-      failure,
-      usage: meter.hasContent ? meter.soFar() : undefined,
-    });
+    run.endCall(failure);
   }
   if (failure !== undefined) {
     const { requestId, holdId } = ticket;
     const upstream = route.link.upstream.id;
     logFailure(logger, failure, { requestId, holdId, upstream, model: request.model, upstreamModel: route.model });
-  }
+  } else if (last.length > 0) yield last; // only now: its reader may take its time, which is not the upstream's
   return failure;
 }
 

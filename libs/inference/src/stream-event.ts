@@ -54,8 +54,16 @@ export function isContent(event: StreamEvent): boolean {
   }
 }
 
+/** Appends an event, or joins it with the last one where both are pieces of the same: each piece by itself costs everyone on its way. */
+export function appendEvent(events: StreamEvent[], event: StreamEvent): void {
+  const last = events.at(-1);
+  const joined = last && joinDeltas(last, event);
+  if (joined === undefined) events.push(event);
+  else events[events.length - 1] = joined;
+}
+
 /** Two deltas in a row as the one they could as well have come as; undefined when they are not pieces of the same. */
-export function joinDeltas(first: StreamEvent, second: StreamEvent): StreamEvent | undefined {
+function joinDeltas(first: StreamEvent, second: StreamEvent): StreamEvent | undefined {
   switch (second.type) {
     case 'text-delta':
     case 'reasoning-delta':
