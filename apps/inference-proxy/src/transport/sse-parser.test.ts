@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
 import { UpstreamFailure } from '../upstream-failure.js';
@@ -73,6 +75,28 @@ test('a line beyond the limit is refused, also in pieces, and so is an endless e
   expect(parse([`data: ${'x'.repeat(50)}\n\n`.repeat(20)], 100)).toHaveLength(20);
 });
 
+test('an event of lines of next to nothing takes no more memory than is counted, or twice that while it grows', () => {
+  const parsers = Array.from({ length: 4 }, () => new SseParser());
+  const before = usedMemory();
+  const block = Buffer.from('data:\n'.repeat(1_000));
+  for (const parser of parsers) for (let n = 0; n < 1_000; n++) parser.push(block, () => {});
+  const used = usedMemory() - before;
+  const counted = parsers.reduce((bytes, parser) => bytes + parser.heldBytes, 0);
+  expect(counted).toBe(4_000_000);
+  expect(used).toBeLessThan(3 * counted);
+});
+
+test('of a block of which an event begins at the end no more is kept than that beginning', () => {
+  const parser = new SseParser(16 * 1024 * 1024);
+  const before = usedMemory();
+  const pushBlock = (): void => parser.push(Buffer.from(`: ${'x'.repeat(8_000_000)}\n\ndata: {"a":"a beginning"\n`), () => {});
+  pushBlock();
+  expect(usedMemory() - before).toBeLessThan(6_000_000);
+  const payloads: string[] = [];
+  parser.push(Buffer.from('data: }\n\n'), (payload) => payloads.push(payload));
+  expect(payloads).toEqual(['{"a":"a beginning"\n}']);
+});
+
 test('what came before a line that is too long is taken, however the bytes are cut', () => {
   const bytes = Buffer.from(`data: {"a":1}\n\ndata: ${'x'.repeat(200)}\n\ndata: {"b":2}\n\n`);
   for (let at = 0; at <= bytes.length; at++) {
@@ -123,6 +147,14 @@ testCases(
     expect(parseUntilFailure(cutAt(bytes, cuts), 60)).toEqual(parseUntilFailure([bytes], 60));
   },
 );
+
+/** By what is alive: garbage is collected first. */
+function usedMemory(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 function parseUntilFailure(chunks: Buffer[], lineBytesMax: number): { payloads: string[]; failure?: string } {
   const parser = new SseParser(lineBytesMax);

@@ -17,8 +17,18 @@ type Take = (payload: string) => void;
  * them (U-11): a bare line of JSON becomes a payload of its own, and a line `error: …` becomes `{"error": …}`.
  */
 export class SseParser {
+  /** The beginning of a line. */
   private readonly carried = new GrowingBuffer();
+  /** `data` of an event has come, so many characters of it, and its blank line has not. */
+  private isOpen = false;
+  private dataLength = 0;
+  /** What the block that is being read says of it. */
   private data: string | undefined;
+  /**
+   * What earlier blocks said of it, with a line end after each. Bytes, because a text put together from short lines takes some thirty
+   * times its length, and one that is a part of a block keeps the block.
+   */
+  private readonly earlierData = new GrowingBuffer();
   private atStart = true;
   private skipLineFeed = false;
 
@@ -26,7 +36,7 @@ export class SseParser {
 
   /** Of an event that is not whole yet. */
   get heldBytes(): number {
-    return this.carried.length + (this.data?.length ?? 0);
+    return this.carried.length + this.earlierData.length;
   }
 
   /**
@@ -55,6 +65,7 @@ export class SseParser {
     const long = block.length > this.lineBytesMax ? findLongLine(block, this.lineBytesMax) : -1;
     this.readLines(this.decode(long === -1 ? block : block.subarray(0, long)), take);
     if (long !== -1) throw tooLong('a line');
+    if (this.data !== undefined) this.keepData();
     if (rest.length > 0) this.carry(rest);
   }
 
@@ -82,7 +93,7 @@ export class SseParser {
     let start = 0;
     while (start < text.length) {
       const end = text.indexOf('\n', start);
-      if (this.data === undefined && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
+      if (!this.isOpen && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
         // The common event, one line and a blank one, without any state.
         take(text.slice(start + 6, end));
         start = end + 2;
@@ -95,19 +106,37 @@ export class SseParser {
 
   private readLine(line: string, take: Take): void {
     if (line === '') {
-      const { data } = this;
-      this.data = undefined;
-      if (data !== undefined) take(data);
+      if (this.isOpen) take(this.takeData());
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
-      const value = fieldValue(line);
-      if (this.data !== undefined && this.data.length + value.length > this.lineBytesMax) throw tooLong('an event');
-      this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+      this.addData(fieldValue(line));
     } else if (line[0] === '{') {
       take(line);
     } else if (line.startsWith('error:')) {
       const value = fieldValue(line);
       take(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
     }
+  }
+
+  private addData(value: string): void {
+    this.dataLength = this.isOpen ? this.dataLength + 1 + value.length : value.length;
+    if (this.isOpen && this.dataLength > this.lineBytesMax) throw tooLong('an event');
+    this.isOpen = true;
+    this.data = this.data === undefined ? value : `${this.data}\n${value}`;
+  }
+
+  /** The block is over, the event is not. */
+  private keepData(): void {
+    this.earlierData.push(Buffer.from(`${this.data}\n`));
+    this.data = undefined;
+  }
+
+  private takeData(): string {
+    const { data } = this;
+    this.isOpen = false;
+    this.data = undefined;
+    if (this.earlierData.length === 0) return data ?? '';
+    const earlier = this.earlierData.take().toString();
+    return data === undefined ? earlier.slice(0, -1) : earlier + data;
   }
 }
 
