@@ -135,9 +135,27 @@ test('an apply is answered with the new revision, told to everybody once, and to
   await gateway.request(modelList, {}); // the subscription is in place
 
   const dearer = catalog({ a: '2', b: '1' });
-  expect(await cli.request(catalogApply, { yaml: dearer })).toEqual({ revision: 2, changed: true, models: 2, upstreams: 1 });
+  const unchanged = { added: [], changed: [], disabled: [] };
+  const price = (version: number, picoUsd: string) => ({ version, inputPicoUsd: picoUsd, cachedInputPicoUsd: '0', outputPicoUsd: picoUsd });
+  expect(await cli.request(catalogApply, { yaml: dearer })).toEqual({
+    revision: 2,
+    changed: true,
+    models: 2,
+    upstreams: 1,
+    changes: {
+      models: { ...unchanged, added: ['b'] },
+      upstreams: unchanged,
+      repriced: [{ model: 'a', before: price(1, '1000000'), after: price(2, '2000000') }],
+    },
+  });
   expect(await cli.request(catalogApply, { yaml: dearer })).toEqual({ revision: 2, changed: false, models: 2, upstreams: 1 });
-  expect(await cli.request(catalogApply, { yaml: catalog({ b: '1' }) })).toEqual({ revision: 3, changed: true, models: 1, upstreams: 1 });
+  expect(await cli.request(catalogApply, { yaml: catalog({ b: '1' }) })).toEqual({
+    revision: 3,
+    changed: true,
+    models: 1,
+    upstreams: 1,
+    changes: { models: { ...unchanged, disabled: ['a'] }, upstreams: unchanged, repriced: [] },
+  });
   expect((await cli.request(modelList, {})).models.map(({ id, price }) => [id, price.version])).toEqual([['b', 1]]);
   await eventually(async () => events.length >= 2);
   expect(events).toEqual([{ revision: 2 }, { revision: 3 }]);

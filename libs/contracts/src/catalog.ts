@@ -161,6 +161,31 @@ export interface CatalogApplyReply {
   /** Enabled models and upstreams of the file. */
   models: number;
   upstreams: number;
+  /** Absent when nothing was changed, and from a catalog service older than the field. */
+  changes?: CatalogChanges;
+}
+
+/** What an apply did. What only stands at another place in the file is not named. */
+export interface CatalogChanges {
+  models: EntryChanges;
+  upstreams: EntryChanges;
+  /** Models whose price has a next version. */
+  repriced: PriceChange[];
+}
+
+export interface EntryChanges {
+  /** Ids of new ones, and of those that are enabled again. */
+  added: string[];
+  /** Those that stay what they were, enabled or not, with the fields of the file that differ. */
+  changed: { id: string; fields: string[] }[];
+  /** Ids of those that were enabled and are no longer. */
+  disabled: string[];
+}
+
+export interface PriceChange {
+  model: string;
+  before: CatalogModel['price'];
+  after: CatalogModel['price'];
 }
 
 /**

@@ -4,10 +4,13 @@ import { ServiceError } from '#contracts/service-error.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import type { CatalogMetrics } from '../catalog.metrics.js';
+import { CatalogFileError } from '../file/catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
 import type { Variables } from '../file/substitute.js';
 import type { Snapshot } from '../snapshot.js';
 import type { ApplyOutcome, CatalogStore } from './catalog-store.js';
+
+const FAULTS_LOGGED = 5;
 
 /** Brings catalog files into the tables and tells everybody. */
 export class Applier {
@@ -36,6 +39,7 @@ export class Applier {
       changed: outcome.changes !== null,
       models: wanted.models.filter(({ enabled }) => enabled).length,
       upstreams: wanted.upstreams.filter(({ enabled }) => enabled).length,
+      ...(outcome.changes && { changes: outcome.changes }),
     };
   }
 
@@ -52,6 +56,8 @@ export class Applier {
       return parseCatalogFile(text, fileName, this.variables);
     } catch (error) {
       this.metrics.applies.inc({ outcome: 'refused' });
+      // Its lines tell fields and rules, never what stands in a field that could be a secret.
+      if (error instanceof CatalogFileError) this.logger.warn({ fileName, faults: error.firstLines(FAULTS_LOGGED) }, 'catalog refused');
       throw error;
     }
   }
@@ -71,18 +77,7 @@ export class Applier {
   async #announce({ revision, changes }: ApplyOutcome, fileName: string): Promise<void> {
     await this.snapshot.refresh();
     if (changes === null) return;
-    this.logger.info(
-      {
-        fileName,
-        revision,
-        upstreams: changes.upstreams.map(({ id }) => id),
-        models: changes.models.map(({ id }) => id),
-        disabled: [...changes.upstreams, ...changes.models].filter(({ enabled }) => !enabled).map(({ id }) => id),
-        prices: changes.prices.map(({ modelId, version }) => `${modelId} version ${version}`),
-        routes: changes.routes.length,
-      },
-      'catalog changed',
-    );
+    this.logger.info({ fileName, revision, ...changes }, 'catalog changed');
     this.messaging.publish(catalogChanged, { revision });
   }
 }

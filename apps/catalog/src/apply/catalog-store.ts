@@ -1,15 +1,16 @@
-import type { UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
+import type { CatalogChanges, UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
 import type { CatalogState, StoredModel, StoredUpstream } from './catalog-state.js';
-import { type Changes, isEmpty, planChanges } from './plan-changes.js';
+import { describeChanges } from './describe-changes.js';
+import { isEmpty, planChanges } from './plan-changes.js';
 import { type Database, writeChanges } from './write-changes.js';
 
 export interface ApplyOutcome {
   revision: number;
   /** Null when the catalog already was as wanted. */
-  changes: Changes | null;
+  changes: CatalogChanges | null;
 }
 
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
@@ -56,11 +57,12 @@ export class CatalogStore {
 }
 
 async function applyWanted(tx: Database, revision: number, wanted: WantedCatalog): Promise<ApplyOutcome> {
-  const changes = planChanges(await readState(tx), wanted, Math.floor(Date.now() / 1000));
+  const current = await readState(tx);
+  const changes = planChanges(current, wanted, Math.floor(Date.now() / 1000));
   if (isEmpty(changes)) return { revision, changes: null };
   await writeChanges(tx, changes);
   await tx.catalogState.update({ where: { id: 1 }, data: { revision: revision + 1, changedAt: new Date() } });
-  return { revision: revision + 1, changes };
+  return { revision: revision + 1, changes: describeChanges(current, changes) };
 }
 
 async function readState(tx: Database): Promise<CatalogState> {

@@ -3,6 +3,7 @@ import { catalogApply, modelList } from '#contracts/catalog.js';
 import { command, UsageError } from '../command.js';
 import { argument, text } from '../parameters.js';
 import { renderPerMillion, renderTable } from '../render.js';
+import { renderApplied } from './catalog-apply-report.js';
 
 /** The service's own limit. */
 const CATALOG_LENGTH_MAX = 1_000_000;
@@ -15,8 +16,7 @@ export const catalogCommands = [
     examples: ['catalog apply config/catalog.yaml'],
     endpoint: catalogApply,
     request: async ({ file }) => ({ yaml: await readCatalog(file), fileName: file }),
-    render: ({ revision, changed, models, upstreams }) =>
-      `${changed ? 'applied' : 'nothing to change'}: revision ${revision}, ${count(models, 'model')}, ${count(upstreams, 'upstream')}`,
+    render: renderApplied,
   }),
   command({
     name: 'models list',
@@ -53,8 +53,4 @@ async function readCatalog(file: string): Promise<string> {
     throw new UsageError(`${file} must have 1 to ${CATALOG_LENGTH_MAX} characters, it has ${yaml.length}`);
   }
   return yaml;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

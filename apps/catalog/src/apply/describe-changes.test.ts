@@ -1,0 +1,112 @@
+import type { CatalogChanges } from '#contracts/catalog.js';
+import { parseCatalogFile } from '../file/parse-catalog-file.js';
+import type { CatalogState } from './catalog-state.js';
+import { describeChanges } from './describe-changes.js';
+import { planChanges } from './plan-changes.js';
+
+interface File {
+  upstreams: { id: string }[];
+  models: { id: string; routes: object[] }[];
+}
+
+const upstream = (id: string, over: object = {}) => ({ id, kind: 'openai-chat', baseUrl: 'http://u/v1', ...over });
+const model = (id: string, over: object = {}) => ({
+  id,
+  ownedBy: 'us',
+  created: 1,
+  contextTokens: 100,
+  maxOutputTokens: 10,
+  price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '2' },
+  routes: [{ upstream: 'u', model: id }],
+  ...over,
+});
+const BEFORE: File = { upstreams: [upstream('u'), upstream('v')], models: [model('a'), model('b'), model('off', { enabled: false })] };
+const NONE: CatalogChanges = {
+  models: { added: [], changed: [], disabled: [] },
+  upstreams: { added: [], changed: [], disabled: [] },
+  repriced: [],
+};
+
+function stored({ upstreams, models }: File): Pick<CatalogState, 'upstreams' | 'models'> {
+  const wanted = parseCatalogFile(JSON.stringify({ upstreams, models }), 'c.yaml', () => undefined);
+  return {
+    upstreams: wanted.upstreams.map((row, position) => ({ ...row, position })),
+    models: wanted.models.map(({ price, routes, ...row }, position) => ({
+      ...row,
+      created: row.created ?? 0,
+      position,
+      price: { version: 1, ...price },
+      routes: routes.map((route, place) => ({ ...route, enabled: true, position: place })),
+    })),
+  };
+}
+
+function described(file: Partial<File>): CatalogChanges {
+  const before = stored(BEFORE);
+  const wanted = parseCatalogFile(JSON.stringify({ ...BEFORE, ...file }), 'c.yaml', () => undefined);
+  return describeChanges(before, planChanges(before, wanted, 0));
+}
+
+test.each<[what: string, file: Partial<File>, changes: Partial<CatalogChanges>]>([
+  ['nothing', {}, {}],
+  ['all models taken off', { models: [] }, { models: { added: [], changed: [], disabled: ['a', 'b'] } }],
+  [
+    'a new model before the others, whose places change',
+    { models: [model('new'), ...BEFORE.models] },
+    { models: { added: ['new'], changed: [], disabled: [] } },
+  ],
+  ['another order', { models: BEFORE.models.toReversed(), upstreams: BEFORE.upstreams.toReversed() }, {}],
+  [
+    'one enabled again, one disabled',
+    { models: [model('a', { enabled: false }), model('b'), model('off')] },
+    { models: { added: ['off'], changed: [], disabled: ['a'] } },
+  ],
+  [
+    'fields and routes',
+    {
+      models: [
+        model('a', { contextTokens: 200, routes: [{ upstream: 'v', model: 'a' }] }),
+        model('b', { routes: [{ upstream: 'u', model: 'b', weight: 2 }] }),
+        model('off', { enabled: false, reasoning: true }),
+      ],
+    },
+    {
+      models: {
+        added: [],
+        changed: [
+          { id: 'a', fields: ['contextTokens', 'routes'] },
+          { id: 'off', fields: ['reasoning'] },
+          { id: 'b', fields: ['routes'] },
+        ],
+        disabled: [],
+      },
+    },
+  ],
+  [
+    'upstreams of each kind',
+    { upstreams: [upstream('u', { capabilities: { stop: false } }), upstream('w')] },
+    { upstreams: { added: ['w'], changed: [{ id: 'u', fields: ['capabilities'] }], disabled: ['v'] } },
+  ],
+  [
+    'a price, from and to',
+    {
+      models: [
+        model('a', { price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0', outputUsdPerMTok: '3' } }),
+        ...BEFORE.models.slice(1),
+        model('new'),
+      ],
+    },
+    {
+      models: { added: ['new'], changed: [], disabled: [] },
+      repriced: [
+        {
+          model: 'a',
+          before: { version: 1, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '2000000' },
+          after: { version: 2, inputPicoUsd: '1000000', cachedInputPicoUsd: '0', outputPicoUsd: '3000000' },
+        },
+      ],
+    },
+  ],
+])('an apply is told as what it did: %s', (_, file, changes) => {
+  expect(described(file)).toEqual({ ...NONE, ...changes });
+});

@@ -1,0 +1,45 @@
+import type { CatalogApplyReply, CatalogChanges, EntryChanges, PriceChange } from '#contracts/catalog.js';
+import { renderPerMillion } from '../render.js';
+
+/** Of a longer list the rest is only counted: the service's log names all, and so does `--json`. */
+const NAMED_MAX = 20;
+
+/** What an apply did, what it took away first. */
+export function renderApplied({ revision, changed, models, upstreams, changes }: CatalogApplyReply): string {
+  const sum = `revision ${revision}, ${count(models, 'model')}, ${count(upstreams, 'upstream')}`;
+  if (!changed) return `nothing to change: ${sum}`;
+  return [`applied: ${sum}`, ...(changes ? renderChanges(changes) : [])].join('\n');
+}
+
+function renderChanges({ models, upstreams, repriced }: CatalogChanges): string[] {
+  const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...renderEntries(upstreams, 'upstream')];
+  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order is another'];
+}
+
+function renderEntries({ added, changed, disabled }: EntryChanges, noun: string): string[] {
+  const fields = changed.map((entry) => `${entry.id} (${entry.fields.join(', ')})`);
+  return [...listed('disabled', disabled, noun), ...listed('added', added, noun), ...listed('changed', fields, noun)];
+}
+
+function listed(what: string, names: readonly string[], noun: string): string[] {
+  if (names.length === 0) return [];
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
+  return [`${what} ${count(names.length, noun)}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`];
+}
+
+function renderPrices(repriced: readonly PriceChange[]): string[] {
+  if (repriced.length === 0) return [];
+  const lines = repriced
+    .slice(0, NAMED_MAX)
+    .map(({ model, before, after }) => `  ${model}: ${renderPrice(before)} -> ${renderPrice(after)}`);
+  if (repriced.length > NAMED_MAX) lines.push(`  and ${repriced.length - NAMED_MAX} more`);
+  return [`repriced ${count(repriced.length, 'model')}, input / cached input / output per million tokens:`, ...lines];
+}
+
+function renderPrice({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: PriceChange['before']): string {
+  return [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(renderPerMillion).join(' / ');
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
