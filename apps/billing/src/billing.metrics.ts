@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import type { Applied } from './holds/batch.js';
 
@@ -6,7 +7,7 @@ export type BillingMetrics = ReturnType<typeof createBillingMetrics>;
 
 export function createBillingMetrics(registry: Registry) {
   const registers = [registry];
-  return {
+  const metrics = {
     batchSize: new Histogram({
       name: 'tollgate_billing_batch_size',
       help: 'Settles and reserves decided together',
@@ -70,6 +71,9 @@ export function createBillingMetrics(registry: Registry) {
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
     overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which nobody pays', registers }),
   };
+  // A counter that first shows as 1 has not moved for those who watch it.
+  for (const reason of [...SETTLE_REASONS, 'lease-expired' satisfies SettleReason]) metrics.settles.inc({ reason }, 0);
+  return metrics;
 }
 
 export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckReply, accountsFrozen: number): void {

@@ -3,6 +3,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import { BoundHistogram } from './bound-histogram.js';
 import { RouteMetrics } from './route-metrics.js';
+import type { ModelRoute } from './routing/model-route.js';
 import type { ModelRoutes } from './routing/model-routes.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
@@ -30,7 +31,9 @@ export interface EndedCall {
 }
 
 /** Whether a request that has failed may be tried on another route: the budget has one left, or not. */
-export type RetryOutcome = 'made' | 'over-budget';
+export type RetryOutcome = (typeof RETRY_OUTCOMES)[number];
+
+const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 
 /** How waiting for room ended. */
 export type WaitOutcome = 'served' | 'refused' | 'left';
@@ -87,17 +90,17 @@ export class ProxyMetrics {
     const registers = [this.registry];
     new Gauge({
       name: 'tollgate_upstream_breaker_state',
-      help: 'Whether the route is called: 0 yes, 1 a probe is under way, 2 it rests',
+      help: 'Whether the route is called: 0 yes, 1 a probe is due or under way, 2 it rests',
       labelNames: LABELS,
       registers,
       collect() {
         this.reset();
+        const now = performance.now();
         for (const { id, routes } of models())
-          for (const { link, upstream, breaker, model } of routes)
-            this.set(
-              { upstream: link.upstream.id, model: id, upstream_model: model },
-              upstream.isWell ? BREAKER_STATES[breaker.state] : BREAKER_STATES.open,
-            );
+          for (const route of routes) {
+            const labels = { upstream: route.link.upstream.id, model: id, upstream_model: route.model };
+            this.set(labels, breakerState(route, now));
+          }
       },
     });
     new Gauge({
@@ -110,6 +113,11 @@ export class ProxyMetrics {
         for (const { id, waiting } of models()) this.set({ model: id }, waiting);
       },
     });
+  }
+
+  /** From now on there is something to count: a counter that first shows as 1 has not moved for those who watch it. */
+  ofModel(model: string): void {
+    for (const outcome of RETRY_OUTCOMES) this.retries.inc({ model, outcome }, 0);
   }
 
   retried(model: string, outcome: RetryOutcome): void {
@@ -173,4 +181,10 @@ export class ProxyMetrics {
   }
 }
 
-const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 };
+/** Who has rested waits for somebody who needs it, however long that takes: nobody need be called for that. */
+function breakerState(route: ModelRoute, now: number): 0 | 1 | 2 {
+  if (!route.upstream.isWell) return 2;
+  const { state } = route.breaker;
+  if (state === 'closed') return 0;
+  return state === 'open' && route.restMs(now) > 0 ? 2 : 1;
+}

@@ -2,7 +2,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { Series } from './bound-histogram.js';
 import type { CallHistograms, CallOutcome, EndedCall } from './proxy-metrics.js';
-import type { FailureKind } from './upstream-failure.js';
+import { FAILURE_CODES, FAILURE_KINDS, type FailureKind } from './upstream-failure.js';
 
 /** As `gen_ai.provider.name` wants it: whose API it is. */
 const PROVIDERS = {
@@ -15,8 +15,9 @@ const PROVIDERS = {
 export class RouteMetrics {
   readonly labels: { upstream: string; model: string; upstream_model: string };
   inFlight = 0;
-  readonly outcomes = new Map<CallOutcome, number>();
-  readonly errors = new Map<FailureKind, number>();
+  // From the start all of them, at 0: a counter that first shows as 1 has not moved for those who watch it.
+  readonly outcomes = new Map<CallOutcome, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
+  readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly genAi: Record<string, string>;
   /** By `error.type`; undefined for calls that came to their end. */

@@ -10,9 +10,9 @@ export interface RouteStatus {
   upstreamModel: string;
   priority: number;
   weight: number;
-  /** `closed`: it is called; `half-open`: one call sees whether it is well again; `open`: it rests. */
+  /** `closed`: it is called; `half-open`: one call sees whether it is well again; `open`: it rests, or has rested (`restMs` is 0). */
   breaker: 'closed' | 'half-open' | 'open';
-  /** Until the next call may be made; 0 when it may be made now. */
+  /** Until the next call may be made; 0 when it may be made now: the probe, where the breaker is not closed. */
   restMs: number;
   /** False while the upstream's health check fails. */
   isWell: boolean;

@@ -56,30 +56,45 @@ function renderStates(seen: readonly Seen[]): string {
   return states.map(({ count, text }) => `${count} ${text}`).join(', ');
 }
 
+/** It has rested; the next request that needs it shows what it is like, and nobody may need it for long. */
+const DUE = 'due a probe';
+
 function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
   if (!isWell) return 'health check fails';
   if (breaker === 'closed') return 'up';
-  if (restMs === 0) return 'waits for a probe';
+  if (restMs === 0) return DUE;
   return breaker === 'open' ? 'rests' : 'probing';
 }
 
 /**
  * Of each route that is not up everywhere, or on which nothing has ever worked: why, and what to do about it. Of each model without
- * any that is up, or without any: what its clients get.
+ * any that is up or would be tried, or without any: what its clients get.
  */
 function troubles(routes: readonly (readonly Seen[])[], replies: readonly RouteStatusReply[]): string[] {
   const lines = routes.flatMap((seen) => {
-    const down = latestFirst(seen.filter((route) => stateOf(route) !== 'up'));
-    if (down[0] !== undefined) return [renderTrouble(down[0], 'is not up', down.length, seen.length)];
-    const vain = latestFirst(seen.filter(isVain));
-    return vain[0] === undefined ? [] : [renderTrouble(vain[0], 'has answered no call well', vain.length, seen.length)];
+    for (const [trouble, hasIt] of TROUBLES) {
+      const troubled = latestFirst(seen.filter(hasIt));
+      if (troubled[0] !== undefined) return [renderTrouble(troubled[0], trouble, troubled.length, seen.length)];
+    }
+    return [];
   });
   const models = Map.groupBy(routes.flat(), ({ model }) => model);
-  for (const [model, seen] of models)
-    if (seen.every((route) => stateOf(route) !== 'up')) lines.push(`${model}: no route is up anywhere; its clients get 503, or 429`);
+  for (const [model, seen] of models) if (seen.every(isDown)) lines.push(`${model}: no route is up anywhere; its clients get 503, or 429`);
   for (const model of new Set(replies.flatMap(({ withoutRoute }) => withoutRoute ?? [])))
     lines.push(`${model}: its routes lead to disabled upstreams only; its clients get 503`);
   return lines.length === 0 ? [] : [...lines, ''];
+}
+
+/** The worst first. */
+const TROUBLES: readonly [trouble: string, hasIt: (route: Seen) => boolean][] = [
+  ['is not up', isDown],
+  ['is due a probe by the next request that needs it', (route) => stateOf(route) === DUE],
+  ['has answered no call well', isVain],
+];
+
+function isDown(route: Seen): boolean {
+  const state = stateOf(route);
+  return state !== 'up' && state !== DUE;
 }
 
 function latestFirst(seen: readonly Seen[]): Seen[] {

@@ -111,7 +111,8 @@ test('--replicas: a line for each of them', async () => {
 test.each<[string, Partial<RouteStatus>]>([
   ['up', {}],
   ['rests 400 ms', { breaker: 'open', restMs: 400 }],
-  ['waits for a probe', { breaker: 'open' }],
+  ['due a probe', { breaker: 'open' }],
+  ['due a probe', { breaker: 'half-open' }],
   ['probing', { breaker: 'half-open', restMs: 10 }],
   ['health check fails', { isWell: false }],
 ])('a route is said to be: %s', async (state, over) => {
@@ -131,6 +132,34 @@ test.each<[string, Partial<RouteStatus>]>([
   const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', restMs: 400, ...over })])]);
   expect(out).toContain(advice);
   expect(out).toContain('m: no route is up anywhere; its clients get 503, or 429\n');
+});
+
+describe('a route that has rested', () => {
+  const due = route({ breaker: 'open', calls: 9, errors: { denied: 1 }, lastFailure: DENIED });
+  const advice =
+    '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a';
+
+  test('is due a probe, and not down: whoever needs it is served, for all that is known', async () => {
+    const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [route()])]);
+    expect(out.split('\n').slice(3)).toEqual([
+      'm on a is due a probe by the next request that needs it on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      advice,
+      '',
+      '2 replicas, catalog revision 7',
+      '',
+    ]);
+  });
+
+  test('on one replica hides from nobody that it still rests on another', async () => {
+    const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [{ ...due, restMs: 400 }])]);
+    expect(out.split('\n').slice(3)).toEqual([
+      'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      advice,
+      '',
+      '2 replicas, catalog revision 7',
+      '',
+    ]);
+  });
 });
 
 test.each<[string, Partial<RouteStatus>, string[]]>([

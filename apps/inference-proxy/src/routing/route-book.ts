@@ -101,6 +101,7 @@ export class RouteBook {
   }
 
   private newModel(id: string): ModelRoutes {
+    this.metrics.ofModel(id);
     return new ModelRoutes(id, this.terms, this.random, {
       waits: (model) => this.waiting.add(model),
       waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),

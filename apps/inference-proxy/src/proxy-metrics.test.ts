@@ -1,0 +1,85 @@
+import { Registry } from 'prom-client';
+import type { Upstream } from '#contracts/catalog.js';
+import type { CallEnd, RouteCall } from './routing/model-route.js';
+import type { RouteBook, RoutingTerms } from './routing/route-book.js';
+import { testBook } from './routing/test-book.js';
+import { answering, TestUpstream } from './test-upstream.js';
+import { UpstreamFailure } from './upstream-failure.js';
+
+let upstream: TestUpstream;
+let book: RouteBook;
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start(answering(500, ''));
+});
+
+afterEach(async () => {
+  await book.close();
+  await upstream.stop();
+});
+
+/** One model with one route. */
+function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) {
+  const registry = new Registry();
+  book = testBook(terms, registry);
+  const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
+  book.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over }], models: [{ id: 'm', routes }] });
+  const lines = async (name: RegExp): Promise<string[]> => {
+    const metrics = await registry.metrics();
+    return metrics.split('\n').filter((line) => name.test(line));
+  };
+  const breakerState = async (): Promise<number> => Number((await lines(/^tollgate_upstream_breaker_state\{/))[0]?.split(' ')[1]);
+  return { lines, breakerState };
+}
+
+function take(): RouteCall {
+  const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  return book.acquire(request, new Set(), new AbortController().signal) as RouteCall;
+}
+
+const failure = new UpstreamFailure('unreachable', 'model_unavailable');
+const FAILED: CallEnd = { outcome: failure.code, failure, usage: undefined };
+
+test('what alerts wait for is there before it happens, or they would not see it happen for the first time', async () => {
+  const { lines } = setUp();
+  const labels = 'upstream="test",model="m",upstream_model="theirs"';
+  const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'broken', 'empty', 'limit'];
+  const codes = ['context_length_exceeded', 'unsupported_content', 'model_capacity', 'model_unavailable'];
+  const outcomes = ['completed', 'cancelled', ...codes, 'upstream_error', 'upstream_timeout', 'internal_error'];
+  const seen = await lines(/^tollgate_(upstream_errors|upstream_calls|model_retries)_total\{/);
+  expect(seen.toSorted()).toEqual(
+    [
+      ...kinds.map((kind) => `tollgate_upstream_errors_total{${labels},kind="${kind}"} 0`),
+      ...outcomes.map((outcome) => `tollgate_upstream_calls_total{${labels},outcome="${outcome}"} 0`),
+      'tollgate_model_retries_total{model="m",outcome="made"} 0',
+      'tollgate_model_retries_total{model="m",outcome="over-budget"} 0',
+    ].toSorted(),
+  );
+});
+
+describe('the breaker of a route is shown as', () => {
+  test('2 while it rests', async () => {
+    const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
+    take().end(FAILED);
+    expect(await breakerState()).toBe(2);
+  });
+
+  test('1 once it has rested, though nobody calls it, and while a call tries it; 0 when that has come to something', async () => {
+    const { breakerState } = setUp({ restMs: 0, restMsMax: 0 });
+    take().end(FAILED);
+    const due = await breakerState();
+    const probe = take();
+    const probing = await breakerState();
+    probe.contentCame();
+    expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
+  });
+
+  test('2 while the health check of its upstream fails, however long it has rested, and 0 from its next good answer', async () => {
+    const { breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
+    while ((await breakerState()) === 0) await new Promise(setImmediate);
+    const failing = await breakerState();
+    upstream.behave(answering(200, ''));
+    while ((await breakerState()) === failing) await new Promise(setImmediate);
+    expect([failing, await breakerState()]).toEqual([2, 0]);
+  });
+});
