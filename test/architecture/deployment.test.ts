@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { type Container, type Manifest, workloads } from './manifests.js';
+import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
 /** What a container runs with, whoever starts it. */
 interface Workload {
@@ -145,6 +145,20 @@ test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, 
 
 test.each(services)('%s: Compose waits for what it has begun, too', (_name, { environment = {}, stop_grace_period: grace = '10s' }) => {
   expect(Number.parseInt(grace, 10)).toBeGreaterThanOrEqual(shutdownSeconds(environment));
+});
+
+test('metrics have a headless service of their own: one that is published publishes nothing else', () => {
+  const services = manifests.flatMap(({ kind, spec }) => {
+    const app = spec?.selector?.['app.kubernetes.io/name'];
+    return kind === 'Service' ? [{ app, headless: spec.clusterIP === 'None', ports: spec.ports?.map(({ name }) => name) }] : [];
+  });
+  const ours = ['gateway', 'billing', 'catalog', 'inference-proxy'];
+  expect(services.filter(({ ports }) => ports?.includes('ops'))).toEqual(
+    expect.arrayContaining(ours.map((app) => ({ app, headless: true, ports: ['ops'] }))),
+  );
+  expect(services.filter(({ app, headless }) => ours.includes(app ?? '') && !headless)).toEqual([
+    { app: 'gateway', headless: false, ports: ['http'] },
+  ]);
 });
 
 test('the image contains what the commands and config maps name', () => {

@@ -8,7 +8,9 @@ export interface Manifest {
   data?: Record<string, string>;
   spec: {
     template?: { metadata: { labels: Record<string, string> }; spec: PodSpec };
-    ports?: { port: number; targetPort: string }[];
+    ports?: { name: string; port: number; targetPort: string }[];
+    clusterIP?: string;
+    selector?: Record<string, string>;
   };
 }
 
