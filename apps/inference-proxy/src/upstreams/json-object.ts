@@ -2,24 +2,52 @@ import { parseExactly } from '#inference/exact-json.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { assertFewValues } from './reply-limits.js';
 
-/** Where the arguments of a call begin that come as an object, as they do in the Messages format and from servers that forget to write them as text. */
-const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/;
+/** Where the arguments of a call begin that are no text, as they are in the Messages format and from servers that forget to write them as one. */
+const ARGUMENTS_AS_JSON = /"(?:arguments|input|partial_json)"\s*:\s*[{[\d-]/;
 
 /** `JSON.parse`, but the arguments of a call keep the digits of their numbers (T-46): reading exactly is slow, so only where there are some. */
 export function parseReplyJson(text: string): unknown {
-  return OBJECT_ARGUMENTS.test(text) ? parseExactly(text) : JSON.parse(text);
+  return ARGUMENTS_AS_JSON.test(text) ? parseExactly(text) : JSON.parse(text);
 }
 
-/** The object a whole reply is; throws `UpstreamFailure` for anything else. A byte order mark may precede it (U-14). */
+/**
+ * The object a whole reply is, or the first error of a list of them; throws `UpstreamFailure` for anything else. A byte order mark may
+ * precede it (U-14).
+ */
 export function parseReplyObject(body: string): Record<string, unknown> {
   assertFewValues(body);
   try {
     const value = parseReplyJson(body.replace(/^\ufeff/, ''));
-    if (isObject(value)) return value;
+    const reply = Array.isArray(value) ? value.find((entry) => isObject(entry) && entry.error) : value;
+    if (isObject(reply)) return reply;
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not JSON', cause });
   }
   throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not an object' });
+}
+
+/** The objects of a payload: usually it is one, and some servers put theirs into a list, errors above all. */
+export function objectsOf(payload: unknown): Record<string, unknown>[] {
+  return (Array.isArray(payload) ? payload : [payload]).filter(isObject);
+}
+
+/** What says that there is no reason to stop yet, as a word. */
+export const NO_REASON = /^(?:null|none|)$/i;
+
+const WRAPPINGS_MAX = 4;
+
+/**
+ * The fields of an error, from what a server has in its field `error`: text, a number, a list and another `error` within are errors as
+ * much as an object is. Undefined when it is empty, false or null: that says that there is none.
+ */
+export function errorFieldsOf(error: unknown): Record<string, unknown> | undefined {
+  if (!error) return undefined;
+  let inner = error;
+  for (let wrappings = 0; wrappings < WRAPPINGS_MAX; wrappings++) {
+    if (Array.isArray(inner)) inner = inner[0];
+    else if (isObject(inner) && inner.error && inner.message === undefined) inner = inner.error;
+  }
+  return isObject(inner) ? inner : { message: inner ?? '', code: typeof inner === 'number' ? inner : undefined };
 }
 
 /** The first of an error's fields that is the status of an HTTP error, as a number or in digits; 0 for none. A field can be anything. */
@@ -28,11 +56,10 @@ export function findStatus(fields: readonly unknown[]): number {
   return numbers.find((number) => Number.isInteger(number) && number >= 400 && number < 600) ?? 0;
 }
 
-/** The object an error's body may be: such a body can be anything. */
+/** The object an error's body may be, or hold in a list: such a body can be anything. */
 export function findObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return objectsOf(JSON.parse(text))[0];
   } catch {
     return undefined;
   }

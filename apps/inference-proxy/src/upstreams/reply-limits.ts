@@ -16,15 +16,20 @@ export const HELD_LENGTH_MAX = 1024 * 1024;
 /** Of a name or an id that is put together from pieces. */
 export const NAME_LENGTH_MAX = 1_024;
 
-/** How deep the arguments of a call may be nested where they come as an object. */
+/** How deep the arguments of a call may be nested where they come as JSON and not as text. */
 export const JSON_DEPTH_MAX = 128;
 
 export function overLimit(what: string): UpstreamFailure {
   return new UpstreamFailure('limit', 'upstream_error', { detail: `too many or too much: ${what}` });
 }
 
-/** `JSON.stringify` of what an upstream sent as an object: its depth would overflow our stack. */
-export function renderArguments(value: Record<string, unknown>): string {
+/**
+ * The text of a call's arguments, whatever the upstream sent in their place: nothing that the model wrote is lost (U-21). Undefined:
+ * there are none. Throws where their depth would overflow our stack.
+ */
+export function renderArguments(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
   if (isDeeper(value, JSON_DEPTH_MAX)) throw overLimit('levels of nesting');
   return JSON.stringify(value);
 }

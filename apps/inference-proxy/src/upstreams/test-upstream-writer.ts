@@ -75,7 +75,7 @@ const WRITERS: Record<UpstreamAdapter['kind'], Writer> = {
     return [...payloads, { choices: [{ index: 0, delta: {}, finish_reason: words[reason] }] }, '[DONE]'];
   },
 
-  'anthropic-messages': (events, { reason }) => {
+  'anthropic-messages': (events, { reason }, said) => {
     const words = {
       stop: 'end_turn',
       'stop-sequence': 'end_turn',
@@ -112,7 +112,10 @@ const WRITERS: Record<UpstreamAdapter['kind'], Writer> = {
         case 'tool-call-end':
           return [{ type: 'content_block_stop', index: blocks.get(event.index) }];
         case 'usage-report':
-          return [{ type: 'message_delta', delta: { stop_reason: null }, usage: messagesUsage(event.usage) }, { type: 'ping' }];
+          return [
+            { type: 'message_delta', delta: { stop_reason: null }, usage: messagesUsage(soFar(event.usage, said.usage)) },
+            { type: 'ping' },
+          ];
         default:
           return [];
       }
@@ -193,6 +196,17 @@ function chatUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens }
     total_tokens: promptTokens + outputTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens },
     completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  };
+}
+
+/** The dialect counts up: what is said on the way is never more than the last word. */
+function soFar(usage: Usage, last: Usage | undefined): Usage {
+  return {
+    promptTokens: Math.min(usage.promptTokens, last?.promptTokens ?? 0),
+    cachedTokens: Math.min(usage.cachedTokens, last?.cachedTokens ?? 0),
+    outputTokens: Math.min(usage.outputTokens, last?.outputTokens ?? 0),
+    reasoningTokens: Math.min(usage.reasoningTokens, last?.reasoningTokens ?? 0),
+    source: usage.source,
   };
 }
 

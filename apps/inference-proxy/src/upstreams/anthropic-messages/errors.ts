@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findObject, isObject, wordsOf } from '../json-object.js';
+import { errorFieldsOf, findObject, wordsOf } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -44,9 +44,9 @@ interface Described {
 /** `{type: "error", error: {type, message}}`, and what proxies before such a server say: `{error: "text"}`, `{detail}`, `{message}`. */
 function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
-  const { error, type } = body;
-  if (typeof error === 'string' && error !== '') return { type: '', code: '', text: error };
-  if (isObject(error)) return fromFields(error);
+  const error = errorFieldsOf(body.error);
+  if (error !== undefined) return fromFields(error);
+  const { type } = body;
   const isBare = type === 'error' || (type === undefined && (body.message !== undefined || body.detail !== undefined));
   return isBare ? fromFields(body) : undefined;
 }

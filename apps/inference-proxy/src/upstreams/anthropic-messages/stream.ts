@@ -1,7 +1,7 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject, parseReplyJson } from '../json-object.js';
+import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../json-object.js';
 import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ToolCallAssembler } from '../tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
@@ -15,9 +15,8 @@ type Json = Record<string, unknown>;
  */
 export class MessagesStreamParser implements StreamParser {
   done = false;
-  /** As reported so far. */
-  private usage: Usage | undefined;
-  private counts: Json = {};
+  private counts: Counts = { uncached: 0, cached: 0, written: 0, output: undefined, thinking: 0 };
+  private outputAtStart = 0;
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
@@ -30,7 +29,7 @@ export class MessagesStreamParser implements StreamParser {
 
   push(payload: string, events: StreamEvent[]): void {
     if (this.done || payload.trim() === '' || payload.trim() === '[DONE]') return;
-    this.read(parseEvent(payload), events);
+    for (const event of parseEvents(payload)) if (!this.done) this.read(event, events);
   }
 
   end(events: StreamEvent[]): void {
@@ -39,9 +38,11 @@ export class MessagesStreamParser implements StreamParser {
 
   read(event: Json, events: StreamEvent[]): void {
     const index = typeof event.index === 'number' ? event.index : 0;
+    const failure = findError(event, this.call.request);
+    if (failure !== undefined) throw failure;
     switch (event.type) {
       case 'message_start':
-        if (isObject(event.message)) this.readUsage(event.message.usage);
+        if (isObject(event.message)) this.readStart(event.message.usage);
         return;
       case 'content_block_start':
         if (isObject(event.content_block)) this.startBlock(event.content_block, index, events);
@@ -50,6 +51,7 @@ export class MessagesStreamParser implements StreamParser {
         if (isObject(event.delta)) this.readDelta(event.delta, index, events);
         return;
       case 'content_block_stop':
+        this.foreign.delete(index);
         this.calls.endAt(index, events);
         return;
       case 'message_delta':
@@ -61,11 +63,6 @@ export class MessagesStreamParser implements StreamParser {
         return;
       case 'message': // the reply in one piece, as the only event (U-24)
         if (Array.isArray(event.content)) this.readMessage(event, event.content, events);
-        return;
-      default: {
-        const failure = findError(event, this.call.request);
-        if (failure !== undefined) throw failure;
-      }
     }
   }
 
@@ -88,15 +85,18 @@ export class MessagesStreamParser implements StreamParser {
       });
     }
     this.calls.end(events);
-    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
+    const usage = usageOf(this.counts, this.outputAtStart);
+    if (usage !== undefined) events.push({ type: 'usage-report', usage });
     events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
     this.done = true;
   }
 
   private startBlock(block: Json, index: number, events: StreamEvent[]): void {
+    this.foreign.delete(index);
     if (block.type === 'tool_use') {
-      const input = isObject(block.input) && Object.keys(block.input).length > 0 ? renderArguments(block.input) : undefined;
-      this.calls.push({ index, id: wordOf(block.id), name: wordOf(block.name), argumentsText: input }, events);
+      const { id, name, input } = block;
+      const argumentsText = isEmpty(input) ? undefined : renderArguments(input);
+      this.calls.push({ index, id: wordOf(id), name: wordOf(name), argumentsText }, events);
     } else if (block.type === 'text') this.append('text-delta', block.text, events);
     else if (block.type === 'thinking') this.append('reasoning-delta', block.thinking, events);
     else {
@@ -109,7 +109,7 @@ export class MessagesStreamParser implements StreamParser {
     if (this.foreign.has(index)) return;
     if (delta.type === 'text_delta') this.append('text-delta', delta.text, events);
     else if (delta.type === 'thinking_delta') this.append('reasoning-delta', delta.thinking, events);
-    else if (delta.type === 'input_json_delta') this.calls.push({ index, argumentsText: wordOf(delta.partial_json) }, events);
+    else if (delta.type === 'input_json_delta') this.calls.push({ index, argumentsText: renderArguments(delta.partial_json) }, events);
   }
 
   private append(type: 'text-delta' | 'reasoning-delta', text: unknown, events: StreamEvent[]): void {
@@ -118,22 +118,31 @@ export class MessagesStreamParser implements StreamParser {
     events.push({ type, text });
   }
 
-  /** Counts are cumulative: what is told later replaces what was told before, never adds to it (T-25). */
+  /** The output at its start is a guess for want of a count. */
+  private readStart(usage: unknown): void {
+    const { output } = this.counts;
+    this.readUsage(usage);
+    this.outputAtStart = this.counts.output ?? 0;
+    this.counts.output = output;
+  }
+
   private readUsage(usage: unknown): void {
-    if (!isObject(usage)) return;
-    for (const name of COUNTS) if (usage[name] !== null && usage[name] !== undefined) this.counts[name] = usage[name];
-    this.usage = parseUsage(this.counts);
+    if (isObject(usage)) this.counts = laterOf(this.counts, usage);
   }
 }
 
-function parseEvent(payload: string): Json {
+function parseEvents(payload: string): Json[] {
   assertFewValues(payload);
   try {
-    const value = parseReplyJson(payload);
-    return isObject(value) ? value : {};
+    return objectsOf(parseReplyJson(payload));
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
   }
+}
+
+/** What the input of a call is at its start, when it follows in pieces. */
+function isEmpty(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && Object.keys(input).length === 0;
 }
 
 function wordOf(value: unknown): string | undefined {
@@ -153,9 +162,9 @@ const STOP_REASONS: ReadonlyMap<string, FinishReason> = new Map(
   }),
 );
 
-/** An unknown word is a stop; none is none. */
+/** An unknown word is a stop; none is none, also in words. */
 function parseStopReason(value: unknown): FinishReason | undefined {
-  return typeof value === 'string' && value !== '' ? (STOP_REASONS.get(value) ?? 'stop') : undefined;
+  return typeof value === 'string' && !NO_REASON.test(value) ? (STOP_REASONS.get(value) ?? 'stop') : undefined;
 }
 
 /** Calls make the finish `tool-calls`, but a cut stays a cut (T-18, T-19). */
@@ -165,21 +174,50 @@ function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
   return reason === 'tool-calls' ? 'stop' : reason;
 }
 
-const COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens', 'output_tokens_details'];
-
 /** `input_tokens` leaves out what was read from, and written to, the cache: the prompt is all three. */
-function parseUsage(counts: Json): Usage | undefined {
-  const cachedTokens = tokens(counts.cache_read_input_tokens);
-  const promptTokens = tokens(tokens(counts.input_tokens) + cachedTokens + tokens(counts.cache_creation_input_tokens));
-  const outputTokens = tokens(counts.output_tokens);
+interface Counts {
+  uncached: number;
+  cached: number;
+  written: number;
+  output: number | undefined;
+  thinking: number;
+}
+
+/**
+ * Counts are cumulative: what is told later replaces what was told before, never adds to it (T-25). Whatever is no number, and a count
+ * that has fallen, is no news. The parts of a prompt are taken together, since they may be parted anew: 80, then 50 and 30 cached.
+ */
+function laterOf(known: Counts, usage: Json): Counts {
+  const prompt = {
+    uncached: countOf(usage.input_tokens) ?? known.uncached,
+    cached: countOf(usage.cache_read_input_tokens) ?? known.cached,
+    written: countOf(usage.cache_creation_input_tokens) ?? known.written,
+  };
+  const growth = promptOf(prompt) - promptOf(known);
+  const output = countOf(usage.output_tokens);
+  const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  return {
+    ...known,
+    ...(growth > 0 || (growth === 0 && prompt.cached >= known.cached) ? prompt : {}),
+    output: output === undefined ? known.output : Math.max(known.output ?? 0, output),
+    thinking: Math.max(known.thinking, countOf(details.thinking_tokens) ?? 0),
+  };
+}
+
+/** Undefined when nothing was counted (U-3). */
+function usageOf(counts: Counts, outputAtStart: number): Usage | undefined {
+  const promptTokens = promptOf(counts);
+  const { cached, output: outputTokens = outputAtStart, thinking } = counts;
   if (promptTokens === 0 && outputTokens === 0) return undefined;
-  const details = isObject(counts.output_tokens_details) ? counts.output_tokens_details : {};
-  const reasoningTokens = Math.min(tokens(details.thinking_tokens), outputTokens);
-  return { promptTokens, cachedTokens, outputTokens, reasoningTokens, source: 'reported' };
+  return { promptTokens, cachedTokens: cached, outputTokens, reasoningTokens: Math.min(thinking, outputTokens), source: 'reported' };
 }
 
 const TOKENS_MAX = 2 ** 31 - 1;
 
-function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
+function promptOf({ uncached, cached, written }: Omit<Counts, 'output' | 'thinking'>): number {
+  return Math.min(TOKENS_MAX, uncached + cached + written);
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' ? Math.min(TOKENS_MAX, Math.max(0, Math.trunc(value))) : undefined;
 }

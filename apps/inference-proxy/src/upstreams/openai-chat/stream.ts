@@ -1,7 +1,7 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject, parseReplyJson } from '../json-object.js';
+import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../json-object.js';
 import { assertFewValues, renderArguments } from '../reply-limits.js';
 import { TextChunkTemplate } from '../text-chunk-template.js';
 import { ThinkTags } from '../think-tags.js';
@@ -46,7 +46,7 @@ export class ChatStreamParser implements StreamParser {
   /** One chunk, or a whole reply: that is a stream of one chunk. */
   read(chunk: Json, events: StreamEvent[]): void {
     const { choices } = chunk;
-    if (!Array.isArray(choices) || (chunk.error !== undefined && chunk.error !== null)) {
+    if (!Array.isArray(choices) || chunk.error || chunk.object === 'error') {
       const failure = findError(chunk, this.call.request);
       if (failure !== undefined) throw failure;
     }
@@ -82,9 +82,8 @@ export class ChatStreamParser implements StreamParser {
     if (choice.usage) this.readUsage(choice.usage); // Moonshot (U-2)
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
     if (isObject(delta)) this.readDelta(delta, events);
-    const { finish_reason: finish } = choice;
-    if (finish !== null && finish !== undefined && finish !== '') {
-      const reason = parseFinishReason(finish);
+    const reason = parseFinishReason(choice.finish_reason);
+    if (reason !== undefined) {
       const matched = choice.stop_reason ?? choice.matched_stop;
       const bySequence = reason === 'stop' && typeof matched === 'string' && this.call.request.stop?.includes(matched);
       this.finishReason ??= bySequence ? 'stop-sequence' : reason;
@@ -131,13 +130,12 @@ export class ChatStreamParser implements StreamParser {
   private readToolCall(piece: unknown, amongOthers: boolean, events: StreamEvent[]): void {
     if (!isObject(piece)) return;
     const inner = isObject(piece.function) ? piece.function : {};
-    const args = inner.arguments;
     this.calls.push(
       {
         index: typeof piece.index === 'number' ? piece.index : undefined,
         id: typeof piece.id === 'string' && piece.id !== '' ? piece.id : undefined,
         name: typeof inner.name === 'string' && inner.name !== '' ? inner.name : undefined,
-        argumentsText: typeof args === 'string' ? args : isObject(args) ? renderArguments(args) : undefined,
+        argumentsText: renderArguments(inner.arguments),
         amongOthers,
       },
       events,
@@ -163,13 +161,12 @@ function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** Usually one object. Lines that a server did not part by a blank line arrive as one payload. */
+/** Usually one object, or a list of them. Lines that a server did not part by a blank line arrive as one payload. */
 function parseChunks(payload: string): Json[] {
   if (payload === '') return [];
   assertFewValues(payload);
   try {
-    const value = parseReplyJson(payload);
-    return isObject(value) ? [value] : [];
+    return objectsOf(parseReplyJson(payload));
   } catch (cause) {
     const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
     if (lines.length > 1) return lines.flatMap(parseChunks);
@@ -221,10 +218,11 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map(
 
 const BROKEN_FINISHES = new Set(['abort', 'error', 'network_error', 'malformed_function_call']);
 
-/** U-10. Throws where the upstream says that it gave up; an unknown word is a stop. */
-export function parseFinishReason(value: unknown): FinishReason {
+/** U-10. Throws where the upstream says that it gave up; an unknown word is a stop, and what is no word is no reason (T-30). */
+export function parseFinishReason(value: unknown): FinishReason | undefined {
   const said = isObject(value) ? value.type : value;
-  const word = typeof said === 'string' ? said.toLowerCase() : '';
+  if (typeof said !== 'string' || NO_REASON.test(said)) return undefined;
+  const word = said.toLowerCase();
   if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
   if (word === 'insufficient_system_resource') {
     throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}` });

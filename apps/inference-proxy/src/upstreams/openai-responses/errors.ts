@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
 import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { findObject, findStatus, isObject, wordsOf } from '../json-object.js';
+import { errorFieldsOf, findObject, findStatus, wordsOf } from '../json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */
@@ -34,14 +34,14 @@ interface Described {
 }
 
 /**
- * The forms seen: `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}`, the event
+ * The forms seen: `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}` or a list of either, the event
  * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` of web frameworks.
  */
 function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
-  const { error, type } = body;
-  if (typeof error === 'string') return error === '' ? undefined : { status: 0, code: '', text: error };
-  if (isObject(error)) return fromFields(error);
+  const error = errorFieldsOf(body.error);
+  if (error !== undefined) return fromFields(error);
+  const { type } = body;
   if (type === 'error' || body.object === 'error') return fromFields(body);
   const isBare = type === undefined && body.object === undefined && ['message', 'detail'].some((field) => body[field] !== undefined);
   return isBare ? fromFields(body) : undefined;

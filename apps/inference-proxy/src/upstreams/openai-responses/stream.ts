@@ -2,7 +2,7 @@ import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject, parseReplyJson, wordsOf } from '../json-object.js';
+import { isObject, objectsOf, parseReplyJson, wordsOf } from '../json-object.js';
 import { type OutputItem, OutputItems, strayNumbers } from '../output-items.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
 import { ThinkTags } from '../think-tags.js';
@@ -39,8 +39,6 @@ const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new M
  */
 export class ResponsesStreamParser implements StreamParser {
   done = false;
-  /** As reported so far. */
-  private usage: Usage | undefined;
   private readonly items = new OutputItems();
   private readonly calls: ToolCallAssembler;
   private readonly thinkTags: ThinkTags | undefined;
@@ -54,7 +52,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   push(payload: string, events: StreamEvent[]): void {
     if (this.done || payload === '' || payload === '[DONE]') return;
-    this.read(parseEvent(payload), events);
+    for (const event of parseEvents(payload)) if (!this.done) this.read(event, events);
   }
 
   end(): void {
@@ -63,21 +61,21 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
+    const reason = this.endOf(response, status);
     const usage = parseUsage(response.usage);
-    this.usage = usage ?? this.usage;
-    const reason = this.endOf(response, status, events);
     for (const [index, wire] of listOf(response.output).entries()) {
       const item = isObject(wire) ? this.items.findAgain(wire, index) : undefined;
       if (isObject(wire) && item !== undefined) this.readItem(item, wire, events);
     }
     this.thinkTags?.end(events);
     this.calls.end(events);
-    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
+    if (usage !== undefined) events.push({ type: 'usage-report', usage });
     events.push({ type: 'completion-finish', reason: reason === 'stop' && this.calls.announced > 0 ? 'tool-calls' : reason });
     this.done = true;
   }
 
   private read(event: Json, events: StreamEvent[]): void {
+    if (event.error) this.fail(event);
     const piece = PIECES.get(event.type);
     if (piece !== undefined) {
       this.readPiece(piece, event, events);
@@ -99,9 +97,7 @@ export class ResponsesStreamParser implements StreamParser {
       case 'response.failed':
       case 'response.cancelled': {
         const response = isObject(event.response) ? event.response : event;
-        const { status } = response;
-        const says = typeof status === 'string' && status !== 'in_progress' ? status : event.type.slice('response.'.length);
-        this.finish(response, events, says);
+        this.finish(response, events, worseOf(event.type.slice('response.'.length), response.status));
         return;
       }
       default: {
@@ -170,7 +166,7 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** Passes on a piece of a text or, of a whole one, what has not been said yet. */
   private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
-    const text = isObject(value) ? renderArguments(value) : value;
+    const text = channel === 'arguments' || channel === 'input' ? renderArguments(value) : value;
     if (typeof text !== 'string') return;
     const key = `${channel} ${typeof part === 'number' ? part : 0}`;
     const said = item.said.get(key) ?? '';
@@ -211,24 +207,32 @@ export class ResponsesStreamParser implements StreamParser {
     if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
   }
 
-  /** How the response ended. Throws where it did not end well; what it used until then is reported first. */
-  private endOf(response: Json, status: unknown, events: StreamEvent[]): FinishReason {
+  /** How the response ended. Throws where it did not end well: what came until then is billed, not what the upstream says it used. */
+  private endOf(response: Json, status: unknown): FinishReason {
+    if (response.error) this.fail(response);
     if (status === 'completed') return 'stop';
     if (status === 'incomplete') {
       const { reason } = isObject(response.incomplete_details) ? response.incomplete_details : {};
       return reason === 'content_filter' ? 'content-filter' : 'length';
     }
-    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
-    const failure = findError(response, this.call.request);
-    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: `a response that is ${wordsOf(status)}` });
+    return this.fail(response, `a response that is ${wordsOf(status)}`);
+  }
+
+  private fail(body: Json, detail = 'an error'): never {
+    throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
 }
 
-function parseEvent(payload: string): Json {
+/** The end that an event names, or the one of its response, whichever is worse: they contradict each other. */
+function worseOf(named: string, status: unknown): string {
+  const isSaid = typeof status === 'string' && status !== 'in_progress' && status !== 'completed';
+  return isSaid && (named === 'completed' || named === 'incomplete') ? status : named;
+}
+
+function parseEvents(payload: string): Json[] {
   assertFewValues(payload);
   try {
-    const value = parseReplyJson(payload);
-    return isObject(value) ? value : {};
+    return objectsOf(parseReplyJson(payload));
   } catch (cause) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
   }
