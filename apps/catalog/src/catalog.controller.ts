@@ -8,6 +8,7 @@ import {
   type RouteListReply,
   routeList,
 } from '#contracts/catalog.js';
+import type { RevisionRequest } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Serves } from '#messaging/serves.js';
 import { Applier } from './apply/applier.js';
@@ -22,13 +23,13 @@ export class CatalogController {
   ) {}
 
   @Serves(modelList)
-  async listModels(): Promise<ModelListReply> {
-    return this.snapshot.modelList;
+  listModels({ known }: RevisionRequest): Promise<ModelListReply> {
+    return this.snapshot.modelList(known);
   }
 
   @Serves(routeList)
-  async listRoutes(): Promise<RouteListReply> {
-    return this.snapshot.routeList;
+  listRoutes({ known }: RevisionRequest): Promise<RouteListReply> {
+    return this.snapshot.routeList(known);
   }
 
   @Serves(catalogApply)

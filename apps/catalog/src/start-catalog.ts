@@ -8,6 +8,7 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
+import { Announcements } from './announcements.js';
 import { Applier } from './apply/applier.js';
 import { CatalogStore } from './apply/catalog-store.js';
 import type { CatalogConfig } from './catalog.config.js';
@@ -26,26 +27,29 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const metrics = createCatalogMetrics(registry);
   const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-catalog' });
   const store = new CatalogStore(prisma);
-  const snapshot = new Snapshot(store, logger, metrics);
   let connected = (): boolean => false;
-  let fileApplied = false;
+  let isReady = (): boolean => false;
   const ops = await startOpsServer({
     host: config.opsHost,
     port: config.opsPort,
     registry,
-    checks: [
-      { name: 'nats', check: () => connected() },
-      postgresReadiness(prisma),
-      { name: 'catalog', check: () => fileApplied && snapshot.exists },
-    ],
+    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), { name: 'catalog', check: () => isReady() }],
   });
 
   const { natsUrl: url, natsUser: user, natsPassword: password } = config;
   const messaging = await connectMessaging({ url, user, password, service: 'catalog', logger });
   connected = () => messaging.connected;
-  const unsubscribe = messaging.subscribe(catalogChanged, () => void snapshot.refresh());
-  messaging.onReconnect(() => void snapshot.refresh());
-  const applier = new Applier(store, snapshot, messaging, readSecret, metrics, logger);
+  const announcements = new Announcements(messaging);
+  const snapshot = new Snapshot(store, announcements, logger, metrics);
+  const unsubscribe = messaging.subscribe(catalogChanged, ({ revision }) => {
+    announcements.heard(revision);
+    void snapshot.refresh();
+  });
+  messaging.onReconnect(() => {
+    announcements.forget();
+    void snapshot.refresh();
+  });
+  const applier = new Applier(store, snapshot, announcements, readSecret, metrics, logger);
   const transport = new NatsTransport({
     messaging,
     name: 'catalog',
@@ -63,6 +67,8 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const stopping = new AbortController();
   // Nothing is answered before the file is applied: a gateway that asked too early would remember an empty catalog.
   snapshot.startInterval(config.catalogRefreshMs);
+  let fileApplied = false;
+  isReady = () => fileApplied && snapshot.exists;
   const applying = applyStartFile(file, applier, logger, stopping.signal).then((applied) => {
     fileApplied = applied;
   });

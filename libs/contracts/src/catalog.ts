@@ -1,5 +1,6 @@
 import { IsOptional, IsString, Length } from 'class-validator';
-import { Endpoint, Topic } from './endpoint.js';
+import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
+import { type Revisioned, RevisionRequest } from './revisions.js';
 
 export class EmptyRequest {}
 
@@ -21,16 +22,18 @@ export interface CatalogModel {
   price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
 }
 
-export interface ModelListReply {
-  /** Increases with every applied change. */
-  revision: number;
+export interface ModelListReply extends Revisioned {
   /** Enabled models, in the order of the file. */
   models: CatalogModel[];
 }
 
-export const modelList = new Endpoint<EmptyRequest, ModelListReply>(
+/**
+ * Every replica answers, and the first answer is the one to take: a replica that cannot read its database answers late, and never with
+ * less than it or the caller knows to exist.
+ */
+export const modelList = new EveryReplicaEndpoint<RevisionRequest, ModelListReply>(
   'catalog.v1.model.list',
-  EmptyRequest,
+  RevisionRequest,
   'Enabled models with capabilities and prices',
 );
 
@@ -134,16 +137,15 @@ export interface Route {
   concurrencyMax?: number | null;
 }
 
-export interface RouteListReply {
-  revision: number;
+export interface RouteListReply extends Revisioned {
   upstreams: Upstream[];
   models: { id: string; routes: Route[] }[];
 }
 
-/** The inference-proxy's alone: it names upstream addresses. */
-export const routeList = new Endpoint<EmptyRequest, RouteListReply>(
+/** The inference-proxy's alone: it names upstream addresses. Answered as `modelList` is. */
+export const routeList = new EveryReplicaEndpoint<RevisionRequest, RouteListReply>(
   'catalog.v1.route.list',
-  EmptyRequest,
+  RevisionRequest,
   'Upstreams and the routes of every enabled model',
 );
 
@@ -198,4 +200,5 @@ export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>
   'Makes the catalog equal to a file',
 );
 
+/** Published at once by the replica that applied it, and by any that finds a revision it has not heard of: it may come twice. */
 export const catalogChanged = new Topic<{ revision: number }>('catalog.v1.event.changed', 'The catalog has a new revision');

@@ -16,7 +16,10 @@ export class Endpoint<Request extends object, Reply> {
   ) {}
 }
 
-/** A subject that every replica of its service answers, each for itself. Asked with `Messaging.requestEvery`. */
+/**
+ * A subject that every replica of its service answers, each for itself. Asked with `Messaging.requestEvery`, or with `request`, which
+ * takes the first answer.
+ */
 export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
   /** Type only: not to be taken for an endpoint of which any replica will do. */
   declare readonly everyReplica: true;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type CatalogApplyReply, catalogChanged } from '#contracts/catalog.js';
+import type { CatalogApplyReply } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
-import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import type { Announcements } from '../announcements.js';
 import type { CatalogMetrics } from '../catalog.metrics.js';
 import { CatalogFileError } from '../file/catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from '../file/parse-catalog-file.js';
@@ -17,7 +17,7 @@ export class Applier {
   constructor(
     private readonly store: CatalogStore,
     private readonly snapshot: Snapshot,
-    private readonly messaging: Pick<Messaging, 'publish'>,
+    private readonly announcements: Announcements,
     private readonly variables: Variables,
     private readonly metrics: CatalogMetrics,
     private readonly logger: Logger,
@@ -73,12 +73,15 @@ export class Applier {
     }
   }
 
-  /** The reply of an apply comes after this replica itself answers with the new revision. */
+  /**
+   * Everybody is told at once: who then asks waits for the reading that the announcement begins. The reply of an apply comes after
+   * this replica itself answers with the new revision.
+   */
   async #announce({ revision, changes }: ApplyOutcome, fileName: string): Promise<void> {
+    if (changes !== null) this.announcements.tell(revision);
     await this.snapshot.refresh();
     if (changes === null) return;
     this.logger.info({ fileName, revision, ...changes }, 'catalog changed');
-    this.messaging.publish(catalogChanged, { revision });
   }
 }
 

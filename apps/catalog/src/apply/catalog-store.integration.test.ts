@@ -1,7 +1,9 @@
 import { Registry } from 'prom-client';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { Announcements } from '../announcements.js';
 import { createCatalogMetrics } from '../catalog.metrics.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
 import { Snapshot } from '../snapshot.js';
@@ -161,11 +163,12 @@ test('a start applies its file once; a restart with the same file leaves a later
 
 test('a snapshot outlives its database', async () => {
   await store.apply(catalog({ a: '1' }));
-  const snapshot = new Snapshot(store, createLogger('catalog', 'silent'), createCatalogMetrics(new Registry()));
+  const announcements = new Announcements(new FakeMessaging());
+  const snapshot = new Snapshot(store, announcements, createLogger('catalog', 'silent'), createCatalogMetrics(new Registry()));
   await snapshot.refresh();
-  const before = snapshot.modelList;
+  const before = await snapshot.modelList();
   await database.drop();
   await snapshot.refresh();
-  expect(snapshot.modelList).toBe(before);
+  expect(await snapshot.modelList()).toBe(before);
   expect(before.models.map(({ id }) => id)).toEqual(['a']);
 });

@@ -8,15 +8,15 @@ import { CatalogClient } from './catalog.js';
 function set() {
   const messaging = new FakeMessaging();
   const catalog = new CatalogClient(messaging, createLogger('test', 'silent'), 60_000);
-  const serve = (...ids: string[]): void =>
-    messaging.answer(modelList, () => ({ revision: 1, models: ids.map((id) => ({ ...TEST_MODEL, id })) }));
+  const serve = (revision: number, ...ids: string[]): void =>
+    messaging.answer(modelList, () => ({ revision, models: ids.map((id) => ({ ...TEST_MODEL, id })) }));
   const ids = (): string[] => catalog.list().map(({ id }) => id);
   return { messaging, catalog, serve, ids };
 }
 
 test('a model brings its price as integers, and as it is pinned', async () => {
   const { catalog, serve } = set();
-  serve('a');
+  serve(1, 'a');
   await catalog.refresh();
   const { price: pinnedPrice, ...model } = TEST_MODEL;
   expect(catalog.model('a')).toEqual({
@@ -30,14 +30,14 @@ test('a model brings its price as integers, and as it is pinned', async () => {
 
 test('a change and a reconnect refresh it; while the catalog is away the last known list serves', async () => {
   const { messaging, catalog, serve, ids } = set();
-  serve('a');
+  serve(1, 'a');
   const stop = catalog.start();
   await catalog.refresh();
-  serve('a', 'b');
+  serve(2, 'a', 'b');
   messaging.publish(catalogChanged, { revision: 2 });
   await catalog.refresh();
   expect(ids()).toEqual(['a', 'b']);
-  serve('c');
+  serve(3, 'c');
   messaging.reconnect();
   await catalog.refresh();
   expect(ids()).toEqual(['c']);
@@ -61,9 +61,18 @@ test('a change during a refresh is followed by another', async () => {
   );
   const first = catalog.refresh();
   void catalog.refresh();
-  serve('new');
+  serve(2, 'new');
   answerFirst();
   await first;
+  expect(ids()).toEqual(['new']);
+});
+
+test('an answer older than what is known changes no price', async () => {
+  const { catalog, serve, ids } = set();
+  serve(8, 'new');
+  await catalog.refresh();
+  serve(7, 'old');
+  await catalog.refresh();
   expect(ids()).toEqual(['new']);
 });
 

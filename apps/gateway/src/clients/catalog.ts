@@ -1,7 +1,8 @@
 import type { PinnedPrice } from '#contracts/billing/holds.js';
-import { type CatalogModel, catalogChanged, modelList } from '#contracts/catalog.js';
+import { type CatalogModel, catalogChanged, type ModelListReply, modelList } from '#contracts/catalog.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { RevisionFollower } from '#messaging/revision-follower.js';
 import { parsePicoUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import type { Logger } from '#observability/logger.js';
@@ -12,33 +13,21 @@ export interface Model extends Omit<CatalogModel, 'price'> {
   pinnedPrice: PinnedPrice;
 }
 
-/**
- * The enabled models, always at hand. Refreshed when the catalog says so, after a reconnect and now and then; while the
- * catalog is away the last known list serves.
- */
+/** The enabled models, always at hand: equal to the catalog's, and while that is away as they were last known. */
 export class CatalogClient {
   private models: ReadonlyMap<string, Model> | undefined;
-  private refreshing: Promise<void> | undefined;
-  private stale = false;
-  private failing = false;
+  private readonly follower: RevisionFollower<ModelListReply>;
 
-  constructor(
-    private readonly messaging: Messaging,
-    private readonly logger: Logger,
-    private readonly refreshMs: number,
-  ) {}
+  constructor(messaging: Messaging, logger: Logger, refreshMs: number) {
+    const apply = ({ models }: ModelListReply): void => {
+      this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
+    };
+    this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
+  }
 
   /** Begins to follow the catalog. Returns how to stop. */
   start(): () => void {
-    const refresh = (): void => void this.refresh();
-    const unsubscribe = this.messaging.subscribe(catalogChanged, refresh);
-    this.messaging.onReconnect(refresh);
-    const timer = setInterval(refresh, this.refreshMs).unref();
-    refresh();
-    return () => {
-      clearInterval(timer);
-      unsubscribe();
-    };
+    return this.follower.start();
   }
 
   get loaded(): boolean {
@@ -57,33 +46,9 @@ export class CatalogClient {
     return [...this.known().values()];
   }
 
-  /** One load at a time; when asked meanwhile another follows, since it may know more, and is waited for. Never rejects. */
+  /** Resolves once the catalog was asked again. Never rejects. */
   refresh(): Promise<void> {
-    this.stale = true;
-    this.refreshing ??= this.loadWhileStale().finally(() => {
-      this.refreshing = undefined;
-    });
-    return this.refreshing;
-  }
-
-  private async loadWhileStale(): Promise<void> {
-    while (this.stale) {
-      this.stale = false;
-      await this.load();
-    }
-  }
-
-  private async load(): Promise<void> {
-    try {
-      const { models } = await this.messaging.request(modelList, {});
-      this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
-      this.failing = false;
-    } catch (error) {
-      // Once an outage: while nothing is known it is tried several times a second.
-      if (!this.failing) this.logger.warn({ err: error, modelsKnown: this.models?.size ?? 0 }, 'catalog not refreshed, trying again');
-      this.failing = true;
-      if (!this.loaded) setTimeout(() => void this.refresh(), 250).unref();
-    }
+    return this.follower.refresh();
   }
 
   private known(): ReadonlyMap<string, Model> {

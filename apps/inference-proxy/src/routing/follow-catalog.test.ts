@@ -100,6 +100,25 @@ test('while the catalog is away the known routes stand', async () => {
   expect(take(book, 'm').route.link.upstream.id).toBe('a');
 });
 
+test('an answer older than what is known changes no route', async () => {
+  const { messaging, applied, follow, book } = setUp();
+  let revision = 8;
+  const asked: (number | undefined)[] = [];
+  messaging.answer(routeList, ({ known }) => {
+    asked.push(known);
+    return catalog(revision, { m: ['a'] });
+  });
+  const stop = follow(5);
+  await until(() => applied.length === 1);
+  revision = 7;
+  await until(() => asked.filter((known) => known === 8).length >= 3);
+  revision = 9;
+  await until(() => applied.includes(9));
+  stop();
+  expect(applied.filter((one, at) => one !== applied[at - 1])).toEqual([8, 9]);
+  await book.close();
+});
+
 test('an unchanged upstream keeps its sockets and its count; others are replaced at once', () => {
   const book = testBook();
   book.apply(catalog(1, { m: ['a'], n: ['b'] }));

@@ -1,0 +1,112 @@
+import { jest } from '@jest/globals';
+import { Endpoint, Topic } from '#contracts/endpoint.js';
+import { type Revisioned, RevisionRequest } from '#contracts/revisions.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { MessagingError } from './messaging.js';
+import { RevisionFollower } from './revision-follower.js';
+
+const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, 'The thing');
+const changed = new Topic<{ revision: number }>('test.v1.event.changed', 'The thing has changed');
+const UNAVAILABLE = new MessagingError('unavailable', 'Nobody serves it.');
+
+type Answer = Revisioned | Error | Promise<Revisioned>;
+
+/**
+ * A follower whose questions are answered by the given ones, one after the other, the last of them for ever. `applied` are the revisions
+ * it took, `asked` what it said it knows each time, and when, in ms since the start.
+ */
+function follow(answers: Answer[], refreshMs = 30_000) {
+  const messaging = new FakeMessaging();
+  const asked: { known: number | undefined; at: number }[] = [];
+  const applied: number[] = [];
+  messaging.answer(endpoint, ({ known }) => {
+    asked.push({ known, at: Date.now() });
+    const answer = answers[Math.min(asked.length, answers.length) - 1];
+    if (answer === undefined || answer instanceof Error) throw answer ?? UNAVAILABLE;
+    return answer;
+  });
+  const apply = ({ revision }: Revisioned): unknown => applied.push(revision);
+  const followed = { endpoint, changed, refreshMs, apply };
+  const follower = new RevisionFollower(messaging, followed, createLogger('test', 'silent'));
+  const stop = follower.start();
+  const announce = (revision: number): void => messaging.publish(changed, { revision });
+  return { messaging, announce, asked, applied, stop, known: () => asked.map(({ known }) => known) };
+}
+
+beforeEach(() => jest.useFakeTimers({ now: 0 }));
+afterEach(() => jest.useRealTimers());
+
+const passed = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+test('it asks at once, on an announcement, after a reconnect and every so often, and says what it knows', async () => {
+  const { messaging, announce, known, applied, stop } = follow([{ revision: 1 }, { revision: 2 }, { revision: 3 }, { revision: 3 }]);
+  await passed(0);
+  announce(2);
+  await passed(0);
+  messaging.reconnect();
+  await passed(30_000);
+  expect([known(), applied]).toEqual([
+    [0, 2, 2, 3],
+    [1, 2, 3, 3],
+  ]);
+  stop();
+  announce(4);
+  messaging.reconnect();
+  await passed(60_000);
+  expect(known()).toEqual([0, 2, 2, 3]);
+});
+
+test('while the answer is older than what was announced it asks again soon', async () => {
+  const { announce, asked, applied } = follow([{ revision: 7 }, { revision: 7 }, { revision: 7 }, { revision: 8 }]);
+  await passed(10);
+  announce(8);
+  await passed(1_000);
+  expect(asked).toEqual([
+    { known: 0, at: 0 },
+    { known: 8, at: 10 },
+    { known: 8, at: 30 },
+    { known: 8, at: 70 },
+  ]);
+  expect(applied).toEqual([7, 8]);
+});
+
+test('an answer older than the last one is not applied', async () => {
+  const { applied } = follow([{ revision: 8 }, { revision: 7 }, { revision: 8 }], 1_000);
+  await passed(1_100);
+  expect(applied).toEqual([8, 8]);
+});
+
+test('when the other side itself went back, so does it, and it waits for nothing newer', async () => {
+  const { announce, applied, known } = follow([{ revision: 8 }, { revision: 5, wentBack: true }, { revision: 6, wentBack: true }]);
+  await passed(0);
+  announce(6);
+  await passed(20_000);
+  expect([known(), applied]).toEqual([
+    [0, 8],
+    [8, 5],
+  ]);
+});
+
+test('an announcement of what it did not know makes it ask again after the answer on its way', async () => {
+  const first = Promise.withResolvers<Revisioned>();
+  const { announce, known, applied } = follow([first.promise, { revision: 2 }]);
+  announce(2);
+  await passed(0);
+  expect(known()).toEqual([0]);
+  first.resolve({ revision: 1 });
+  await passed(0);
+  expect([known(), applied]).toEqual([
+    [0, 2],
+    [1, 2],
+  ]);
+});
+
+test('while nobody answers it asks less and less often, but at least every second or interval', async () => {
+  const waits = (asked: { at: number }[]): number[] => asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
+  const slow = follow([UNAVAILABLE]);
+  const fast = follow([UNAVAILABLE], 100);
+  await passed(4_300);
+  expect(waits(slow.asked)).toEqual([20, 40, 80, 160, 320, 640, 1_000, 1_000, 1_000]);
+  expect(waits(fast.asked).slice(0, 4)).toEqual([20, 40, 80, 100]);
+});
