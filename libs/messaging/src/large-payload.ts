@@ -9,6 +9,7 @@ import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 /** Small enough for several to be on their way through the server without filling its buffers. */
 const PIECE_BYTES_MAX = 256 * 1024;
 const PIECE_TIMEOUT_MS = 5_000;
+const NO_BYTES = Buffer.alloc(0);
 /** An offer nobody fetches from is withdrawn. */
 const OFFER_IDLE_TICKS = 40_000 / TICK_MS;
 
@@ -78,7 +79,7 @@ class Offer implements Receiver, Beating {
 
   constructor(
     private readonly link: Link,
-    private readonly bytes: Buffer,
+    private bytes: Buffer,
   ) {
     this.subject = link.inbox.add('payload', this);
     link.pulse.add(this);
@@ -101,7 +102,9 @@ class Offer implements Receiver, Beating {
     if (++this.idleTicks >= OFFER_IDLE_TICKS) this.withdraw();
   }
 
+  /** Whoever could still withdraw it may be kept for as long as a stream. */
   private withdraw(): void {
+    this.bytes = NO_BYTES;
     this.link.inbox.remove(this.subject);
     this.link.pulse.remove(this);
   }

@@ -1,0 +1,55 @@
+import { untilCollected } from '#testing/until-collected.js';
+import { offerPayload, type PayloadOffer } from './large-payload.js';
+import type { Link } from './link.js';
+import type { Receiver } from './receiver.js';
+import { PAYLOAD_FROM_HEADER } from './wire.js';
+
+const MESSAGE_BYTES_MAX = 64 * 1024;
+const PIECES = 4;
+
+/** A link without a server: what is sent goes nowhere. */
+function newLink() {
+  const receivers = new Map<string, Receiver>();
+  const beating = new Set<object>();
+  const sent: number[] = [];
+  const link = {
+    inbox: {
+      add: (kind: string, receiver: Receiver): string => {
+        receivers.set(kind, receiver);
+        return kind;
+      },
+      remove: (kind: string) => receivers.delete(kind),
+    },
+    pulse: { add: (one: object) => beating.add(one), remove: (one: object) => beating.delete(one) },
+    outbox: { send: (_subject: string, data: Uint8Array) => sent.push(data.length) },
+    messageBytesMax: MESSAGE_BYTES_MAX,
+  };
+  return { link: link as unknown as Link, receivers, beating, sent };
+}
+
+function offerOf(link: Link): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
+  const bytes = Buffer.alloc(PIECES * MESSAGE_BYTES_MAX);
+  return { offer: offerPayload(link, bytes), bytes: new WeakRef(bytes) };
+}
+
+function fetchAll(receivers: Map<string, Receiver>): void {
+  for (let piece = 0; piece < PIECES; piece++)
+    receivers.get('payload')?.receive({ subject: 'payload', reply: 'asker', data: Buffer.from(String(piece * MESSAGE_BYTES_MAX)) });
+}
+
+test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => void, number]>([
+  ['delivered', (_offer, receivers) => fetchAll(receivers), PIECES],
+  ['withdrawn', (offer) => offer.withdraw(), 0],
+])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
+  const { link, receivers, beating, sent } = newLink();
+  const { offer, bytes } = offerOf(link);
+  expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
+  end(offer, receivers);
+  expect({ sent, receivers: receivers.size, beating: beating.size }).toEqual({
+    sent: Array(pieces).fill(MESSAGE_BYTES_MAX),
+    receivers: 0,
+    beating: 0,
+  });
+  await untilCollected(bytes);
+  offer.withdraw(); // it is still there
+});
