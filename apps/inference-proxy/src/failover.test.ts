@@ -95,6 +95,18 @@ describe('another route', () => {
     expect(outcomes).toEqual(['completion-failure', 'completion-finish']);
   });
 
+  test('is not tried when an idle connection that was closed has spent the budget: a request brings its share once', async () => {
+    upstream.behave((request, response) => {
+      if (upstream.calls === 2) request.socket.destroy();
+      else return (upstream.calls === 3 ? answering(500, '') : streaming(chunk('first', 'stop'), DONE))(request, response);
+    });
+    const terms = { retryPercent: 100, retryBurst: 1 };
+    const { stream, job, dependencies } = setUp({ upstreams: both({ connectionsMax: 1 }), terms });
+    await collect(stream);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([START, failure('upstream_error')]);
+    expect([upstream.calls, second.calls]).toEqual([3, 0]);
+  });
+
   test.each([429, 503])('is used as long as a %i has told the first to wait (U-23)', async (status) => {
     upstream.behave(answering(status, '', { 'retry-after': '30' }));
     const { stream, job, dependencies } = setUp({ upstreams: both() });

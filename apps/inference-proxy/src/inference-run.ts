@@ -4,7 +4,7 @@ import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from
 import type { CallContext } from '#messaging/messaging.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
-import type { ModelRoute, RouteCall } from './routing/model-route.js';
+import type { RouteCall } from './routing/model-route.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
 
@@ -27,8 +27,8 @@ export class InferenceRun {
   /** The one under way. */
   private call: RouteCall | undefined;
   /** Where what was received is from. */
-  private route: ModelRoute | undefined;
-  private failedRoute: ModelRoute | undefined;
+  private upstream: string | undefined;
+  private failedUpstream: string | undefined;
   private announced = false;
   private collected: StreamEvent[] = [];
   private loss: LeaseLoss | undefined;
@@ -68,7 +68,7 @@ export class InferenceRun {
 
   startAttempt(call: RouteCall): UsageMeter {
     this.call = call;
-    this.route = call.route;
+    this.upstream = call.link.upstream.id;
     return this.meter;
   }
 
@@ -88,8 +88,8 @@ export class InferenceRun {
     if (failure === undefined || this.hasReturnedContent) return;
     this.meter = new UsageMeter(this.job.ticket);
     this.collected = [];
-    this.route = undefined;
-    this.failedRoute = call.route;
+    this.failedUpstream = this.upstream;
+    this.upstream = undefined;
   }
 
   /** Notes what goes out, and says first which upstream it is from. */
@@ -115,7 +115,7 @@ export class InferenceRun {
       return;
     }
     this.failed = true;
-    if (this.loss === undefined) this.route ??= this.failedRoute;
+    if (this.loss === undefined) this.upstream ??= this.failedUpstream;
     const { code, message } = this.loss ? LOSSES[this.loss] : (failure ?? UNEXPECTED);
     const events: StreamEvent[] = this.hasReturnedContent ? [{ type: 'usage-report', usage: this.meter.soFar() }] : [];
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
@@ -134,9 +134,9 @@ export class InferenceRun {
   }
 
   private withUpstream(events: readonly StreamEvent[]): readonly StreamEvent[] {
-    if (this.announced || this.route === undefined || events.length === 0) return events;
+    if (this.announced || this.upstream === undefined || events.length === 0) return events;
     this.announced = true;
-    return [{ type: 'upstream-start', upstream: this.route.link.upstream.id }, ...events];
+    return [{ type: 'upstream-start', upstream: this.upstream }, ...events];
   }
 
   /** How the gateway would settle this, were it there. */
@@ -144,7 +144,7 @@ export class InferenceRun {
     const { holdId, accountId } = this.job.ticket;
     const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-left';
     const billed = this.hasFinished ? this.meter.final() : this.failed && !this.hasReturnedContent ? undefined : this.meter.soFar();
-    return { holdId, accountId, reason, usage: billed, upstream: this.route?.link.upstream.id };
+    return { holdId, accountId, reason, usage: billed, upstream: this.upstream };
   }
 }
 

@@ -12,7 +12,7 @@ import { UpstreamFailure } from './upstream-failure.js';
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteBook, 'acquire' | 'mayRetry' | 'retryAfterSeconds'>;
   logger: Logger;
-  /** Calls of upstreams for one request, the first included. */
+  /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
   attemptsMax: number;
   /** After so long no further call is begun for a request. */
   failoverMs: number;
@@ -86,7 +86,7 @@ async function acquireRoute(
 ): Promise<RouteCall | UpstreamFailure | undefined> {
   const { request, ticket } = run.job;
   try {
-    return await routes.acquire(request, tried, run.stopSignal);
+    return await routes.acquire(request, tried, run.stopSignal, earlier === undefined);
   } catch (error) {
     if (run.stopped) return undefined;
     const failure = asFailure(error);

@@ -256,6 +256,19 @@ test('the budget is per model', () => {
   expect([mayRetry('m'), mayRetry('m'), mayRetry('n'), mayRetry('unknown')]).toEqual([true, false, true, false]);
 });
 
+test('a request brings its share to the budget once, however often it asks for a route', () => {
+  const { book } = setUp({ m: [{ concurrencyMax: 9 }] }, { retryBurst: 1, retryPercent: 100 }, [upstream('a', { connectionsMax: 9 })]);
+  const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  const ask = (isFirst: boolean) => book.acquire(request, new Set(), new AbortController().signal, isFirst);
+  const mayRetry = () => book.mayRetry('m', new Set());
+  void ask(true);
+  expect(mayRetry()).toBe(true);
+  void ask(false);
+  expect(mayRetry()).toBe(false);
+  void ask(true);
+  expect(mayRetry()).toBe(true);
+});
+
 test('nothing is spent where no other route is left to try', () => {
   const { book, take } = setUp({ m: [{}] }, { retryBurst: 1 });
   const { route } = take();

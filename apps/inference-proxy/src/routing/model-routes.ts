@@ -52,10 +52,15 @@ export class ModelRoutes {
   /**
    * A call on the best route that is not among `tried`; a promise of it while all are full, or all have just begun to rest. Throws or
    * rejects with `UpstreamFailure`: `model_unavailable` when no route is up, `model_capacity` when all are full, and there is no place in
-   * the line or the wait was in vain; rejects with the signal's reason when it fires.
+   * the line or the wait was in vain; rejects with the signal's reason when it fires. `isFirst`: of this request.
    */
-  acquire(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): RouteCall | Promise<RouteCall> {
-    if (tried.size === 0) this.budget.deposit();
+  acquire(
+    request: InferenceRequest,
+    tried: ReadonlySet<ModelRoute>,
+    signal: AbortSignal,
+    isFirst = tried.size === 0,
+  ): RouteCall | Promise<RouteCall> {
+    if (isFirst) this.budget.deposit();
     const turn = this.take(request, tried);
     if (turn !== undefined) {
       if ('grant' in turn) return turn.grant;

@@ -42,10 +42,15 @@ export class RouteBook {
   }
 
   /** As `ModelRoutes.acquire`. */
-  acquire(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): RouteCall | Promise<RouteCall> {
+  acquire(
+    request: InferenceRequest,
+    tried: ReadonlySet<ModelRoute>,
+    signal: AbortSignal,
+    isFirst?: boolean,
+  ): RouteCall | Promise<RouteCall> {
     const model = this.models.get(request.model);
     if (model === undefined) throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the model has no route' });
-    return model.acquire(request, tried, signal);
+    return model.acquire(request, tried, signal, isFirst);
   }
 
   mayRetry(model: string, tried: ReadonlySet<ModelRoute>): boolean {
