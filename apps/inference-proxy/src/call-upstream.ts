@@ -1,10 +1,11 @@
+import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
 import { GrowingBuffer } from './transport/growing-buffer.js';
 import { HeldBytes } from './transport/held-bytes.js';
-import { postStream, type UpstreamReply } from './transport/post-stream.js';
+import { postStream, type ReplyLimits, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from './upstreams/upstream-adapter.js';
@@ -45,16 +46,15 @@ export async function* callUpstream(
   const stream = request.stream || capabilities.streamPlainRequests;
   const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
   const rendered = adapter.renderRequest(call, apiKey);
+  const { length } = rendered.body;
+  const limitsOf = (isStream: boolean): ReplyLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(
     link.pool,
     {
       path: link.basePath + rendered.path,
       headers: { ...rendered.headers, 'user-agent': 'tollgate' },
       body: rendered.body,
-      timeouts: stream
-        ? { firstByteMs: timeouts.firstByteMs, idleMs: timeouts.idleMs }
-        : { firstByteMs: timeouts.firstByteMs, totalMs: timeouts.totalMs },
-      bytesMax: bytesMaxOf(call, rendered.body),
+      ...limitsOf(stream),
     },
     signal,
   );
@@ -64,7 +64,9 @@ export async function* callUpstream(
   try {
     await assertGood(reply, adapter, call);
     const first = await firstBytes(reply, timeouts.totalMs);
-    if (isEventStream(reply, first)) yield* readEvents(reply, first, link, call, shaper);
+    const isStream = isEventStream(reply, first);
+    if (isStream !== stream) reply.limitTo(limitsOf(isStream));
+    if (isStream) yield* readEvents(reply, first, link, call, shaper);
     else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
   } finally {
     if (shaper.finished && !shaper.wasCut) reply.drain();
@@ -72,10 +74,15 @@ export async function* callUpstream(
   }
 }
 
-/** The longest reply: so much for each token that was asked for and, in a plain one, for the request, of which some repeat much. */
-function bytesMaxOf({ stream, outputTokensMax }: UpstreamCall, body: string): number {
-  if (stream) return 16 * MIB + outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX;
-  return Math.min(16 * MIB, 4 * MIB + 2 * body.length + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
+/** Of a stream that came, whatever was asked for. */
+function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }: UpstreamTimeouts): ReplyLimits {
+  return { timeouts: { firstByteMs, idleMs }, bytesMax: 16 * MIB + outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX };
+}
+
+/** Of a plain reply that came, whatever was asked for. Some repeat much of their request. */
+function plainLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, totalMs }: UpstreamTimeouts, requestLength: number): ReplyLimits {
+  const bytesMax = Math.min(16 * MIB, 4 * MIB + 2 * requestLength + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
+  return { timeouts: { firstByteMs, totalMs }, bytesMax };
 }
 
 /** Throws for whatever is not a reply to the request: error statuses, redirects, compression nobody asked for. */

@@ -159,6 +159,22 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   test('a stream where a plain reply was asked for is taken all the same (U-24)', () =>
     check(['', ({ good }) => writes(whole(good)), GOOD], { request: { stream: false } }));
 
+  describe('a stream where a plain reply was asked for has the limits of a stream', () => {
+    const plain = { request: { stream: false } };
+
+    test('it may take longer than a plain reply, while it goes on', () => {
+      const { opening, text, ending } = DIALECT_STREAMS[kind];
+      const slowly: Fault = ({ socket }) => {
+        socket.write(replyHead() + chunked(opening + text(CONTENT)));
+        setTimeout(() => socket.write(chunked(ending) + LAST_CHUNK), 600);
+      };
+      return check(['', () => slowly, GOOD, { ...PATIENT, totalMs: 300 }], plain);
+    });
+
+    test('and be longer', () =>
+      check(['', ({ good }) => writes(replyHead(), chunked(`: ${'x'.repeat(60_000)}\n`.repeat(100), good), LAST_CHUNK), GOOD], plain));
+  });
+
   describe('keeps or loses its connection', () => {
     const ask = async (calls: TestCalls): Promise<void> => expect(await calls.collect()).toEqual(GOOD);
 

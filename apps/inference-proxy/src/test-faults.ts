@@ -81,6 +81,17 @@ export const slow: Row[] = [
     failedAfterHello('upstream_timeout'),
     IMPATIENT,
   ],
+  [
+    'JSON that drips in where a stream was asked for',
+    () =>
+      ({ socket }) => {
+        socket.write(replyHead({ 'content-type': 'application/json' }) + chunked('{'));
+        const timer = setInterval(() => socket.write(chunked(' ')), 20);
+        socket.on('close', () => clearInterval(timer));
+      },
+    failed('upstream_timeout'),
+    IMPATIENT,
+  ],
   ['a 200 at once, then silence', () => writes(replyHead()), failed('upstream_timeout'), IMPATIENT],
   ['content, then silence', ({ hello }) => writes(replyHead(), chunked(hello)), failedAfterHello('upstream_timeout'), IMPATIENT],
   [
@@ -376,6 +387,11 @@ export const large: Row[] = [
         const head = replyHead({ 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(10 * 1024 ** 3) });
         void send(socket, `${head}{"a":"`).then(() => flood(socket, 'x'.repeat(65_536)));
       },
+    failed(),
+  ],
+  [
+    'JSON of 6 MiB for 100 tokens',
+    ({ plain }) => writes(wholeReply(plain(CONTENT) + ' '.repeat(6 * MIB), { 'content-type': 'application/json' })),
     failed(),
   ],
   ['a plain reply of a million things', () => writes(wholeReply(`{"tool_use":${MANY_VALUES}}`)), failed()],

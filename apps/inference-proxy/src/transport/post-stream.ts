@@ -78,7 +78,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private readonly onAbort = (): void => this.giveUp(this.signal.reason);
 
   constructor(
-    private readonly limits: ReplyLimits,
+    private limits: ReplyLimits,
     private readonly signal: AbortSignal,
     private readonly resolveHead: (reply: UpstreamReply) => void,
     private readonly rejectHead: (error: unknown) => void,
@@ -120,6 +120,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     } finally {
       share.release();
     }
+  }
+
+  /** It turns out to be a reply of another kind: from now on these hold, and times still count from the request. After the first read. */
+  limitTo(limits: ReplyLimits): void {
+    this.limits = limits;
+    if (!this.ended && !this.failed) this.startBodyTimer();
   }
 
   /** From now on the whole rest must come within `ms`, however steadily it drips. */
