@@ -31,17 +31,27 @@ test.each<[string, string, string[]]>([
   ['a field that only begins like data', 'database: 1\n\n', []],
   ['a bare line of JSON (U-11)', 'data: {"a":1}\n\n{"error":"boom"}\n', ['{"a":1}', '{"error":"boom"}']],
   ['error as a field name (U-11)', 'error: {"code":500}\n\nerror: bad\n\n', ['{"error":{"code":500}}', '{"error":"bad"}']],
+  ['a bare line of a list (U-11)', '[{"error":"boom"}]\n[DONE]\n', ['[{"error":"boom"}]']],
+  [
+    'an event named error, whatever its data (U-11)',
+    'event: error\ndata: {"code":500}\n\nevent:error\ndata: bad\n\ndata:\nevent: error\n\nevent: error\ndata: ""\n\ndata: 1\n\n',
+    ['{"error":{"code":500}}', '{"error":"bad"}', '{"error":"an error without words"}', '{"error":"\\"\\""}', '1'],
+  ],
+  ['an error in several lines', 'event: error\ndata: {"code":\ndata: 1}\n\n', ['{"error":{"code":\n1}}']],
+  ['the last name of an event counts', 'event: error\nevent: x\ndata: 1\n\nevent: errors\ndata: 2\n\n', ['1', '2']],
+  ['an error without data is none', 'event: error\n\ndata: {"a":1}\n\n', ['{"a":1}']],
   ['nothing', '', []],
 ])('%s', (_name, input, payloads) => {
   expect(parse([input])).toEqual(payloads);
 });
 
-const ANYTHING = 'data: {"t":"héllo 漢字 👩‍👩‍👧"}\n\n: x\r\ndata:one\ndata: two\r\n\r\nevent: e\rdata: 3\r\rerror: no\n\ndata: [DONE]';
+const ANYTHING =
+  'data: {"t":"héllo 漢字 👩‍👩‍👧"}\n\n: x\r\ndata:one\ndata: two\r\n\r\nevent: e\rdata: 3\r\revent: error\ndata: {}\n\nerror: no\n\ndata: [DONE]';
 
 test('every split in two gives the same (U-14, T-31)', () => {
   const bytes = Buffer.from(ANYTHING);
   const whole = parse([bytes]);
-  expect(whole).toEqual(['{"t":"héllo 漢字 👩‍👩‍👧"}', 'one\ntwo', '3', '{"error":"no"}', '[DONE]']);
+  expect(whole).toEqual(['{"t":"héllo 漢字 👩‍👩‍👧"}', 'one\ntwo', '3', '{"error":{}}', '{"error":"no"}', '[DONE]']);
   for (let at = 0; at <= bytes.length; at++) expect(parse([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole);
 });
 
@@ -104,8 +114,8 @@ test('what came before a line that is too long is taken, however the bytes are c
   }
 });
 
-const garbage = ['\n', '\r', '\r\n', 'data:', 'data: {', '}', 'data', ':', 'error: x', '{"a":', '\ufeff', '🙂'].map((text) =>
-  Buffer.from(text),
+const garbage = ['\n', '\r', '\r\n', 'data:', 'data: {', '}', 'data', ':', 'error: x', 'event: error', '{"a":', '\ufeff', '🙂'].map(
+  (text) => Buffer.from(text),
 );
 const payload = fc.oneof(
   fc.constantFrom('[DONE]', '', '{"a":1}', '{"t":"漢字 🙂"}', 'x\ny', '\ufeff', ' x', ':', 'data: x'),

@@ -13,8 +13,8 @@ type Take = (payload: string) => void;
  * Server-sent events: bytes in, `data` payloads out (U-13, U-14). Bytes are decoded in whole lines only: a line end never
  * occurs inside a UTF-8 sequence, so no character can be cut in two, however the bytes were split on the way.
  *
- * Two habits of upstreams go beyond the standard and are passed on as payloads, so that the dialect can see the error in
- * them (U-11): a bare line of JSON becomes a payload of its own, and a line `error: …` becomes `{"error": …}`.
+ * Errors come in forms that no dialect knows, and are passed on as payloads in which it sees them (U-11): a bare line of JSON
+ * becomes a payload of its own, and `{"error": …}` is made of a line `error: …` and of the data of an event named so.
  */
 export class SseParser {
   /** The beginning of a line. */
@@ -29,6 +29,8 @@ export class SseParser {
    * times its length, and one that is a part of a block keeps the block.
    */
   private readonly earlierData = new GrowingBuffer();
+  /** The event that is not whole yet is named `error`. */
+  private isError = false;
   private atStart = true;
   private skipLineFeed = false;
 
@@ -93,7 +95,7 @@ export class SseParser {
     let start = 0;
     while (start < text.length) {
       const end = text.indexOf('\n', start);
-      if (!this.isOpen && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
+      if (!this.isOpen && !this.isError && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
         // The common event, one line and a blank one, without any state.
         take(text.slice(start + 6, end));
         start = end + 2;
@@ -106,14 +108,17 @@ export class SseParser {
 
   private readLine(line: string, take: Take): void {
     if (line === '') {
-      if (this.isOpen) take(this.takeData());
+      const { isError } = this;
+      this.isError = false;
+      if (this.isOpen) take(isError ? errorOf(this.takeData()) : this.takeData());
     } else if (line.startsWith('data') && (line.length === 4 || line[4] === ':')) {
       this.addData(fieldValue(line));
-    } else if (line[0] === '{') {
+    } else if (line.startsWith('event') && (line.length === 5 || line[5] === ':')) {
+      this.isError = fieldValue(line).trim() === 'error';
+    } else if (line[0] === '{' || line.startsWith('[{')) {
       take(line);
     } else if (line.startsWith('error:')) {
-      const value = fieldValue(line);
-      take(`{"error":${/^[{"]/.test(value) ? value : JSON.stringify(value)}}`);
+      take(errorOf(fieldValue(line)));
     }
   }
 
@@ -138,6 +143,12 @@ export class SseParser {
     const earlier = this.earlierData.take().toString();
     return data === undefined ? earlier.slice(0, -1) : earlier + data;
   }
+}
+
+/** An error of these words, or of this JSON. It is one even when there is nothing in it. */
+function errorOf(data: string): string {
+  const isJson = /^\s*(?:[{[]|"[^"])/.test(data);
+  return `{"error":${isJson ? data : JSON.stringify(data.trim() || 'an error without words')}}`;
 }
 
 /** What follows the field's name and colon, less one space. */
