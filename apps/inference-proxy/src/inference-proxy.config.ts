@@ -4,7 +4,7 @@ import { ServiceConfig } from '#config/service-config.js';
 export class InferenceProxyConfig extends ServiceConfig {
   /** How often routes are read again although nothing was announced. */
   @IsInt() @Min(100) catalogRefreshMs = 30_000;
-  /** Calls of upstreams for one request, the first included. */
+  /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
   @IsInt() @Min(1) @Max(10) attemptsMax = 3;
   /** After so long no further call is begun for a request: a little more than an upstream's first byte may take by default. */
   @IsInt() @Min(0) failoverMs = 130_000;

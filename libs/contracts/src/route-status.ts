@@ -34,7 +34,7 @@ export interface RouteStatus {
 }
 
 export interface RouteFailure {
-  /** As in `errors`: unreachable, stale, refused, denied, rejected, timeout, broken, empty, limit. */
+  /** As in `errors`: unreachable, stale, unanswered, refused, denied, rejected, timeout, broken, empty, limit. */
   kind: string;
   /** What the client would have got. */
   code: string;
