@@ -4,6 +4,7 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
+import { ENDING_MS } from '../../apps/gateway/src/http/http-server.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
 /** What a container runs with, whoever starts it. */
@@ -226,10 +227,10 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
   return Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
 }
 
-/** What a service takes at the most: its grace, and for the gateway the settlements that are still open then; nothing where it has no grace. */
+/** What a service takes at the most: its grace, and for the gateway to end what still runs, and to settle it; nothing where it has no grace. */
 function shutdownSeconds(settings: Record<string, string>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
-  return (graceMs + (settings.NATS_USER === 'gateway' ? new GatewayConfig().settleFlushMs : 0)) / 1000;
+  return (graceMs + (settings.NATS_USER === 'gateway' ? ENDING_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
 }
 
 function natsPasswords(): string[] {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdList } from '#contracts/billing/holds.js';
 import { keyRevoke } from '#contracts/billing/keys.js';
@@ -5,6 +7,8 @@ import { type BilledRequest, requestShow } from '#contracts/billing/requests.js'
 import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+import { heard } from './fault-stack.js';
 
 /**
  * Whoever survives settles (docs/money.md, "When something dies"). The reaper is so late that only what waits for it can be its
@@ -23,7 +27,7 @@ let administrator: Messaging;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  running = await startPrivateStack({ env: settings });
+  running = await startPrivateStack({ env: settings, serviceEnv: { gateway: { SHUTDOWN_GRACE_MS: '500' } } });
   administrator = await connectAdministrator(running);
 }, 120_000);
 beforeEach(async () => {
@@ -160,6 +164,54 @@ test('gateway shut down while billing is away: the proxy settles when billing is
   await running.resume('billing');
   await untilNoHolds(administrator, tenant.accountId, 11_000);
   expect(await settlements(requestIds)).toMatchObject(requestIds.map(() => ({ reason: 'completed', usage: { outputTokens: 30 } })));
+  await running.ready('gateway');
+}, 40_000);
+
+const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
+
+/** In every format at once; each resolves with its head, so a stream has begun. */
+function inEveryFormat(directives: string, stream: boolean): Promise<{ format: FormatName; response: Response }>[] {
+  return FORMATS.map(async (format) => {
+    const { path, body } = CLIENT_FORMATS[format];
+    const text = `Hello [[sim ${directives}]]`;
+    const response = await fetch(running.gatewayUrl + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body({ model: 'sim-fast', text, stream, outputTokensMax: 2_000, withTool: false })),
+      signal: AbortSignal.timeout(30_000),
+    });
+    return { format, response };
+  });
+}
+
+test('gateway at the end of its grace: what runs fails in the words of its format, and what was received is settled', async () => {
+  const waiting = [false, true].flatMap((stream) => inEveryFormat('tokens=40 ttft=20000', stream));
+  for (const one of waiting) one.catch(() => undefined);
+  await held(waiting.length);
+  const begun = await Promise.all(inEveryFormat('tokens=2000 rate=60', true));
+  const ended = Promise.all(
+    [...waiting, ...begun].map(async (asked) => {
+      const { format, response } = await asked;
+      const requestId = response.headers.get('x-request-id') ?? '';
+      const text = await response.text(); // rejects when the connection breaks
+      const { ended, code } = heard(format, { requestId, status: response.status, text, isBroken: false });
+      return { requestId, status: response.status, ended, isUnavailable: /^(model_unavailable|overloaded_error)$/.test(code ?? '') };
+    }),
+  );
+  const [answers] = await Promise.all([ended, running.kill('gateway', 'SIGTERM')]);
+  const requestIds = answers.map(({ requestId }) => requestId);
+  const expected = [...waiting.map(() => 503), ...begun.map(() => 200)];
+  expect(answers).toEqual(expected.map((status) => ({ requestId: expect.any(String), status, ended: 'failed', isUnavailable: true })));
+  const bills = (await settlements(requestIds)).map((bill) => ({ reason: bill?.reason, isFree: bill?.costPicoUsd === '0' }));
+  expect(bills).toEqual(expected.map((status) => ({ reason: 'failed', isFree: status === 503 })));
+
+  const lines = readFileSync(join(running.logDir, 'gateway.log'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const logged = requestIds.map((id) => lines.filter(({ requestId }) => requestId === id));
+  expect(logged).toMatchObject(expected.map((status) => [{ level: 'info', status, code: 'model_unavailable', ending: 'failed' }]));
+  expect(lines.filter(({ msg }) => /^shutdown grace/.test(msg))).toMatchObject([{ level: 'warn', running: expected.length }]);
   await running.ready('gateway');
 }, 40_000);
 

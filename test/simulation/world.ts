@@ -192,7 +192,7 @@ class World {
 
   private replyOf(story: RequestStory): Reply {
     return {
-      clientGone: story.clientGone.signal,
+      stopped: story.clientGone.signal,
       send: (batch: readonly StreamEvent[]) => {
         if (story.script.stream && batch.some(isContent)) story.sawContent = true;
         return this.random.chance(0.1) ? new Promise<void>((resolve) => setTimeout(resolve, this.random.between(1, 300))) : undefined;

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { balanceGet } from '#contracts/billing/money.js';
-import type { StreamEvent } from '#inference/stream-event.js';
-import type { FakeEventStream } from '#testing/fake-messaging.js';
-import { HELLO, TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
+import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
 import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from './test-gateway.js';
 
 let gateway: TestGateway;
@@ -103,36 +101,5 @@ describe('replies', () => {
     }
     agent.destroy();
     expect(gateway.fakes.settles).toHaveLength(4);
-  });
-});
-
-describe('shutdown', () => {
-  test('lets a running stream finish and takes no new connection', async () => {
-    gateway = await startTestGateway();
-    let model: FakeEventStream<StreamEvent> | undefined;
-    gateway.fakes.model = (stream) => {
-      model = stream;
-      stream.write({ type: 'text-delta', text: 'Hello' });
-    };
-    const response = await gateway.openStream();
-    const closed = gateway.close();
-    await expect(gateway.chat()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-    model?.write(...HELLO);
-    model?.end();
-    expect(await textOf(response)).toMatch(/\[DONE\]\n\n$/);
-    await closed;
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
-  });
-
-  test('cuts off what does not finish in time, and settles it', async () => {
-    gateway = await startTestGateway({ shutdownGraceMs: 50 });
-    gateway.fakes.model = (stream) => {
-      stream.write({ type: 'text-delta', text: 'Hello' });
-      void stream.cancelled().then(() => stream.end());
-    };
-    const response = await gateway.openStream();
-    response.on('error', () => undefined);
-    await gateway.close();
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-left', usage: { source: 'estimated' } }]);
   });
 });

@@ -31,7 +31,8 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
   });
   await app.init();
 
-  const server = new HttpServer(app.getHttpAdapter().getInstance() as RequestListener, app.get(AccessLog), config.connectionsMax);
+  const handler = app.getHttpAdapter().getInstance() as RequestListener;
+  const server = new HttpServer(handler, app.get(AccessLog), logger, config.connectionsMax);
   const settlements = app.get(SettleOnEnd);
   const readiness = app.get(Readiness);
   const bodies = app.get(BodyReader);

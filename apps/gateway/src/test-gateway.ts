@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { createLogger } from '#observability/logger.js';
 import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
 import { GatewayConfig } from './gateway.config.js';
 import { type RunningGateway, startGateway } from './start-gateway.js';
@@ -12,16 +12,19 @@ import { type RunningGateway, startGateway } from './start-gateway.js';
 export async function startTestGateway(settings: Partial<GatewayConfig> = {}, fakes = new FakeServices()): Promise<TestGateway> {
   const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
   const { messaging } = fakes;
-  return new TestGateway(
-    fakes,
-    await startGateway({ config, logger: createLogger('test', 'silent'), registry: new Registry(), messaging }),
-  );
+  const registry = new Registry();
+  const logged: LogLine[] = [];
+  const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  return new TestGateway(fakes, await startGateway({ config, logger, registry, messaging }), registry, logged);
 }
 
 export const CHAT = '/v1/chat/completions';
 export const CHAT_BODY = { model: 'test-model', messages: [{ role: 'user', content: 'Hi' }] };
 export const KEY = { authorization: `Bearer ${TEST_KEY}` };
 export const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Of the access log, or another line. */
+export type LogLine = { msg: string; requestId?: string } & Record<string, unknown>;
 
 export interface Answer {
   status: number;
@@ -40,6 +43,9 @@ export class TestGateway {
   constructor(
     readonly fakes: FakeServices,
     private readonly running: RunningGateway,
+    readonly registry: Registry,
+    /** What has been logged, in order. */
+    readonly logged: readonly LogLine[],
   ) {}
 
   get port(): number {

@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import type { GatewayRequest } from './exchange.js';
+import type { Exchange } from './exchange.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
 /** Not an HTTP status that is ever sent: the client left before it got one. */
@@ -13,9 +12,9 @@ export class AccessLog {
     private readonly metrics: GatewayMetrics,
   ) {}
 
-  write({ method, exchange }: GatewayRequest, response: ServerResponse, endedAt: number): void {
+  /** `method` is undefined for what could not be read, `status` where none was sent. */
+  write(exchange: Exchange, { method, status = CLIENT_GONE }: { method?: string; status?: number }, endedAt: number): void {
     const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
-    const status = response.headersSent ? response.statusCode : CLIENT_GONE;
     this.count(exchange, status, endedAt);
     // A cause is something of ours that went wrong; what an upstream did is told by the code, and in the proxy's own log.
     const level = error?.cause === undefined ? 'info' : 'error';
@@ -37,7 +36,7 @@ export class AccessLog {
     );
   }
 
-  private count({ route, error, inference, startedAt, firstContentAt }: GatewayRequest['exchange'], status: number, endedAt: number): void {
+  private count({ route, error, inference, startedAt, firstContentAt }: Exchange, status: number, endedAt: number): void {
     const stream = String(inference?.stream ?? false);
     this.metrics.requests.inc({ route, status, code: error?.code ?? '' });
     this.metrics.seconds.observe({ route, stream }, (endedAt - startedAt) / 1000);

@@ -15,6 +15,8 @@ export class Exchange {
   readonly startedAt = performance.now();
   /** The path of the route, not of the URL; `unknown` where there is none. */
   route = 'unknown';
+  /** What the connection brought in place of the rest of this request cannot be read. */
+  isUnreadable = false;
   /** The client sends its body only when told to (`Expect: 100-continue`). */
   awaitsContinue = false;
   caller: ResolvedKey | undefined;
@@ -27,6 +29,17 @@ export class Exchange {
   work: Promise<unknown> | undefined;
   /** Bytes of request body that count against all bodies in flight. */
   bodyBytes = 0;
+  private readonly stopping = new AbortController();
+
+  /** Aborts when the exchange is not to go on; `stopError` has what its client is to be told. */
+  get stopped(): AbortSignal {
+    return this.stopping.signal;
+  }
+
+  /** With what the client is to be told; without when it is gone. The first call counts. */
+  stop(error?: GatewayError): void {
+    this.stopping.abort(error);
+  }
 }
 
 /** A request on its way through the gateway; the server's first act is to attach the exchange. */

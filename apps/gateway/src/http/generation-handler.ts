@@ -47,12 +47,11 @@ export class GenerationHandler {
       traceparent: traceparentOf(request),
     };
     exchange.inference = {};
-    const clientGone = clientGoneSignal(response);
     if (parsed.request.stream) {
-      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed), this.times, clientGone);
+      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed), this.times);
       await this.stream(reply, () => runInference(this.services, call, reply, exchange.inference ?? {}));
     } else {
-      await runInference(this.services, call, new PlainReply(exchange, response, adapter, parsed, context, clientGone), exchange.inference);
+      await runInference(this.services, call, new PlainReply(exchange, response, adapter, parsed, context), exchange.inference);
     }
   }
 
@@ -67,14 +66,6 @@ export class GenerationHandler {
       reply.close();
     }
   }
-}
-
-/** Fires when the connection closes before the reply is out. */
-function clientGoneSignal(response: ServerResponse): AbortSignal {
-  const controller = new AbortController();
-  if (response.destroyed) controller.abort();
-  else response.once('close', () => response.writableEnded || controller.abort());
-  return controller.signal;
 }
 
 function callerOf({ caller }: Exchange): ResolvedKey {

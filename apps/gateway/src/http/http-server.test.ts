@@ -1,13 +1,21 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createLogger } from '#observability/logger.js';
+import { stopError } from '../pipeline/reply.js';
 import type { AccessLog } from './access-log.js';
-import { HttpServer } from './http-server.js';
+import type { Exchange, GatewayRequest } from './exchange.js';
+import { ENDING_MS, HttpServer } from './http-server.js';
 
 const GRACE_MS = 5_000;
 
-async function start(handler: ConstructorParameters<typeof HttpServer>[0]): Promise<{ server: HttpServer; port: number }> {
-  const server = new HttpServer(handler, { write: () => undefined } as unknown as AccessLog, 100);
-  return { server, port: await server.listen(0, '127.0.0.1') };
+async function start(
+  handler: ConstructorParameters<typeof HttpServer>[0],
+): Promise<{ server: HttpServer; port: number; logged: object[] }> {
+  const logged: object[] = [];
+  const write = ({ error }: Exchange, { status }: { status?: number }): void => void logged.push({ status, code: error?.code });
+  const accessLog = { write } as unknown as AccessLog;
+  const server = new HttpServer(handler, accessLog, createLogger('test', 'silent'), 100);
+  return { server, port: await server.listen(0, '127.0.0.1'), logged };
 }
 
 test('a connection that never asked for anything does not hold up the shutdown', async () => {
@@ -29,4 +37,36 @@ test('what runs at the shutdown is finished, however little of the request has c
   socket.write('TP/1.1\r\nhost: test\r\n\r\n');
   expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1.1 200 OK.*done/s);
   await closed;
+});
+
+test('half a request does not outlive the grace', async () => {
+  const { server, port } = await start((_request, response) => void response.end());
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET / HT');
+  await once(socket, 'connect');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const begunAt = performance.now();
+  await server.close(1);
+  expect(performance.now() - begunAt).toBeLessThan(ENDING_MS / 2);
+});
+
+test('a client that does not read does not hold up the shutdown: its connection is closed, and what it was told is logged', async () => {
+  const reply = Buffer.alloc(30_000_000, 'x');
+  const asked = Promise.withResolvers<void>();
+  const { server, port, logged } = await start((request, response) => {
+    const { exchange } = request as GatewayRequest;
+    response.write(reply);
+    exchange.stopped.addEventListener('abort', () => {
+      exchange.error = stopError(exchange.stopped);
+      response.end(reply);
+    });
+    asked.resolve();
+  });
+  const socket = connect(port, '127.0.0.1').pause();
+  socket.on('error', () => undefined);
+  socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+  await asked.promise;
+  await server.close(1, 100);
+  expect(logged).toEqual([{ status: 200, code: 'model_unavailable' }]);
+  socket.destroy();
 });

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
-import { renderGeneralError } from '../protocols/general-error.js';
+import type { Logger } from '#observability/logger.js';
 import type { AccessLog } from './access-log.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
 import { routeAt } from './routes.js';
+import { renderRefusal, unreadable } from './unreadable-request.js';
 
 /** Against slow and endless requests (billing.md 7, "HTTP"). They concern receiving a request only: a reply may take as long as it takes. */
 const LIMITS = {
@@ -20,16 +21,25 @@ const LIMITS = {
   highWaterMark: 16 * 1024,
 };
 
+/**
+ * How long what is ended at a shutdown may take until its connection is closed, read or not: the upstream has a second to stop, billing
+ * `SETTLE_ANSWER_MS` to settle, and the client what is left to take its error.
+ */
+export const ENDING_MS = 4_000;
+
 /** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */
 export class HttpServer {
   private readonly server: Server;
-  private readonly running = new Set<GatewayRequest>();
+  private readonly running = new Map<GatewayRequest, ServerResponse>();
   private readonly sockets = new Set<Socket>();
   private draining = false;
+  /** What is left of the requests is told this. */
+  private graceIsOver: GatewayError | undefined;
 
   constructor(
     private readonly handler: RequestListener,
     private readonly accessLog: AccessLog,
+    private readonly logger: Logger,
     connectionsMax: number,
   ) {
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.serve(request, response, new Exchange());
@@ -42,7 +52,7 @@ export class HttpServer {
       this.serve(request, response, exchange);
     });
     this.server.on('checkExpectation', serve);
-    this.server.on('clientError', refuseMalformed);
+    this.server.on('clientError', (error, socket) => this.refuseUnreadable(error, socket as ClientSocket));
     this.server.on('connection', (socket) => {
       this.sockets.add(socket);
       socket.once('close', () => this.sockets.delete(socket));
@@ -60,56 +70,95 @@ export class HttpServer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Takes no more connections and lets what runs finish; after `graceMs` cuts it off. Returns when everything has ended, settlements begun included. */
-  async close(graceMs: number): Promise<void> {
+  /**
+   * Takes no more connections and lets what runs finish. What has not by `graceMs` fails with `model_unavailable`, as any failure does, and
+   * `endingMs` later every connection is closed. Returns when everything has ended, settlements begun included.
+   */
+  async close(graceMs: number, endingMs = ENDING_MS): Promise<void> {
     this.draining = true;
     const closed = once(this.server, 'close');
     this.server.close();
     // Clients open connections ahead of their requests; Node takes those for busy, and would wait for them.
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
-    const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
+    // What is not begun yet says that it is the last reply on its connection.
+    for (const response of this.running.values()) response.shouldKeepAlive = false;
+    const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.server.closeAllConnections(), graceMs + endingMs)];
     await closed;
-    clearTimeout(cut);
-    await Promise.all([...this.running].map(async ({ exchange }) => exchange.work));
+    for (const timer of timers) clearTimeout(timer);
+    await Promise.all([...this.running].map(([{ exchange }, response]) => ended(exchange, response)));
+  }
+
+  private endRunning(): void {
+    const error = new GatewayError('model_unavailable', 'The gateway is restarting. Try again.', { retryAfterSeconds: 1 });
+    this.graceIsOver = error;
+    const unanswered = [...this.running].filter(([{ exchange }, response]) => isUnanswered(exchange, response));
+    if (unanswered.length > 0) this.logger.warn({ running: unanswered.length }, 'shutdown grace is over; ending what still runs');
+    for (const [{ exchange }] of unanswered) exchange.stop(error);
+    // Half a request has nobody to be told.
+    const used = new Set([...this.running.keys()].map(({ socket }) => socket));
+    for (const socket of this.sockets) if (!used.has(socket)) socket.destroy();
   }
 
   private serve(incoming: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
     const request = Object.assign(incoming, { exchange });
     exchange.route = routeAt(request.url ?? '/')?.path ?? 'unknown';
-    this.running.add(request);
+    this.running.set(request, response);
+    if (this.graceIsOver) exchange.stop(this.graceIsOver);
     if (this.draining) response.shouldKeepAlive = false;
     // A write that loses the race against the client's leaving: `close` tells all who need to know.
     response.on('error', () => undefined);
-    response.once('close', () => void this.end(request, response));
+    response.once('close', () => {
+      if (!response.writableEnded) exchange.stop();
+      void this.end(request, response);
+    });
     this.handler(request, response);
   }
 
   private async end(request: GatewayRequest, response: ServerResponse): Promise<void> {
     const endedAt = performance.now();
-    if (request.exchange.work) await request.exchange.work;
+    const { exchange, method } = request;
+    if (exchange.work) await exchange.work;
     this.running.delete(request);
-    this.accessLog.write(request, response, endedAt);
+    this.accessLog.write(exchange, { method, status: response.headersSent ? response.statusCode : undefined }, endedAt);
     if (this.draining) setImmediate(() => this.server.closeIdleConnections());
   }
-}
 
-/** What could not be read as HTTP has no request to answer on. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
-  // A reply that has begun must not get a second one in its middle; the field is how Node itself tells.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
-    socket.destroy();
-    return;
+  /** What could not be read as HTTP, or did not come in time. */
+  private refuseUnreadable(cause: NodeJS.ErrnoException, socket: ClientSocket): void {
+    const response = socket._httpMessage;
+    // A reply that has begun must not get a second one in its middle.
+    if (cause.code === 'ECONNRESET' || !socket.writable || response?.headersSent) {
+      socket.destroy();
+      return;
+    }
+    // Clients open connections ahead of their requests: one that was never used has asked for nothing.
+    if (socket.bytesRead === 0) {
+      socket.end();
+      return;
+    }
+    const error = unreadable(cause.code);
+    if (response && !response.req.complete) {
+      const { exchange } = response.req as GatewayRequest;
+      exchange.isUnreadable = true;
+      exchange.stop(error);
+      return;
+    }
+    const exchange = new Exchange();
+    exchange.error = error;
+    socket.end(renderRefusal(error, exchange.requestId));
+    this.accessLog.write(exchange, { status: error.status }, performance.now());
   }
-  const [status, reason] = STATUSES[error.code ?? ''] ?? [400, 'Bad Request'];
-  const { requestId } = new Exchange();
-  const body = renderGeneralError(new GatewayError('invalid_request', `The request could not be read: ${reason}.`));
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${requestId}\r\nrequest-id: ${requestId}\r\n\r\n${body}`,
-  );
 }
 
-const STATUSES: Record<string, [status: number, reason: string]> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
-};
+/** The field is how Node itself tells the reply that is being written. */
+type ClientSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/** The server is closed a moment before its connections say that they are. */
+async function ended({ work }: Exchange, response: ServerResponse): Promise<void> {
+  if (!response.closed) await once(response, 'close');
+  await work;
+}
+
+function isUnanswered({ error }: Exchange, response: ServerResponse): boolean {
+  return !response.destroyed && !response.writableEnded && error === undefined;
+}

@@ -17,8 +17,11 @@ export class PlainReply<Parsed extends ParsedRequest> implements Reply {
     private readonly adapter: ProtocolAdapter<Parsed>,
     private readonly parsed: Parsed,
     private readonly context: ReplyContext,
-    readonly clientGone: AbortSignal,
   ) {}
+
+  get stopped(): AbortSignal {
+    return this.exchange.stopped;
+  }
 
   send(batch: readonly StreamEvent[]): undefined {
     if (batch.some(isContent)) this.exchange.firstContentAt ??= performance.now();

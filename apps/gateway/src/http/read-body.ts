@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import { stopError } from '../pipeline/reply.js';
 import type { GatewayRequest } from './exchange.js';
 
 /** The client left before its request was complete: there is nobody to answer. */
@@ -22,15 +23,19 @@ export class BodyReader {
 
   constructor(private readonly limits: BodyLimits) {}
 
-  /** Throws `request_too_large`, an `invalid_request` with status 415, `model_unavailable` over the common limit, `ClientGoneError`. */
+  /**
+   * Throws `request_too_large`, an `invalid_request` with status 415, `model_unavailable` over the common limit, what the exchange is
+   * stopped with, `ClientGoneError`.
+   */
   async read(request: GatewayRequest, response: ServerResponse): Promise<Buffer> {
-    const { headers } = request;
+    const { headers, exchange } = request;
+    if (exchange.stopped.aborted) throw whyStopped(exchange.stopped);
     const declared = headers['content-length'];
     if (Number(declared) > this.limits.bodyBytesMax) throw this.tooLarge();
     // A body without a declared size has to be read before it is known not to be too large, which is refused first.
     if (declared !== undefined) checkMediaType(headers);
-    if (request.exchange.awaitsContinue) {
-      request.exchange.awaitsContinue = false;
+    if (exchange.awaitsContinue) {
+      exchange.awaitsContinue = false;
       response.writeContinue();
     }
     const body = await this.collect(request);
@@ -51,8 +56,10 @@ export class BodyReader {
   private collect(request: GatewayRequest): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
+      const { stopped } = request.exchange;
       const settle = (outcome: () => void): void => {
-        request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+        request.off('data', onData).off('end', onEnd).off('close', onStop).off('error', onStop);
+        stopped.removeEventListener('abort', onStop);
         outcome();
       };
       const onData = (chunk: Buffer): void => {
@@ -63,14 +70,20 @@ export class BodyReader {
         else chunks.push(chunk);
       };
       const onEnd = (): void => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-      const onClose = (): void => settle(() => reject(new ClientGoneError('the client left while sending its request')));
-      request.on('data', onData).once('end', onEnd).once('close', onClose).once('error', onClose);
+      const onStop = (): void => settle(() => reject(whyStopped(stopped)));
+      request.on('data', onData).once('end', onEnd).once('close', onStop).once('error', onStop);
+      stopped.addEventListener('abort', onStop, { once: true });
     });
   }
 
   private tooLarge(): GatewayError {
     return new GatewayError('request_too_large', `The request body is larger than ${this.limits.bodyBytesMax} bytes.`);
   }
+}
+
+/** A request that closed before it was complete is one whose client has left. */
+function whyStopped(stopped: AbortSignal): Error {
+  return stopError(stopped) ?? new ClientGoneError('the client left while sending its request');
 }
 
 function busy(): GatewayError {

@@ -39,9 +39,12 @@ export class StreamReply implements Reply {
     private readonly response: ServerResponse,
     private readonly renderer: StreamRenderer,
     private readonly times: StreamTimes,
-    readonly clientGone: AbortSignal,
   ) {
     this.silence = setTimeout(() => this.breakSilence(times.peekMs), times.peekMs);
+  }
+
+  get stopped(): AbortSignal {
+    return this.exchange.stopped;
   }
 
   /** Whether a failure has to be told within the stream. */
@@ -120,18 +123,18 @@ export class StreamReply implements Reply {
   }
 
   /**
-   * Resolves when the client has taken what was written, or is gone: on a destroyed socket `drain` never comes. A client that
-   * takes nothing for long is cut off, which makes it gone.
+   * Resolves when the client has taken what was written, or the reply is stopped: on a destroyed socket `drain` never comes. A
+   * client that takes nothing for long is cut off, which makes it gone.
    */
   private drained(): Promise<void> {
     this.draining = true;
-    const { response, clientGone } = this;
+    const { response, stopped } = this;
     return new Promise((resolve) => {
       const done = (): void => {
         this.draining = false;
         clearTimeout(patience);
         response.off('drain', done);
-        clientGone.removeEventListener('abort', done);
+        stopped.removeEventListener('abort', done);
         resolve();
       };
       const patience = setTimeout(() => {
@@ -139,8 +142,8 @@ export class StreamReply implements Reply {
         done();
       }, this.times.drainMs);
       response.once('drain', done);
-      clientGone.addEventListener('abort', done, { once: true });
-      if (clientGone.aborted) done();
+      stopped.addEventListener('abort', done, { once: true });
+      if (stopped.aborted) done();
     });
   }
 

@@ -52,9 +52,10 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
   if (error.status === 429 || error.status === 503) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
   if (NOT_RETRIED.has(error.status)) headers['x-should-retry'] = 'false';
   if (allow !== undefined) headers.allow = allow;
-  if (exchange.awaitsContinue) headers.connection = 'close';
+  const nothingFollows = exchange.awaitsContinue || exchange.isUnreadable;
+  if (nothingFollows) headers.connection = 'close';
   response.writeHead(error.status, headers);
-  if (request.complete || exchange.awaitsContinue) {
+  if (request.complete || nothingFollows) {
     response.end(body);
     return;
   }

@@ -28,7 +28,7 @@ class RecordedReply implements Reply {
   readonly events: StreamEvent[] = [];
   finished: { reason: FinishReason; usage: Usage } | undefined;
   private readonly client = new AbortController();
-  readonly clientGone = this.client.signal;
+  readonly stopped = this.client.signal;
   send(batch: readonly StreamEvent[]): undefined {
     this.events.push(...batch);
   }
@@ -37,6 +37,9 @@ class RecordedReply implements Reply {
   }
   leave(): void {
     this.client.abort();
+  }
+  stop(error: GatewayError): void {
+    this.client.abort(error);
   }
 }
 
@@ -179,6 +182,66 @@ describe.each([
     await run({ stream });
     expect(fakes.opened).toEqual([]);
     expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'client-left' }]);
+  });
+});
+
+const RESTARTING = new GatewayError('model_unavailable', 'The gateway is restarting.');
+
+describe.each([
+  { form: 'plain', stream: false },
+  { form: 'streamed', stream: true },
+])('a reply that is stopped with an error, $form', ({ stream }) => {
+  type Case = [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined, sent: StreamEvent[]];
+  const cases: Case[] = [
+    ['before content costs nothing', [START], ['end'], undefined, [START]],
+    [
+      'after content costs what was received, all of which is passed on',
+      [START, TEXT],
+      [TEXT, USAGE, 'end'],
+      REPORT,
+      [START, TEXT, TEXT, USAGE],
+    ],
+    [
+      'fails also when the upstream does not stop in time',
+      [START, TEXT],
+      [new MessagingError('timeout', 'cancel')],
+      ESTIMATED,
+      [START, TEXT],
+    ],
+  ];
+  test.each(cases)('%s', async (_name, before, after, usage, sent) => {
+    const { fakes, run, reply, record } = await set();
+    fakes.model = (model) => {
+      model.write(...before);
+      void model.cancelled().then(() => script(...after)(model));
+      setImmediate(() => reply.stop(RESTARTING));
+    };
+    await expect(run({ stream })).rejects.toBe(RESTARTING);
+    // Part of a plain reply is no reply.
+    const billed = stream ? usage : undefined;
+    expect(fakes.settles).toEqual([
+      { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'failed', usage: billed, upstream: 'local' },
+    ]);
+    expect([reply.events, reply.finished, record.ending]).toEqual([sent, undefined, 'failed']);
+  });
+
+  test('is finished all the same when the rest of it was on its way', async () => {
+    const { fakes, run, reply } = await set();
+    fakes.model = (model) => {
+      void model.cancelled().then(() => script(...HELLO, 'end')(model));
+      setImmediate(() => reply.stop(RESTARTING));
+    };
+    await run({ stream });
+    expect(fakes.settles).toMatchObject([{ reason: 'completed', usage: REPORT }]);
+    expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
+  });
+
+  test('while its hold is being made starts nothing and pays nothing', async () => {
+    const { fakes, run, reply } = await set();
+    fakes.beforeApply = () => reply.stop(RESTARTING);
+    await expect(run({ stream })).rejects.toBe(RESTARTING);
+    expect(fakes.opened).toEqual([]);
+    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'failed' }]);
   });
 });
 

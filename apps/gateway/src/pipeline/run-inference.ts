@@ -12,7 +12,7 @@ import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import { type Ending, Meter } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { refusalError } from './refusal.js';
-import type { Reply } from './reply.js';
+import { type Reply, stopError } from './reply.js';
 import type { SettleOnEnd } from './settle-on-end.js';
 
 export interface InferenceServices {
@@ -44,7 +44,8 @@ export interface InferenceRecord {
 
 /**
  * One paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the `GatewayError` a client
- * is to see; by then the hold has been settled. Returns when the reply is finished, or settled after its client left.
+ * is to see; by then the hold has been settled. Returns when the reply is finished, or settled after its client left. A reply that
+ * is stopped with an error fails with it, unless it is complete before the upstream has stopped.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = services.catalog.model(call.request.model);
@@ -63,10 +64,11 @@ export async function runInference(services: InferenceServices, call: InferenceC
     promptTokensEstimate: quote.promptTokensEstimate,
   };
   const open = () => services.inference.open({ ticket, request: call.request }, call.traceparent);
-  const failure = reply.clientGone.aborted ? undefined : await relay(open, meter, reply);
+  const { stopped } = reply;
+  const failure = stopped.aborted ? stopError(stopped) : await relay(open, meter, reply);
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
-  const ending: Ending = reply.clientGone.aborted ? 'client-left' : finished && !failure ? 'completed' : 'failed';
+  const ending: Ending = isClientGone(stopped) ? 'client-left' : finished && !failure ? 'completed' : 'failed';
   const outcome = await settle(services, call, hold.holdId, meter, ending, record);
   record.costPicoUsd = outcome?.costPicoUsd;
 
@@ -103,35 +105,40 @@ async function reserve(
 }
 
 /**
- * Passes events on until the stream ends, and returns why it failed, undefined when it did not. When the client leaves, the
- * upstream is told to stop, and what it still brings is read: it is paid for.
+ * Passes events on until the stream ends, and returns why it failed, undefined when it did not. When the reply is stopped, so is
+ * the upstream, and what it still brings is read: it is paid for, and passed on to a client that is there.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
   const cancel = (): void => stream?.cancel();
-  reply.clientGone.addEventListener('abort', cancel, { once: true });
+  const { stopped } = reply;
+  stopped.addEventListener('abort', cancel, { once: true });
   try {
     stream = open();
     for await (const batch of stream) {
       meter.read(batch);
-      if (reply.clientGone.aborted) continue;
+      if (isClientGone(stopped)) continue;
       const isLast = meter.terminal !== undefined;
       const sent = reply.send(isLast ? batch.slice(0, -1) : batch, isLast);
       if (sent) await sent;
     }
   } catch (error) {
     // The terminal event is the last word: a connection that breaks after it changes nothing.
-    if (!(meter.terminal && error instanceof MessagingError)) return inferenceError(error);
+    if (!(meter.terminal && error instanceof MessagingError)) return stopError(stopped) ?? inferenceError(error);
   } finally {
-    reply.clientGone.removeEventListener('abort', cancel);
+    stopped.removeEventListener('abort', cancel);
   }
-  return failureOf(meter.terminal);
+  if (meter.terminal) return failureOf(meter.terminal);
+  return stopError(stopped) ?? new GatewayError('upstream_error', 'The model stopped before its reply was complete.');
 }
 
-function failureOf(terminal: Meter['terminal']): GatewayError | undefined {
-  if (!terminal) return new GatewayError('upstream_error', 'The model stopped before its reply was complete.');
+function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | undefined {
   if (terminal.type === 'completion-finish') return undefined;
   return new GatewayError(terminal.code, terminal.message, { retryAfterSeconds: terminal.retryAfterSeconds });
+}
+
+function isClientGone(stopped: AbortSignal): boolean {
+  return stopped.aborted && stopError(stopped) === undefined;
 }
 
 function settle(

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { FakeEventStream } from '#testing/fake-messaging.js';
+import { HELLO, TEST_KEY } from '#testing/fake-services.js';
+import { type Answer, CHAT, errorOf, startTestGateway, type TestGateway, textOf, until } from './test-gateway.js';
+
+/** What becomes of the requests that run when the gateway is told to stop. */
+
+const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
+const GRACE_MS = 50;
+
+let gateway: TestGateway;
+
+afterEach(() => gateway.close());
+
+/** A model that says this and then nothing, until it is told to stop. */
+async function startSilent(...said: StreamEvent[]): Promise<void> {
+  gateway = await startTestGateway({ shutdownGraceMs: GRACE_MS });
+  gateway.fakes.model = (stream) => {
+    if (said.length > 0) stream.write(...said);
+    void stream.cancelled().then(() => stream.end());
+  };
+}
+
+function isRestarting(answer: Answer): void {
+  const { status, headers } = answer;
+  expect([status, headers['retry-after'], headers.connection]).toEqual([503, '1', 'close']);
+  expect(errorOf(answer)).toEqual({
+    message: 'The gateway is restarting. Try again.',
+    type: 'api_error',
+    param: null,
+    code: 'model_unavailable',
+  });
+}
+
+/** What was logged at warning level, and of requests how they ended. */
+function told(): object[] {
+  return gateway.logged.flatMap(({ level, msg, running, status, code, ending }): object[] => {
+    if (msg === 'request') return [{ status, code, ending }];
+    return level === 40 ? [{ msg, running }] : [];
+  });
+}
+
+const ENDED = { msg: 'shutdown grace is over; ending what still runs', running: 1 };
+
+test('a running stream may finish within the grace, and no new connection is taken', async () => {
+  gateway = await startTestGateway();
+  let model: FakeEventStream<StreamEvent> | undefined;
+  gateway.fakes.model = (stream) => {
+    model = stream;
+    stream.write(TEXT);
+  };
+  const response = await gateway.openStream();
+  const closed = gateway.close();
+  await expect(gateway.chat()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  model?.write(...HELLO);
+  model?.end();
+  expect(await textOf(response)).toMatch(/\[DONE\]\n\n$/);
+  await closed;
+  expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
+  expect(told()).toEqual([{ status: 200, code: undefined, ending: 'completed' }]);
+});
+
+test('a stream that outlasts the grace ends with an error, and is billed for what was received', async () => {
+  await startSilent(TEXT);
+  const response = await gateway.openStream();
+  const closed = gateway.close();
+  expect(await textOf(response)).toMatch(/"content":"Hello".*\n\ndata: \{"error":[^\n]*"code":"model_unavailable"\}\}\n\n$/s);
+  await closed;
+  expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { source: 'estimated', outputTokens: 2 } }]);
+  expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', ending: 'failed' }]);
+});
+
+test.each([
+  ['a plain reply', false, [TEXT]],
+  ['a stream that has not begun', true, []],
+])('%s that outlasts the grace is refused with 503, and costs nothing', async (_name, stream, said) => {
+  await startSilent(...said);
+  const answer = gateway.chat({ stream });
+  await until(() => gateway.fakes.opened.length === 1);
+  await gateway.close();
+  isRestarting(await answer);
+  expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed' }]);
+  expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
+  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', ending: 'failed' }]);
+});
+
+test('a request whose body is still coming is refused with 503', async () => {
+  await startSilent();
+  const socket = await gateway.connect();
+  const answered = once(socket, 'data') as Promise<[Buffer]>;
+  socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-length: 1000\r\n\r\n{"model":`);
+  while (!/^tollgate_gateway_body_bytes_in_flight 9$/m.test(await gateway.registry.metrics())) await delay(2);
+  const closed = gateway.close();
+  expect(String(await answered)).toMatch(/^HTTP\/1\.1 503 .*connection: close\r\n.*"code":"model_unavailable"/is);
+  socket.destroy();
+  await closed;
+  expect(gateway.fakes.reserves).toEqual([]);
+  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', ending: undefined }]);
+});
