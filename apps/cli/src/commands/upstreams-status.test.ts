@@ -199,6 +199,23 @@ test('models whose upstreams are all disabled are told once, and by their name',
   expect((await run('upstreams status --model n', replies)).out.split('\n').slice(2, 4)).toEqual([line('n'), '']);
 });
 
+test.each([
+  ['--model typo', 'There is no model typo, or it is disabled. See: tollgate models list'],
+  ['--upstream typo', 'No model is routed to an upstream typo, or it is disabled. See: tollgate upstreams status'],
+  ['--model big --upstream a', 'The model big has no route to the upstream a.'],
+  ['--json --model typo', 'There is no model typo, or it is disabled. See: tollgate models list'],
+])('an id that leads to nothing is an error and no empty table: %s', async (options, message) => {
+  const replies = [reply('one/1', [BUSY, route()], { withoutRoute: ['idle'] }), reply('new/1', [], { catalogRevision: null })];
+  expect(await run(`upstreams status ${options}`, replies)).toEqual({ code: 1, out: '', err: `error: ${message}\n` });
+});
+
+test.each([
+  ['a model whose upstreams are all disabled', '--model idle', reply('one/1', [], { withoutRoute: ['idle'] })],
+  ['replicas that have read no catalog yet', '--model m', reply('one/1', [], { catalogRevision: null })],
+])('no error: %s', async (_, options, answer) => {
+  expect(await run(`upstreams status ${options}`, [answer])).toMatchObject({ code: 0, err: '' });
+});
+
 test('replicas that have not read the same catalog are told', async () => {
   const { out } = await run('upstreams status', [reply('one/1', []), reply('two/1', [], { catalogRevision: null })]);
   expect(out).toBe('no routes\n\n2 replicas, catalog revision 7 and none\n');

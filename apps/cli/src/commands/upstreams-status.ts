@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RouteStatus, type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
+import { ServiceError } from '#contracts/service-error.js';
 import type { CliCommand, Parameters, Values } from '../command.js';
 import { flag, optional, text } from '../parameters.js';
 import { renderStatus } from './upstreams-status-report.js';
@@ -25,17 +26,34 @@ export const upstreamStatusCommands: readonly CliCommand[] = [
     async run(values, json, connect, write) {
       const filter = values as unknown as Values<typeof PARAMETERS>;
       const messaging = await connect();
-      const ask = async (): Promise<RouteStatusReply[]> =>
-        chosen(await messaging.requestEvery(routeStatus, {}, { timeoutMs: ANSWER_MS }), filter);
-      for (; filter.watch; await delay(WATCH_MS)) {
-        const replies = await ask();
+      const ask = async (): Promise<RouteStatusReply[]> => messaging.requestEvery(routeStatus, {}, { timeoutMs: ANSWER_MS });
+      const first = await ask();
+      refuseUnknown(first, filter);
+      let replies = chosen(first, filter);
+      for (; filter.watch; replies = chosen(await ask(), filter)) {
         write(json ? `${JSON.stringify(replies)}\n` : `${CLEAR}${renderStatus(replies, filter.replicas ?? false)}\n`);
+        await delay(WATCH_MS);
       }
-      const replies = await ask();
       return { text: json ? JSON.stringify(replies, null, 2) : renderStatus(replies, filter.replicas ?? false), failed: false };
     },
   },
 ];
+
+/** An id that was mistyped must not look like one without trouble. Replicas that have read no catalog know none. */
+function refuseUnknown(replies: readonly RouteStatusReply[], { model, upstream }: Values<typeof PARAMETERS>): void {
+  if (replies.every(({ catalogRevision }) => catalogRevision === null)) return;
+  const routes = replies.flatMap((reply) => reply.routes);
+  const isIdle = replies.some(({ withoutRoute }) => model !== undefined && withoutRoute?.includes(model));
+  if (model !== undefined && !isIdle && !routes.some((route) => route.model === model)) {
+    throw new ServiceError('not_found', `There is no model ${model}, or it is disabled. See: tollgate models list`);
+  }
+  if (upstream !== undefined && !routes.some((route) => route.upstream === upstream)) {
+    throw new ServiceError('not_found', `No model is routed to an upstream ${upstream}, or it is disabled. See: tollgate upstreams status`);
+  }
+  if (model !== undefined && upstream !== undefined && !routes.some((route) => route.model === model && route.upstream === upstream)) {
+    throw new ServiceError('not_found', `The model ${model} has no route to the upstream ${upstream}.`);
+  }
+}
 
 function chosen(replies: readonly RouteStatusReply[], { model, upstream }: Values<typeof PARAMETERS>): RouteStatusReply[] {
   const isAsked = (route: RouteStatus): boolean =>
