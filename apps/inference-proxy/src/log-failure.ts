@@ -1,5 +1,5 @@
 import type { Logger } from '#observability/logger.js';
-import { isCertificateError } from './transport/tls-connector.js';
+import { ConnectionFault } from './transport/connection-fault.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
 export interface FailedCall {
@@ -22,7 +22,8 @@ export function logFailure(logger: Logger, failure: UpstreamFailure, call: Faile
 }
 
 function adviceOn({ kind, cause }: UpstreamFailure): string {
-  if (isCertificateError(cause)) return 'no connection to the upstream: check its certificate, and those its entry names in tls';
+  if (cause instanceof ConnectionFault)
+    return 'upstream cannot be called: check baseUrl and tls of its entry in the catalog, and certificates on both sides';
   if (kind === 'denied') return 'upstream refuses us: check its key and quota';
   if (kind === 'refused') return 'upstream refuses us: check the name of the model there, and what its key may do';
   return 'upstream cannot be called: check its address, as its entry in the catalog has it';

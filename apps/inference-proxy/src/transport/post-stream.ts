@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { AddressRefusedError } from './address-guard.js';
+import { ConnectionFault, explainClose, explainNoHttp } from './connection-fault.js';
 import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';
-import { isCertificateError } from './tls-connector.js';
-import { socketOpenedBy } from './upstream-pool.js';
+import { observedOf, socketOpenedBy } from './upstream-pool.js';
 
 /** Bytes of one reply in hand before its socket is paused; the rest of what the socket has read waits there. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
@@ -250,18 +250,27 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   }
 
   private failureOf(error: Error): UpstreamFailure {
+    if (error instanceof ConnectionFault) return unreachable(error, error.message, error.isOperatorsFault);
     const detail = [(error as NodeJS.ErrnoException).code, error.message].filter(Boolean).join(' ');
     const options = { detail, cause: error };
-    if (this.controller === undefined) {
-      const isOperatorsFault = isCertificateError(error) || error instanceof AddressRefusedError;
-      return new UpstreamFailure('unreachable', 'model_unavailable', { ...options, isOperatorsFault });
-    }
+    if (this.controller === undefined) return unreachable(error, detail, error instanceof AddressRefusedError);
+    const observed = this.status === 0 ? observedOf(this.newSocket) : undefined;
+    const fault = observed && (observed.fault ?? explainNoHttp((error as { data?: unknown }).data, observed.peer));
+    if (fault !== undefined) return unreachable(fault, fault.message, true);
     if ((error as NodeJS.ErrnoException).code === 'UND_ERR_HEADERS_OVERFLOW')
       return new UpstreamFailure('limit', 'upstream_error', options);
-    if (this.status === 0 && isConnectionLoss(error))
-      return new UpstreamFailure(this.newSocket === undefined ? 'stale' : 'unanswered', 'upstream_error', options);
+    if (this.status === 0 && isConnectionLoss(error)) {
+      if (observed === undefined) return new UpstreamFailure('stale', 'upstream_error', options);
+      const cause = explainClose(observed.peer);
+      return new UpstreamFailure('unanswered', 'upstream_error', { reason: cause.message, cause });
+    }
     return new UpstreamFailure('broken', 'upstream_error', options);
   }
+}
+
+/** No word of it is the upstream's. */
+function unreachable(cause: Error, reason: string, isOperatorsFault: boolean): UpstreamFailure {
+  return new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause, isOperatorsFault });
 }
 
 const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);

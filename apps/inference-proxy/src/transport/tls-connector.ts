@@ -1,49 +1,80 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { buildConnector } from 'undici';
+import type { SecretFile } from '#config/secret-file.js';
 import type { UpstreamTls } from '#contracts/catalog.js';
-import { secretFile } from './api-key.js';
+import { secretFile, whyUnread } from './api-key.js';
+import { ConnectionFault } from './connection-fault.js';
+
+type Use = 'ca' | 'cert' | 'key';
+type Named = { use: Use; file: SecretFile };
 
 /**
  * Connections with certificates of an upstream's own: its authority instead of the public ones, and who we are. Files that have
- * been replaced are used by the next connection; those that are open stay as they are. Without one of its files no connection is
- * made.
+ * been replaced are used by the next connection; those that are open stay as they are. Without one of its files, or with one that is
+ * not what it should be, no connection is made.
  */
 export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOptions): buildConnector.connector {
-  const named = (['ca', 'cert', 'key'] as const).flatMap((use) => {
+  const named = (['ca', 'cert', 'key'] as const).flatMap((use): Named[] => {
     const name = files[`${use}File`];
     return name == null ? [] : [{ use, file: secretFile(name) }];
   });
   let current: buildConnector.connector | undefined;
   let currentVersions = '';
   return (to, callback) => {
-    const material: Record<string, Buffer> = {};
-    for (const { use, file } of named) {
-      const content = file.read();
-      if (content === undefined) {
-        process.nextTick(callback, new TlsFileError(`no certificate or key in the file ${file.name}`), null);
-        return;
-      }
-      material[use] = content;
-    }
-    const versions = named.map(({ file }) => file.version).join();
     try {
+      const material = Object.fromEntries(named.map(({ use, file }) => [use, contentOf(file)]));
+      const versions = named.map(({ file }) => file.version).join();
       // A new one with every change, since sessions are resumed without another look at certificates.
-      if (current === undefined || versions !== currentVersions) current = buildConnector({ ...options, ...material });
+      if (current === undefined || versions !== currentVersions) {
+        assertUsable(named, material);
+        current = buildConnector({ ...options, ...material });
+      }
       currentVersions = versions;
       return current(to, callback);
     } catch (error) {
-      process.nextTick(callback, new TlsFileError((error as Error).message, { cause: error }), null);
+      const fault = error instanceof ConnectionFault ? error : fileFault(`the files of tls cannot be used: ${(error as Error).message}`);
+      process.nextTick(callback, fault, null);
     }
   };
 }
 
-/** A file of the operator's is missing, or is no certificate. */
-export class TlsFileError extends Error {
-  override readonly name = 'TlsFileError';
-  readonly code = 'ERR_TLS_CERT_FILE';
+function contentOf(file: SecretFile): Buffer {
+  const content = file.read();
+  if (content !== undefined) return content;
+  throw fileFault(file.fault === undefined ? `no certificate or key in the file ${file.name}` : whyUnread(file));
 }
 
-/** Whether a connection failed over a certificate, theirs or ours: only an operator can mend that. */
-export function isCertificateError(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  return typeof code === 'string' && /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|ERR_OSSL|ERR_SSL_TLS/.test(code);
+/** Node takes an authority's file without a certificate in it for one that names no authority, and says nothing. */
+function assertUsable(named: readonly Named[], material: Partial<Record<Use, Buffer>>): void {
+  const nameOf = (use: Use): string => named.find((one) => one.use === use)?.file.name ?? '';
+  const { ca, cert, key } = material;
+  if (ca !== undefined) readCertificates(ca, nameOf('ca'));
+  if (cert === undefined || key === undefined) return;
+  const [ours] = readCertificates(cert, nameOf('cert'));
+  if (ours?.checkPrivateKey(readKey(key, nameOf('key')))) return;
+  throw fileFault(`the certificate in ${nameOf('cert')} and the key in ${nameOf('key')} do not belong together`);
+}
+
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
+
+function readCertificates(content: Buffer, name: string): X509Certificate[] {
+  const blocks = content.toString('latin1').match(CERTIFICATE);
+  if (blocks === null) throw fileFault(`no certificate in the file ${name}: it has to be in PEM`);
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    throw fileFault(`a certificate in the file ${name} cannot be read`);
+  }
+}
+
+function readKey(content: Buffer, name: string): KeyObject {
+  try {
+    return createPrivateKey(content);
+  } catch {
+    throw fileFault(`no key in the file ${name}: it has to be in PEM, without a passphrase`);
+  }
+}
+
+function fileFault(words: string): ConnectionFault {
+  return new ConnectionFault('ERR_TLS_CERT_FILE', words);
 }

@@ -172,6 +172,89 @@ describe('our certificate', () => {
   });
 });
 
+describe('what is wrong is told with its cure', () => {
+  const wanted = { requestCert: true, rejectUnauthorized: true, ca: authority.cert };
+  const named = (use: 'ca.pem' | 'client.pem' | 'client.key'): string => `${prefix}${use}`;
+
+  /** With the port as PORT, and without the code at its end. */
+  async function reasonOf(upstream: Partial<Upstream>, protocol = 'https'): Promise<string> {
+    const pool = createUpstreamPool(upstreamAt(`${protocol}://127.0.0.1:${server?.port}/v1`, upstream));
+    const options = { path: '/', headers: {}, body: '{}', timeouts: { firstByteMs: 5_000, totalMs: 5_000 }, bytesMax: 1_000 };
+    const failure: unknown = await postStream(pool, options, new AbortController().signal).catch((error: unknown) => error);
+    await pool.destroy();
+    if (!(failure instanceof UpstreamFailure)) throw new Error('it was answered');
+    return `${failure.kind}: ${failure.detail}`.replace(`:${server?.port}`, ':PORT').replace(/ \(\S+\)$/, '');
+  }
+
+  function own({ cert, key } = authority.issue('tollgate')): Upstream['tls'] {
+    return { caFile: put('ca.pem', authority.cert), certFile: put('client.pem', cert), keyFile: put('client.key', key) };
+  }
+
+  test('another host: both are named', async () => {
+    await serve(authority.issue('upstream', { hosts: ['other.example', 'third.example'] }));
+    const words = 'has a certificate for other.example, third.example, not for 127.0.0.1: is that the host in baseUrl?';
+    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT ${words}`);
+  });
+
+  test('an authority that is not named, and another than the one that is', async () => {
+    await serve(good);
+    expect([await reasonOf({}), await reasonOf({ tls: { caFile: put('ca.pem', stranger.cert) } })]).toEqual([
+      'unreachable: 127.0.0.1:PORT has a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain',
+      `unreachable: 127.0.0.1:PORT has a certificate that is not of the authority in ${named('ca.pem')}, or comes without its chain`,
+    ]);
+  });
+
+  // The request may be on its way when the connection ends, and take the reason of that end with it.
+  test.each(['TLSv1.2', 'TLSv1.3'] as const)('a certificate of ours that is wanted, and one that is not taken (%s)', async (maxVersion) => {
+    await serve(good, { ...wanted, maxVersion });
+    expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatch(
+      /^un\w+: 127.0.0.1:PORT .*certificate of ours.* tls.certFile/,
+    );
+    expect(await reasonOf({ tls: own(stranger.issue('tollgate')) })).toMatch(
+      /^un\w+: 127.0.0.1:PORT .* our certificate in t\d+-client.pem/,
+    );
+    expect(server?.requests).toBe(0);
+  });
+
+  test.each<[what: string, files: () => Upstream['tls'], words: () => string]>([
+    [
+      'an authority that is none',
+      () => ({ caFile: put('ca.pem', 'DER') }),
+      () => `no certificate in the file ${named('ca.pem')}: it has to be in PEM`,
+    ],
+    [
+      'an authority that is damaged',
+      () => ({ caFile: put('ca.pem', authority.cert.replace('MII', 'AAA')) }),
+      () => `a certificate in the file ${named('ca.pem')} cannot be read`,
+    ],
+    [
+      'a key that is none',
+      () => ({ ...own(), keyFile: put('client.key', 'no key') }),
+      () => `no key in the file ${named('client.key')}: it has to be in PEM, without a passphrase`,
+    ],
+    [
+      'a key of another certificate',
+      () => ({ ...own(), keyFile: put('client.key', authority.issue('other').key) }),
+      () => `the certificate in ${named('client.pem')} and the key in ${named('client.key')} do not belong together`,
+    ],
+    ['a file that is not there', () => ({ caFile: 'not-there' }), () => 'no certificate or key in the file not-there'],
+  ])('files of ours: %s', async (_what, files, words) => {
+    await serve(good);
+    expect(await reasonOf({ tls: files() })).toBe(`unreachable: ${words()}`);
+    expect(server?.connections).toBe(0);
+  });
+
+  test('HTTPS where HTTP is spoken, and the reverse', async () => {
+    server = await FaultServer.start(({ socket }) => void socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])));
+    expect(await reasonOf({}, 'http')).toBe('unreachable: 127.0.0.1:PORT speaks TLS: https:// instead of http://');
+    await server.stop();
+    await serve(good);
+    expect(await reasonOf({}, 'http')).toBe(
+      'unanswered: 127.0.0.1:PORT takes the connection and closes it without an answer: https:// instead of http://?',
+    );
+  });
+});
+
 describe('the key of an upstream', () => {
   test('in a file is read from the folder of secrets, and again when it is replaced', () => {
     const apiKeyFile = put('key', 'sk-one\n');

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { Upstream } from '#contracts/catalog.js';
 import { guardedLookup, type Resolver } from './address-guard.js';
+import { type ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
 import { tlsConnector } from './tls-connector.js';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
@@ -32,7 +33,7 @@ export function createUpstreamPool(
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: noted(upstream.tls ? tlsConnector(upstream.tls, connect) : buildConnector(connect)),
+    connect: observed(upstream.tls ? tlsConnector(upstream.tls, connect) : buildConnector(connect), upstream.tls),
   });
 }
 
@@ -50,9 +51,40 @@ export function socketOpenedBy(dispatch: () => void): Socket | undefined {
   return opened;
 }
 
-/** Connectors return their sockets, though their type does not say so. */
-function noted(connect: buildConnector.connector): buildConnector.connector {
+/** What is known of a socket besides what it tells its reader. */
+interface Observed {
+  peer: Peer;
+  /** The other side broke off the handshake after we took it to be done, as TLS 1.3 lets it: whoever reads hears only of the end. */
+  fault?: ConnectionFault;
+}
+
+const SOCKETS = new WeakMap<Socket, Observed>();
+
+/** Of a socket that was connected. */
+export function observedOf(socket: Socket | undefined): Observed | undefined {
+  return socket && SOCKETS.get(socket);
+}
+
+/** Has errors of TLS say what to do about them. Connectors return their sockets, though their type does not say so. */
+function observed(connect: buildConnector.connector, tls: Peer['tls']): buildConnector.connector {
   return (to, callback) => {
-    lastOpened = connect(to, callback);
+    const peer = { host: to.host ?? to.hostname, hostname: to.hostname, protocol: to.protocol, tls };
+    lastOpened = connect(to, (...[error, socket]) => {
+      if (error !== null) {
+        callback(explainConnect(error, peer), null);
+        return;
+      }
+      const entry: Observed = { peer };
+      SOCKETS.set(socket, entry);
+      socket.prependListener('error', (said: Error) => {
+        entry.fault ??= explainTls(said, peer);
+      });
+      callback(null, socket);
+    });
   };
+}
+
+function explainConnect(error: Error, peer: Peer): Error {
+  const isReset = peer.protocol === 'https:' && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  return isReset ? explainBrokenHandshake(peer) : (explainTls(error, peer) ?? error);
 }

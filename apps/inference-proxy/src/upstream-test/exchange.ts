@@ -52,6 +52,8 @@ export interface ExchangeFailure {
   status?: number;
   /** What the system calls it: `ECONNREFUSED`. */
   errorCode?: string;
+  /** Why no connection stands, with its cure, where that can be told. */
+  connectionFault?: string;
   /** Shortened, and without secrets. */
   words: string;
   retryAfterSeconds?: number;

@@ -7,6 +7,7 @@ import { isContent } from '#inference/stream-event.js';
 import { callUpstream } from '../call-upstream.js';
 import { UpstreamLink } from '../routing/upstream-link.js';
 import { readApiKey } from '../transport/api-key.js';
+import { ConnectionFault } from '../transport/connection-fault.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { UsageMeter } from '../usage-meter.js';
 import type { Exchange, ExchangeFailure, Probe } from './exchange.js';
@@ -150,7 +151,8 @@ export class Prober {
   private describe(error: unknown, { status }: Observation): ExchangeFailure {
     if (!(error instanceof UpstreamFailure)) return { kind: 'limit', code: 'internal_error', words: 'a fault of Tollgate’s own' };
     const { kind, code, detail, retryAfterSeconds, cause } = error;
-    return { kind, code, status, errorCode: errorCodeOf(cause), words: shortened(detail), retryAfterSeconds };
+    const connectionFault = cause instanceof ConnectionFault ? cause.message : undefined;
+    return { kind, code, status, errorCode: errorCodeOf(cause), connectionFault, words: shortened(detail), retryAfterSeconds };
   }
 
   private get apiKey(): string | undefined {
@@ -221,7 +223,8 @@ function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream 
 /** How long to wait before it is worth another try; undefined: it is not. */
 function waitBefore({ kind, code, status, retryAfterSeconds }: ExchangeFailure, isLast: boolean): number | undefined {
   if (code === 'model_capacity') return Math.min(WAIT_MS_MAX, (retryAfterSeconds ?? 5) * 1_000);
-  const isOfTheMoment = kind === 'stale' || kind === 'unanswered' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
+  const isOfTheMoment =
+    kind === 'stale' || kind === 'unanswered' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
   return isOfTheMoment && !isLast ? 200 : undefined;
 }
 

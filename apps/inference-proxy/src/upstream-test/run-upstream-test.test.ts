@@ -5,9 +5,11 @@ import type { AddressInfo, Server } from 'node:net';
 import { createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import type { Upstream } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
+import { TestAuthority } from '#testing/test-certificates.js';
 import { runUpstreamTest } from './run-upstream-test.js';
 
 const KEY_VARIABLE = 'UPSTREAM_TEST_KEY';
@@ -110,7 +112,7 @@ describe('where nobody can be reached', () => {
   test('HTTPS where plain HTTP is spoken', async () => {
     const host = await serve(respond(200, {}));
     expect((await reachOnly({ baseUrl: `https://${host}/v1` }))?.replace(/ERR_SSL_\w+/, 'CODE')).toBe(
-      `no: ${host} does not speak TLS as it should (CODE): http:// instead of https://?`,
+      `no: ${host} does not speak TLS as it should: http:// instead of https://? (CODE)`,
     );
   });
 
@@ -122,8 +124,21 @@ describe('where nobody can be reached', () => {
   test('a server that closes without a word', async () => {
     const host = await listen(createTcpServer((socket) => socket.once('data', () => socket.destroy())));
     expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(
-      `no: ${host} takes the connection and closes it without an answer: https:// instead of http://?`,
+      `no: ${host} takes the connection and closes it without an answer: https:// instead of http://? (CLOSED)`,
     );
+  });
+
+  test('a certificate for another host: both hosts are named', async () => {
+    const authority = new TestAuthority();
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    writeFileSync(join(folder, 'upstream-test-ca.pem'), authority.cert);
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    const host = await listen(createTlsServer(authority.issue('upstream', { hosts: ['other.example'] })));
+    const reachable = await reachOnly({ baseUrl: `https://${host}/v1`, tls: { caFile: 'upstream-test-ca.pem' } });
+    delete process.env.UPSTREAM_SECRETS_DIR;
+    rmSync(folder, { recursive: true });
+    const words = 'has a certificate for other.example, not for 127.0.0.1: is that the host in baseUrl?';
+    expect(reachable).toBe(`no: ${host} ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
   });
 
   test('a server that says nothing', async () => {
@@ -161,6 +176,16 @@ describe('what keeps an upstream that answers from serving', () => {
     const host = await serve(respond(418, { error: { message: `I know ${KEY} well` } }));
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
     expect(checks.plain).toBe('no: refused with 418: “I know … well”');
+  });
+
+  test('a key of two lines', async () => {
+    process.env[KEY_VARIABLE] = `${KEY}\n${KEY}`;
+    const host = await serve(respond(401, unauthorized));
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
+    expect(checks.key).toBe(
+      `no: the key in ${KEY_VARIABLE} has characters that no header can carry (two lines?), as the inference-proxy sees it`,
+    );
+    expect(JSON.stringify(checks)).not.toContain(KEY);
   });
 
   test('a variable that is not set', async () => {

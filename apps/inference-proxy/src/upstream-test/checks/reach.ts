@@ -3,28 +3,21 @@ import { describeFailure, type Exchange, type ExchangeFailure, type Finding } fr
 import type { ListedModel } from '../list-models.js';
 import { inMs, no, unclear, yes } from './check.js';
 
-/** The certificate is there, and nobody here vouches for it. */
-const CERTIFICATE = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
-const NO_TLS = /^(ERR_SSL|EPROTO)/;
-
 type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'timeouts'>;
 
 /** Name, connection, TLS: whether anybody answers there at all. Any status is an answer. */
 export function judgeReach({ failure, totalMs }: Exchange, place: Place): Finding {
   const { host, hostname, protocol } = new URL(place.baseUrl);
   if (failure === undefined) return yes(`${host} answers, ${inMs(totalMs)} for a reply`);
-  const { kind, status, errorCode = '', words } = failure;
+  const { kind, status, errorCode = '', connectionFault, words } = failure;
   if (status !== undefined) return yes(`${host} answers, with ${status}`);
   if (errorCode === 'ADDRESS_REFUSED') return no(place.allowPrivateNetwork ? `${hostname} may never be called` : refusedAddress(hostname));
   if (errorCode === 'ENOTFOUND' || errorCode === 'EAI_AGAIN') return no(`no name server knows ${hostname}: check baseUrl`);
   if (errorCode === 'ECONNREFUSED') return no(`nothing listens at ${host}: is it running, and is the port right?`);
-  if (errorCode === 'ERR_TLS_CERT_FILE') return no(words.replace(errorCode, '').trim());
-  if (CERTIFICATE.test(errorCode)) return no(`its TLS certificate is not accepted (${errorCode})`);
-  if (NO_TLS.test(errorCode)) return no(`${host} does not speak TLS as it should (${errorCode}): http:// instead of https://?`);
+  if (connectionFault !== undefined) return no(connectionFault);
   if (errorCode === 'HPE')
     return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
   if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
-  if (kind === 'unanswered') return no(`${host} takes the connection and closes it without an answer: https:// instead of http://?`);
   if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${words}; if it loads the model first, try again`);
   return yes(`${host} answers: ${words}`);
 }
