@@ -119,11 +119,15 @@ function adviceOn(failure: RouteFailure | null): string {
   if (failure.code === 'model_capacity') return 'It has no room: give the route a concurrencyMax, or the model another route.';
   if (failure.isOperatorsFault && failure.kind === 'refused')
     return 'It has no such model, or keeps it from us: check the name of the model there, and what the key may do.';
+  if (failure.isOperatorsFault && failure.kind === 'unreachable')
+    return 'It cannot be called as its entry says: mend that (baseUrl, tls, allowPrivateNetwork), or the certificates it names.';
   return ADVICE[failure.kind] ?? 'What it sends is no good reply: see its own log.';
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
   unreachable: 'No connection can be made: is it running, and are its baseUrl, tls and allowPrivateNetwork right?',
+  stale: 'It closes connections that have served before, in place of an answer: does it, or what stands before it, restart?',
+  unanswered: 'It takes connections and closes them without a word: see its own log, and whether https:// and tls in its entry are right.',
   denied: 'It does not serve us: check its key, as the inference-proxy has it, and the credit of its account.',
   refused: 'It answers with errors: see its own log.',
   rejected: 'It does not take what it is sent: it may need other capabilities in its entry.',

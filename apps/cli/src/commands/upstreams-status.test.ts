@@ -122,7 +122,10 @@ test.each<[string, Partial<RouteStatus>]>([
 test.each<[string, Partial<RouteStatus>]>([
   ['is the path of its healthCheck right', { isWell: false }],
   ['Another route to it found nobody there', {}],
-  ['are its baseUrl, tls and allowPrivateNetwork right', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
+  ['are its baseUrl, tls and allowPrivateNetwork right', { lastFailure: { ...DENIED, kind: 'unreachable', isOperatorsFault: false } }],
+  ['It cannot be called as its entry says', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
+  ['It takes connections and closes them without a word', { lastFailure: { ...DENIED, kind: 'unanswered', isOperatorsFault: false } }],
+  ['It closes connections that have served before', { lastFailure: { ...DENIED, kind: 'stale', isOperatorsFault: false } }],
   ['check the name of the model there', { lastFailure: { ...DENIED, kind: 'refused' } }],
   ['It answers with errors', { lastFailure: { ...DENIED, kind: 'refused', isOperatorsFault: false } }],
   ['give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
