@@ -39,8 +39,8 @@ export async function* callUpstream(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const { adapter, upstream } = link;
   if (link.refusal !== undefined) {
-    const { message: detail } = link.refusal;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: link.refusal, isOperatorsFault: true });
+    const { message: reason } = link.refusal;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause: link.refusal, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
