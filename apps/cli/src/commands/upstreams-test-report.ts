@@ -59,7 +59,7 @@ function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest,
     ...(Object.keys(differences).length > 0 && { capabilities: differences }),
   };
   const entry: Partial<Omit<CatalogModel, 'price'>> & Record<string, unknown> = {
-    id: model,
+    id: legalId(model, upstreamId),
     ownedBy: 'us',
     contextTokens: modelFacts.contextTokens ?? 32_768,
     maxOutputTokens: Math.min(8_192, modelFacts.contextTokens ?? 8_192),
@@ -70,6 +70,11 @@ function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest,
   };
   const yours = modelFacts.contextTokens === null ? 'Sizes and prices are examples: say your own.' : 'Prices are examples: say your own.';
   return [`For the catalog. ${yours}`, '', yaml({ upstreams: [upstream], models: [entry] })];
+}
+
+/** Of a name that upstreams may make of anything, what the catalog takes as an id. */
+function legalId(name: string, otherwise: string): string {
+  return name.replace(/[^A-Za-z0-9._:/@-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || otherwise;
 }
 
 /** Those that are not what an entry means when it says nothing. */

@@ -1,3 +1,4 @@
+import { parse } from 'yaml';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/upstream-test.js';
@@ -31,7 +32,11 @@ interface Result {
 }
 
 /** Runs a command line; the test at the other end says these events, or fails. */
-async function run(line: string, events: UpstreamTestEvent[] = [START, END], failure?: Error): Promise<Result> {
+function run(line: string, events?: UpstreamTestEvent[], failure?: Error): Promise<Result> {
+  return runArguments(line.split(' '), events, failure);
+}
+
+async function runArguments(args: string[], events: UpstreamTestEvent[] = [START, END], failure?: Error): Promise<Result> {
   const result: Result = { code: 0, out: [], err: '', asked: null };
   const messaging = new FakeMessaging();
   messaging.serve(upstreamTest, (payload, stream) => {
@@ -46,7 +51,7 @@ async function run(line: string, events: UpstreamTestEvent[] = [START, END], fai
       result.err += text;
     },
   };
-  result.code = await runCli(line.split(' '), output, async () => messaging);
+  result.code = await runCli(args, output, async () => messaging);
   return result;
 }
 
@@ -180,6 +185,28 @@ test('what a server has named cannot steer the terminal', async () => {
   const check = { ...CHECK, evidence: 'it lists \u001b[2J' };
   const { out } = await run('upstreams test local', [START, { type: 'check-end', check }, END]);
   expect(out[1]).toBe('yes      streams                            it lists \u{fffd}[2J\n');
+});
+
+test.each([
+  ['@cf/meta/llama-3.1-8b', 'cf/meta/llama-3.1-8b'],
+  ['Llama 3 (8B)', 'Llama-3-8B-'],
+  ['モデル', 'new'],
+])('a model whose name is no id gets one, and keeps its name there: %s', async (model, id) => {
+  const { out } = await runArguments(
+    ['upstreams', 'test', 'new', '--url', 'http://127.0.0.1:8000/v1', '--model', model],
+    [{ ...START, upstreamId: 'new', model, isInCatalog: false }, END],
+  );
+  const entries: unknown = parse(out.join('').split('\n\n').at(-1) ?? '');
+  expect(entries).toMatchObject({ models: [{ id, routes: [{ upstream: 'new', model }] }] });
+});
+
+test.each([
+  ['candidate.baseUrl', 'must be an http:// URL', '--url must be an http:// URL'],
+  ['candidate.apiKeyEnv', 'must be the name of an environment variable', '--api-key-env must be the name of an environment variable'],
+  ['upstreamId', 'must be an id', 'upstream must be an id'],
+])('a refusal of %s names what was typed', async (field, rule, error) => {
+  const refusal = new ServiceError('invalid_request', `${field} ${rule}`, field);
+  expect(await run('upstreams test new --url x --model m', [], refusal)).toMatchObject({ code: 2, out: [], err: `error: ${error}\n` });
 });
 
 test('a refusal is one line', async () => {

@@ -1,4 +1,5 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { ServiceError } from '#contracts/service-error.js';
 import {
   type UpstreamCheck,
   type UpstreamTestEnd,
@@ -47,12 +48,32 @@ export const upstreamTestCommands: readonly CliCommand[] = [
         if (json || event.type === 'test-end') return;
         write(`${event.type === 'test-start' ? renderStart(event) : renderCheck(event.check)}\n`);
       };
-      for await (const events of messaging.openStream(upstreamTest, request)) for (const event of events) take(event);
+      try {
+        for await (const events of messaging.openStream(upstreamTest, request)) for (const event of events) take(event);
+      } catch (error) {
+        throw inTheirWords(error);
+      }
       if (start === undefined || end === undefined) throw new Error('the test came to no end');
       return { text: json ? renderReport(start, checks, end) : renderEnd(start, end, request), failed: !end.servesText };
     },
   },
 ];
+
+/** What was typed, by the field it became. */
+const TYPED: Readonly<Record<string, string>> = {
+  upstreamId: 'upstream',
+  'candidate.baseUrl': '--url',
+  'candidate.apiKeyEnv': '--api-key-env',
+  'candidate.apiKeyFile': '--api-key-file',
+};
+
+/** A refusal of a field names the option that was typed. */
+function inTheirWords(error: unknown): unknown {
+  const field = error instanceof ServiceError && error.code === 'invalid_request' ? error.param : undefined;
+  const typed = field === undefined ? undefined : TYPED[field];
+  if (field === undefined || typed === undefined) return error;
+  return new UsageError((error as ServiceError).message.replace(field, typed));
+}
 
 function renderReport({ type: _, ...about }: UpstreamTestStart, checks: UpstreamCheck[], { type: __, ...result }: UpstreamTestEnd): string {
   return JSON.stringify({ ...about, checks, ...result }, null, 2);

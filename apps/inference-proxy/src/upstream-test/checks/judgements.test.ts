@@ -184,6 +184,7 @@ describe('tools', () => {
     ['one call where two were asked for', judgeParallel(CALLED), 'no', 'one call at a time'],
     ['parallel_tool_calls heeded', judgeParallelField(CALLED), 'yes', 'taken, and one call made', { parallelToolCalls: true }],
     ['parallel_tool_calls ignored', judgeParallelField(BOTH), 'no', 'taken, and 2 calls made all the same'],
+    ['parallel_tool_calls without a call', judgeParallelField(exchange()), 'unclear', 'not refused; it answers in words'],
     ['parallel_tool_calls refused', judgeParallelField(REFUSED), 'no', REFUSED_EVIDENCE, { parallelToolCalls: false }],
     ['the tool it must', judgeForced(CALLED, 'get_weather'), 'yes', 'get_weather'],
     ['another tool', judgeForced(BOTH, 'get_weather'), 'no', 'calls another tool'],

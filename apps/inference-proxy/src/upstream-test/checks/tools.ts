@@ -83,7 +83,8 @@ export function judgeParallelField({ failure, toolCalls }: Exchange): Finding {
     return finding.verdict === 'no' ? { ...finding, learned: { parallelToolCalls: false } } : finding;
   }
   if (toolCalls.length > 1) return no(`taken, and ${toolCalls.length} calls made all the same`);
-  return yes(toolCalls.length === 1 ? 'taken, and one call made' : 'taken', { parallelToolCalls: true });
+  if (toolCalls.length === 0) return unclear('not refused; it answers in words'); // whether the field is heeded, only calls can show
+  return yes('taken, and one call made', { parallelToolCalls: true });
 }
 
 export function judgeForced({ failure, toolCalls }: Exchange, name: string): Finding {
