@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Route, Upstream } from '#contracts/catalog.js';
+import type { Logger } from '#observability/logger.js';
 import { answering, TestUpstream } from '../test-upstream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
@@ -21,7 +22,9 @@ type Entry = Partial<Upstream>;
 
 /** One model `m`, with a route to each of the upstreams, by default to `a` alone. */
 function setUp(terms: Partial<RoutingTerms> = {}) {
-  const book = testBook(terms);
+  const logged: string[] = [];
+  const note = (_fields: unknown, message: string) => logged.push(message);
+  const book = testBook(terms, undefined, { info: note, warn: note } as unknown as Logger);
   cleanUps.push(() => book.close());
   let revision = 0;
   const apply = (upstreams: Record<string, Entry> = { a: {} }, route: Partial<Route> = {}): void => {
@@ -32,7 +35,7 @@ function setUp(terms: Partial<RoutingTerms> = {}) {
       models: [{ id: 'm', routes: entries.map(([id]) => ({ upstream: id, model: 'theirs', weight: 1, priority: 0, ...route })) }],
     });
   };
-  return { book, apply, take: (...tried: RouteCall[]) => take(book, new Set(tried.map(({ route }) => route))) };
+  return { book, apply, logged, take: (...tried: RouteCall[]) => take(book, new Set(tried.map(({ route }) => route))) };
 }
 
 function entry(id: string): Upstream {
@@ -163,11 +166,12 @@ describe('a route that rests when the entry of its upstream is edited', () => {
     ['certificates', { tls: { caFile: 'ca.pem' } }],
     ['network', { allowPrivateNetwork: true }],
   ])('is called at once, since that is what it was mended for: %s', (_what, edit) => {
-    const { apply, take } = setUp();
+    const { apply, take, logged } = setUp();
     apply();
     take().end(failing('refused', 60));
     apply({ a: edit });
     expect(take().route.breaker.state).toBe('closed');
+    expect(logged).toEqual(['route rests: its upstream fails', 'route begins anew: the entry of its upstream has changed']);
   });
 
   test('and what calls of the entry before still tell, says nothing of the new one', () => {
@@ -201,6 +205,17 @@ describe('an upstream that leaves the catalog with calls under way, and comes ba
     expect(status(book)).toMatchObject({ inFlight: 1, upstreamInFlight: 1 });
     running.end(DONE);
     expect(take().link.isClosed).toBe(false);
+  });
+
+  test('counts them against another model there as well', () => {
+    const { apply, take } = setUp();
+    apply({ a: { connectionsMax: 1 } });
+    const running = take();
+    apply({});
+    apply({ a: { connectionsMax: 1 } }, { model: 'another' });
+    expect(() => take()).toThrow(refusal('model_capacity'));
+    running.end(DONE);
+    take();
   });
 
   test('without any it is as new', () => {
@@ -256,20 +271,21 @@ describe('a health check', () => {
   const startIll = async (terms: Partial<RoutingTerms> = LONG_REST) => {
     const server = await TestUpstream.start(answering(503, ''));
     cleanUps.push(() => server.stop());
-    const { book, apply, take } = setUp(terms);
+    const { book, apply, take, logged } = setUp(terms);
     const entryOf = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
-    return { server, book, apply, take, entryOf };
+    return { server, book, apply, take, logged, entryOf };
   };
   const isWell = (book: RouteBook) => status(book)?.isWell;
 
-  test('that is good again undoes what it has done: its routes need no rest and no probe', async () => {
-    const { server, book, apply, take, entryOf } = await startIll();
+  test('that is good again undoes what it has done, and the log has it: its routes need no rest and no probe', async () => {
+    const { server, book, apply, take, logged, entryOf } = await startIll();
     apply(entryOf());
     await until(() => isWell(book) === false);
     expect(status(book)).toMatchObject({ breaker: 'open' });
     server.behave(answering(200, ''));
     await until(() => isWell(book) === true);
     expect(status(book)).toMatchObject({ breaker: 'closed' });
+    expect(logged).toEqual(['route rests: its upstream fails', 'route is well again']);
     take();
   });
 

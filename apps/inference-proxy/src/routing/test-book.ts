@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { createLogger } from '#observability/logger.js';
+import { createLogger, type Logger } from '#observability/logger.js';
 import { ProxyMetrics } from '../proxy-metrics.js';
 import { RouteBook, type RoutingTerms } from './route-book.js';
 
@@ -15,6 +15,10 @@ export const TEST_ROUTING_TERMS: RoutingTerms = {
 };
 
 /** An empty book without chance: of several routes the first other one is always the second look. */
-export function testBook(terms: Partial<RoutingTerms> = {}, registry = new Registry()): RouteBook {
-  return new RouteBook(new ProxyMetrics(registry), { ...TEST_ROUTING_TERMS, ...terms }, createLogger('test', 'silent'), () => 0);
+export function testBook(
+  terms: Partial<RoutingTerms> = {},
+  registry = new Registry(),
+  logger: Logger = createLogger('test', 'silent'),
+): RouteBook {
+  return new RouteBook(new ProxyMetrics(registry), { ...TEST_ROUTING_TERMS, ...terms }, logger, () => 0);
 }
