@@ -78,9 +78,7 @@ test('what was ill before stays so until the first good answer', async () => {
 });
 
 test('once it is closed it tells nothing, not of what it was asking either', async () => {
-  upstream.behave((request, response) => {
-    if (upstream.calls === 1) answering(503, '')(request, response);
-  });
+  upstream.behave((request, response) => (upstream.calls === 1 ? answering(503, '')(request, response) : undefined));
   const { check, told } = start();
   const asked: Promise<void>[] = [];
   for (; upstream.calls < 2; await new Promise(setImmediate)) asked.push(check.ask());

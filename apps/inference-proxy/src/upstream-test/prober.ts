@@ -45,8 +45,8 @@ export class Prober {
     private readonly deadline: number,
   ) {
     this.capabilities = { ...upstream.capabilities };
-    // Two sockets: one that is being closed, and one to go on with. Checks of its health are the routes' affair.
-    this.link = new UpstreamLink({ ...upstream, connectionsMax: 2, healthCheck: null });
+    // Two sockets: one that is being closed, and one to go on with.
+    this.link = new UpstreamLink({ ...upstream, connectionsMax: 2 });
   }
 
   /** Why the key that the upstream names is not there, if so. */
