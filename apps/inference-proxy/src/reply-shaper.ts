@@ -4,6 +4,7 @@ import { appendEvent, type FinishReason, isContent, type StreamEvent } from '#in
 import { UpstreamFailure } from './upstream-failure.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
+import { WholeCharacters } from './whole-characters.js';
 
 export interface ReplyLimits {
   outputTokensMax: number;
@@ -14,7 +15,7 @@ export interface ReplyLimits {
 }
 
 /**
- * What we add to an upstream's own events: the meter, stop sequences it does not know, an end to replies that will not
+ * What we add to an upstream's own events: whole characters, the meter, stop sequences it does not know, an end to replies that will not
  * end, and one `usage-report` before the terminal event, whether the upstream counted or not.
  */
 export class ReplyShaper {
@@ -22,6 +23,7 @@ export class ReplyShaper {
   finished = false;
   /** It was us who ended it: the upstream is still talking. */
   wasCut = false;
+  private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
   private readonly runawayTokens: number;
   private readonly openCalls = new Map<number, { bare: boolean }>();
@@ -38,7 +40,7 @@ export class ReplyShaper {
   /** Throws `UpstreamFailure` when the reply turns out to be none. */
   shape(events: readonly StreamEvent[]): StreamEvent[] {
     const shaped: StreamEvent[] = [];
-    for (const event of events) {
+    for (const event of this.characters.mend(events)) {
       // Only what comes after the report goes too far: the last report of a reply that is complete cuts nothing.
       if (!this.finished && this.meter.isBeyondCap && isContent(event)) this.cut('length', shaped);
       if (this.finished) break;

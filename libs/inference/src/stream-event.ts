@@ -14,7 +14,8 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * Exactly one terminal event, nothing after it. Calls may interleave by `index`; `index` is 0, 1, 2 … in order of start.
  * `tool-call-start` comes only when id and name are final; ids are unique in the stream. The joined deltas of a function
  * call are never empty by the time of its end (`{}` at least). The last `usage-report` wins, and precedes the terminal event.
- * A failure after content also comes after a `usage-report`, so that everyone bills the same. Deltas are never empty.
+ * A failure after content also comes after a `usage-report`, so that everyone bills the same. Deltas are never empty,
+ * and as the inference proxy passes them on, none begins or ends within a character.
  */
 export type StreamEvent =
   | { type: 'upstream-start'; upstream: string }

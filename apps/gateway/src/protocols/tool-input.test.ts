@@ -66,6 +66,18 @@ test.each([
   expect(whole(written)).toBe(`${start}"_raw":${JSON.stringify(written)}}`);
 });
 
+test('U-21: members too deep for a client to read stay as text', () => {
+  const nested = (levels: number) => `{"a":1,"b":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
+  expect(whole(nested(100))).toBe(nested(100));
+  for (const levels of [101, 225_000]) {
+    const text = nested(levels);
+    expect(whole(text)).toBe(`{"a":1,"_raw":${JSON.stringify(text)}}`);
+    expect(pieces(text.slice(0, 150), text.slice(150)).join('')).toBe(whole(text));
+  }
+  const brackets = `{"a":"${'['.repeat(200)}"}`;
+  expect(whole(brackets)).toBe(brackets);
+});
+
 test('half a character is JSON too', () => {
   expect(JSON.parse(whole('{"a":"\ud83d'))).toEqual({ _raw: '{"a":"\ud83d' });
 });

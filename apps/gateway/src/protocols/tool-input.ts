@@ -1,8 +1,8 @@
 /**
  * The arguments of one call, as a model writes them, made into text that joins to a JSON object whatever they are (M-26,
  * U-21). A member of the object goes out when it is whole and valid, in the model's own text, so that numbers keep their
- * digits (T-46) and no client ever acts on half a value. Arguments that are not a JSON object end with a member `_raw`: all
- * that the model wrote. Joined, the text is the same however the arguments were cut, so a plain reply and a stream agree.
+ * digits (T-46) and no client ever acts on half a value. Arguments that are not a JSON object, or are deeper than clients can
+ * read, end with a member `_raw`: all that the model wrote. Joined, the text is the same however the arguments were cut, so a plain reply and a stream agree.
  */
 export class ToolInput {
   private raw = '';
@@ -54,7 +54,7 @@ export class ToolInput {
         return undefined;
       case '{':
       case '[':
-        this.depth++;
+        if (++this.depth > DEPTH_MAX) this.state = 'broken';
         return undefined;
       case '}':
       case ']':
@@ -90,6 +90,9 @@ export class ToolInput {
     return (this.members++ === 0 ? '{' : ',') + member;
   }
 }
+
+/** Open brackets. Parsers have a limit for the whole body (128 in Rust's), and ours a stack. */
+const DEPTH_MAX = 100;
 
 const WHITE_SPACE = /[ \t\r\n]/;
 

@@ -135,7 +135,7 @@ export class ToolCallAssembler {
       type: 'tool-call-start',
       index,
       callId: this.uniqueId(call.wireId),
-      tool: tool?.key ?? { name: call.name },
+      tool: tool?.key ?? { name: call.name.toWellFormed() },
       kind: kindOf(call),
     });
     if (isWrapped(call)) call.wrapped = new WrappedInput();
@@ -160,7 +160,7 @@ export class ToolCallAssembler {
 
   private uniqueId(wireId: string): string {
     const usable = wireId !== '' && wireId.length <= ID_LENGTH_MAX;
-    const base = usable ? wireId : `call_${randomUUID().replaceAll('-', '')}`;
+    const base = usable ? wireId.toWellFormed() : `call_${randomUUID().replaceAll('-', '')}`;
     let id = base;
     for (let copy = 2; this.ids.has(id); copy++) id = `${base}_${copy}`;
     this.ids.add(id);

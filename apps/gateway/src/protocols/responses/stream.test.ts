@@ -120,11 +120,3 @@ test('R-11: a failure closes what is open, keeps text that waited, and gives up 
   });
   expect(typesOf(text).filter((type) => type === 'output_item.done')).toHaveLength(2);
 });
-
-test('T-45: no delta holds half a character', () => {
-  const renderer = stream();
-  const text =
-    renderer.render(['a\ud83d', '\ude42', '\ud83d'].map((text) => ({ type: 'text-delta', text }))) + renderer.finish('stop', usage);
-  const deltas = eventsOf(text).flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [delta] : []));
-  expect(deltas).toEqual(['a', '🙂', '\ud83d']);
-});

@@ -3,7 +3,6 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
-import { WholeCharacters } from '../whole-characters.js';
 import { renderStreamError } from './errors.js';
 import type { ResponsesRequest } from './request.js';
 import {
@@ -37,7 +36,6 @@ interface OpenItem {
   deltaStart: string;
   deltaFields: string;
   deltaEnd: string;
-  characters: WholeCharacters;
 }
 
 /**
@@ -149,7 +147,6 @@ class ResponsesStream implements StreamRenderer {
       deltaStart: eventStart(delta.type),
       deltaFields: `,${JSON.stringify({ ...place, ...delta.fields }).slice(1, -1)},"delta":`,
       deltaEnd: `${delta.end}}\n\n`,
-      characters: new WholeCharacters(),
     };
     const added = this.event('response.output_item.added', {
       output_index: outputIndex,
@@ -162,13 +159,8 @@ class ResponsesStream implements StreamRenderer {
     const { open } = this;
     if (open === undefined) return '';
     open.item.text += text;
-    return this.deltaEvent(open, open.characters.push(text));
-  }
-
-  private deltaEvent({ deltaStart, deltaFields, deltaEnd }: OpenItem, text: string): string {
-    if (text === '') return '';
     this.silentMs = 0;
-    return deltaStart + this.sequenceNumber++ + deltaFields + JSON.stringify(text) + deltaEnd;
+    return open.deltaStart + this.sequenceNumber++ + open.deltaFields + JSON.stringify(text) + open.deltaEnd;
   }
 
   /** Every item is closed, whatever ended the reply: some clients know only what is in `output_item.done` (R-8d, T-35). */
@@ -176,11 +168,10 @@ class ResponsesStream implements StreamRenderer {
     const { open } = this;
     if (open === undefined) return '';
     this.open = undefined;
-    const { item, place, characters } = open;
+    const { item, place } = open;
     const rendered = renderItem(place.item_id, item, status);
     this.output.push(JSON.stringify(rendered));
     return (
-      this.deltaEvent(open, characters.end()) +
       this.itemEvents(doneEvents(item, place)) +
       this.event('response.output_item.done', { output_index: place.output_index, item: rendered })
     );
