@@ -75,17 +75,19 @@ test('--json is one document; a model that is not there is exit code 1', async (
 });
 
 test.each([
-  ['upstreams test nowhere', 'The catalog has no upstream nowhere, or it is disabled.'],
+  ['upstreams test nowhere', 1, 'The catalog has no upstream nowhere, or it is disabled.'],
   [
     'upstreams test new --url http://user:secret@127.0.0.1/v1 --model m',
-    'candidate.baseUrl must be an http:// or https:// URL without credentials, query or fragment',
+    2,
+    '--url must be an http:// or https:// URL without credentials, query or fragment',
   ],
   [
     'upstreams test new --url http://127.0.0.1/v1 --model m --api-key-env sk-1234567890',
-    'candidate.apiKeyEnv must be the name of an environment variable, never the key itself',
+    2,
+    '--api-key-env must be the name of an environment variable, never the key itself',
   ],
-])('%s is one line and exit code 1', async (line, error) => {
-  expect(await tollgate(line)).toEqual({ code: 1, out: [], err: `error: ${error}\n` });
+])('%s is one line and exit code %i', async (line, code, error) => {
+  expect(await tollgate(line)).toEqual({ code, out: [], err: `error: ${error}\n` });
 });
 
 test('nobody listens there', async () => {
