@@ -70,3 +70,24 @@ test('a client that does not read does not hold up the shutdown: its connection 
   expect(logged).toEqual([{ status: 200, code: 'model_unavailable' }]);
   socket.destroy();
 });
+
+test('a request that waits for what never comes is refused when its connection is closed', async () => {
+  const asked = Promise.withResolvers<void>();
+  const { server, port, logged } = await start(() => asked.resolve());
+  const answer = fetch(`http://127.0.0.1:${port}/v1/messages`, { method: 'POST' });
+  await asked.promise;
+  await server.close(1, 50);
+  expect([(await answer).status, await (await answer).json()]).toMatchObject([503, { error: { type: 'overloaded_error' } }]);
+  expect(logged).toEqual([{ status: 503, code: 'model_unavailable' }]);
+});
+
+test('a client that was refused as unreadable and stays does not keep its connection', async () => {
+  const { server, port } = await start((_request, response) => void response.end());
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.write('PATCHX / HTTP/1.1\r\n\r\n');
+  expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  const begunAt = performance.now();
+  await server.close(GRACE_MS);
+  expect(performance.now() - begunAt).toBeLessThan(GRACE_MS / 2);
+  socket.destroy();
+});

@@ -5,8 +5,10 @@ import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import type { AccessLog } from './access-log.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
+import { renderErrorAt } from './render-error.js';
 import { routeAt } from './routes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
+import { writeError } from './write-reply.js';
 
 /** Against slow and endless requests (billing.md 7, "HTTP"). They concern receiving a request only: a reply may take as long as it takes. */
 const LIMITS = {
@@ -26,6 +28,9 @@ const LIMITS = {
  * `SETTLE_ANSWER_MS` to settle, and the client what is left to take its error.
  */
 export const ENDING_MS = 4_000;
+
+/** How long a refused client has to read why, before its connection is closed: it may never do that itself. */
+const REFUSED_MS = 1_000;
 
 /** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */
 export class HttpServer {
@@ -82,7 +87,7 @@ export class HttpServer {
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
     // What is not begun yet says that it is the last reply on its connection.
     for (const response of this.running.values()) response.shouldKeepAlive = false;
-    const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.server.closeAllConnections(), graceMs + endingMs)];
+    const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.closeAll(), graceMs + endingMs)];
     await closed;
     for (const timer of timers) clearTimeout(timer);
     await Promise.all([...this.running].map(([{ exchange }, response]) => ended(exchange, response)));
@@ -97,6 +102,17 @@ export class HttpServer {
     // Half a request has nobody to be told.
     const used = new Set([...this.running.keys()].map(({ socket }) => socket));
     for (const socket of this.sockets) if (!used.has(socket)) socket.destroy();
+  }
+
+  /** What has not come to its end, since another service does not answer, is told nevertheless. */
+  private closeAll(): void {
+    for (const [request, response] of this.running) {
+      if (!this.graceIsOver || response.headersSent || response.destroyed || !request.complete) continue;
+      const { exchange } = request;
+      exchange.error = this.graceIsOver;
+      writeError(request, response, exchange.error, renderErrorAt(request.url ?? '/', exchange.error, exchange.requestId));
+    }
+    this.server.closeAllConnections();
   }
 
   private serve(incoming: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
@@ -126,14 +142,9 @@ export class HttpServer {
   /** What could not be read as HTTP, or did not come in time. */
   private refuseUnreadable(cause: NodeJS.ErrnoException, socket: ClientSocket): void {
     const response = socket._httpMessage;
-    // A reply that has begun must not get a second one in its middle.
-    if (cause.code === 'ECONNRESET' || !socket.writable || response?.headersSent) {
+    // A reply that has begun must not get a second one in its middle; a connection opened ahead of its requests has asked for nothing.
+    if (cause.code === 'ECONNRESET' || !socket.writable || response?.headersSent || socket.bytesRead === 0) {
       socket.destroy();
-      return;
-    }
-    // Clients open connections ahead of their requests: one that was never used has asked for nothing.
-    if (socket.bytesRead === 0) {
-      socket.end();
       return;
     }
     const error = unreadable(cause.code);
@@ -146,6 +157,7 @@ export class HttpServer {
     const exchange = new Exchange();
     exchange.error = error;
     socket.end(renderRefusal(error, exchange.requestId));
+    setTimeout(() => socket.destroy(), REFUSED_MS).unref();
     this.accessLog.write(exchange, { status: error.status }, performance.now());
   }
 }
