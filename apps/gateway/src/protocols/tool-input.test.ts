@@ -78,6 +78,15 @@ test('U-21: members too deep for a client to read stay as text', () => {
   expect(whole(brackets)).toBe(brackets);
 });
 
+test.each([
+  ['a half alone', '{"a\\uD83d":["\\ude42\\ud83d","\\ud83dx"]}', '{"a\\ufffd":["\\ufffd\\ufffd","\\ufffdx"]}'],
+  ['a pair', '{"a":"\\ud83d\\uDE42"}', '{"a":"\\ud83d\\uDE42"}'],
+  ['a half before a pair', '{"a":"\\ud83d\\ud83d\\ude42"}', '{"a":"\\ufffd\\ud83d\\ude42"}'],
+  ['words that look like one', '{"a":"\\\\ud83d \\ud7ff"}', '{"a":"\\\\ud83d \\ud7ff"}'],
+])('T-45: half a character that is escaped is replaced in an object: %s', (_name, written, expected) => {
+  expect(whole(written)).toBe(expected);
+});
+
 test('half a character is JSON too', () => {
   expect(JSON.parse(whole('{"a":"\ud83d'))).toEqual({ _raw: '{"a":"\ud83d' });
 });

@@ -87,7 +87,7 @@ export class ToolInput {
       this.state = 'broken';
       return '';
     }
-    return (this.members++ === 0 ? '{' : ',') + member;
+    return (this.members++ === 0 ? '{' : ',') + withoutHalves(member);
   }
 }
 
@@ -95,6 +95,15 @@ export class ToolInput {
 const DEPTH_MAX = 100;
 
 const WHITE_SPACE = /[ \t\r\n]/;
+
+/** In valid JSON: a pair of halves, a half, or any other escape. */
+const ESCAPES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/g;
+
+/** Half a character, escaped, would make all of a plain reply unreadable to strict clients (T-45). */
+function withoutHalves(member: string): string {
+  if (!/\\u[dD]/.test(member)) return member;
+  return member.replace(ESCAPES, (written, half) => (half === undefined ? written : '\\ufffd'));
+}
 
 function isMember(text: string): boolean {
   try {
