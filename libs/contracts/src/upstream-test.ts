@@ -3,6 +3,24 @@ import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { StreamEndpoint } from './endpoint.js';
 
+const FILE_NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
+
+/** Files in the folder of secrets of the inference-proxy. The certificate and its key go together. */
+export class CandidateTls {
+  @IsOptional()
+  @Length(1, 256)
+  @Matches(FILE_NAME, { message: "caFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
+  caFile?: string;
+  @IsOptional()
+  @Length(1, 256)
+  @Matches(FILE_NAME, { message: "certFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
+  certFile?: string;
+  @IsOptional()
+  @Length(1, 256)
+  @Matches(FILE_NAME, { message: "keyFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
+  keyFile?: string;
+}
+
 /** An upstream that the catalog does not have yet; the rules are the catalog's. */
 export class UpstreamCandidate {
   @IsIn(UPSTREAM_KINDS) kind!: Upstream['kind'];
@@ -21,12 +39,14 @@ export class UpstreamCandidate {
   /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
   @IsOptional()
   @Length(1, 256)
-  @Matches(/^\w[\w.-]*(\/\w[\w.-]*){0,3}$/, {
+  @Matches(FILE_NAME, {
     message: "apiKeyFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR, never the key itself",
   })
   apiKeyFile?: string;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
+  /** Only with `https://`. Default: the public authorities, and no certificate of ours. */
+  @IsOptional() @ValidateNested() @Type(() => CandidateTls) tls?: CandidateTls;
 }
 
 export class UpstreamTestRequest {

@@ -47,7 +47,7 @@ function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] 
 
 /** An entry to begin with. Prices are nobody's to guess. */
 function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest, { capabilities, modelFacts }: UpstreamTestEnd): string[] {
-  const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = candidate ?? {};
+  const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls } = candidate ?? {};
   const differences = differing(capabilities);
   const upstream = {
     id: upstreamId,
@@ -56,6 +56,7 @@ function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest,
     ...(apiKeyEnv && { apiKeyEnv }),
     ...(apiKeyFile && { apiKeyFile }),
     ...(allowPrivateNetwork && { allowPrivateNetwork }),
+    ...(tls && { tls }),
     ...(Object.keys(differences).length > 0 && { capabilities: differences }),
   };
   const entry: Partial<Omit<CatalogModel, 'price'>> & Record<string, unknown> = {

@@ -73,6 +73,18 @@ test.each<[line: string, asked: object]>([
     'upstreams test new --url http://127.0.0.1:8000/v1 --model m --api-key-file keys/new',
     { upstreamId: 'new', model: 'm', candidate: { ...CANDIDATE, apiKeyFile: 'keys/new' } },
   ],
+  [
+    'upstreams test new --url https://model.example/v1 --model m --ca-file ca.pem --cert-file client.pem --key-file client.key',
+    {
+      upstreamId: 'new',
+      model: 'm',
+      candidate: {
+        ...CANDIDATE,
+        baseUrl: 'https://model.example/v1',
+        tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
+      },
+    },
+  ],
 ])('%s', async (line, asked) => {
   expect((await run(line)).asked).toEqual(asked);
 });
@@ -82,7 +94,7 @@ test.each([
   ['upstreams test new --url http://127.0.0.1:8000/v1', '--url needs --model: what is not in the catalog has no models yet'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env, --api-key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
   ],
   [
     'upstreams test local --model m --kind ollama',
@@ -200,7 +212,16 @@ test.each([
   expect(entries).toMatchObject({ models: [{ id, routes: [{ upstream: 'new', model }] }] });
 });
 
+test('certificates that were named are in its entry', async () => {
+  const { out } = await run('upstreams test new --url https://model.example/v1 --model m --ca-file ca.pem', [
+    { ...START, upstreamId: 'new', model: 'm', isInCatalog: false },
+    END,
+  ]);
+  expect(parse(out.join('').split('\n\n').at(-1) ?? '')).toMatchObject({ upstreams: [{ id: 'new', tls: { caFile: 'ca.pem' } }] });
+});
+
 test.each([
+  ['candidate.tls.keyFile', 'is missing', '--key-file is missing'],
   ['candidate.baseUrl', 'must be an http:// URL', '--url must be an http:// URL'],
   ['candidate.apiKeyEnv', 'must be the name of an environment variable', '--api-key-env must be the name of an environment variable'],
   ['upstreamId', 'must be an id', 'upstream must be an id'],

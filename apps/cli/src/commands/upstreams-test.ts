@@ -1,6 +1,7 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import {
+  type CandidateTls,
   type UpstreamCheck,
   type UpstreamTestEnd,
   type UpstreamTestEvent,
@@ -19,6 +20,9 @@ const PARAMETERS = {
   kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'the dialect it speaks; openai-chat by default; goes with --url'),
   apiKeyEnv: optional(text(128, 'variable'), 'the variable of the inference-proxy that holds its key; goes with --url'),
   apiKeyFile: optional(text(256, 'file'), 'the file of its key, in the folder of secrets of the inference-proxy; goes with --url'),
+  caFile: optional(text(256, 'file'), 'the authority of its certificate, in the same folder; goes with --url'),
+  certFile: optional(text(256, 'file'), 'our certificate for it, in the same folder; goes with --url'),
+  keyFile: optional(text(256, 'file'), 'the key of our certificate, in the same folder; goes with --url'),
   allowPrivateNetwork: flag('it is inside our own network; goes with --url'),
   contextTokens: optional(wholeNumber(1, 2_000_000), 'try a prompt longer than this; a model that takes it bills it'),
 } satisfies Parameters;
@@ -65,6 +69,9 @@ const TYPED: Readonly<Record<string, string>> = {
   'candidate.baseUrl': '--url',
   'candidate.apiKeyEnv': '--api-key-env',
   'candidate.apiKeyFile': '--api-key-file',
+  'candidate.tls.caFile': '--ca-file',
+  'candidate.tls.certFile': '--cert-file',
+  'candidate.tls.keyFile': '--key-file',
 };
 
 /** A refusal of a field names the option that was typed. */
@@ -81,15 +88,21 @@ function renderReport({ type: _, ...about }: UpstreamTestStart, checks: Upstream
 
 function requestOf(values: Values<typeof PARAMETERS>): UpstreamTestRequest {
   const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
+  const tls = tlsOf(values);
   if (url === undefined) {
-    if (kind || apiKeyEnv || apiKeyFile || allowPrivateNetwork) {
+    if (kind || apiKeyEnv || apiKeyFile || tls || allowPrivateNetwork)
       throw new UsageError(
-        '--kind, --api-key-env, --api-key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+        `${OF_A_CANDIDATE} and --allow-private-network go with --url: what is in the catalog is tested as it says there`,
       );
-    }
     return { upstreamId, model, contextTokens };
   }
   if (model === undefined) throw new UsageError('--url needs --model: what is not in the catalog has no models yet');
-  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork };
+  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls };
   return { upstreamId, model, contextTokens, candidate };
+}
+
+const OF_A_CANDIDATE = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file';
+
+function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
+  return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;
 }

@@ -42,6 +42,11 @@ function put(name: string, text: string): string {
   return prefix + name;
 }
 
+function folderNamed(name: string): string {
+  mkdirSync(join(folder, prefix + name));
+  return prefix + name;
+}
+
 async function serve(certificate: TestCertificate, options: TlsOptions = {}): Promise<FaultServer> {
   // Each call on a connection of its own, and in the body who the server was talking to.
   server = await FaultServer.start(
@@ -237,6 +242,7 @@ describe('what is wrong is told with its cure', () => {
       () => ({ ...own(), keyFile: put('client.key', authority.issue('other').key) }),
       () => `the certificate in ${named('client.pem')} and the key in ${named('client.key')} do not belong together`,
     ],
+    ['a file that cannot be read', () => ({ caFile: folderNamed('ca.pem') }), () => `the file ${named('ca.pem')} cannot be read (EISDIR)`],
     ['a file that is not there', () => ({ caFile: 'not-there' }), () => 'no certificate or key in the file not-there'],
   ])('files of ours: %s', async (_what, files, words) => {
     await serve(good);

@@ -1,7 +1,7 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
+import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { UpstreamTests } from './upstream-tests.js';
@@ -61,6 +61,16 @@ test('one that is not in the catalog, by the defaults of an entry', async () => 
   expect(events.at(-1)).toMatchObject({ capabilities: CAPABILITY_DEFAULTS });
 });
 
+function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamTestRequest {
+  return { upstreamId: 'new', model: 'm', candidate: { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, tls } };
+}
+
+test('one with certificates, in a file that is not there yet', async () => {
+  expect((await run(withTls({ caFile: 'ca-to-come.pem' })))[1]).toMatchObject({
+    check: { id: 'reachable', verdict: 'no', evidence: 'no certificate or key in the file ca-to-come.pem (ERR_TLS_CERT_FILE)' },
+  });
+});
+
 test('one whose key is in a file, which is not there yet', async () => {
   const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyFile: 'keys/new' };
   expect((await run({ upstreamId: 'new', model: 'm', candidate }))[2]).toMatchObject({
@@ -94,7 +104,23 @@ test.each<[UpstreamTestRequest, ServiceError]>([
       model: 'm',
       candidate: { kind: 'openai-chat', baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'KEY', apiKeyFile: 'key' },
     },
-    new ServiceError('invalid_request', 'apiKeyFile cannot stand beside apiKeyEnv; an upstream has one key', 'candidate.apiKeyFile'),
+    new ServiceError(
+      'invalid_request',
+      'candidate.apiKeyFile cannot stand beside apiKeyEnv; an upstream has one key',
+      'candidate.apiKeyFile',
+    ),
+  ],
+  [
+    withTls({ certFile: 'client.pem' }),
+    new ServiceError('invalid_request', 'candidate.tls.keyFile is missing: a certificate goes with its key', 'candidate.tls.keyFile'),
+  ],
+  [
+    withTls({ keyFile: 'client.key' }),
+    new ServiceError('invalid_request', 'candidate.tls.certFile is missing: a key goes with its certificate', 'candidate.tls.certFile'),
+  ],
+  [
+    withTls({ caFile: 'ca.pem' }, 'http://127.0.0.1:1/v1'),
+    new ServiceError('invalid_request', 'candidate.baseUrl must begin with https:// where there are certificates', 'candidate.baseUrl'),
   ],
 ])('%j is refused', async (request, refusal) => {
   await expect(run(request)).rejects.toEqual(refusal);

@@ -45,12 +45,7 @@ export class UpstreamTests {
     if (candidate !== undefined) {
       if (model === undefined)
         throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');
-      if (candidate.apiKeyEnv !== undefined && candidate.apiKeyFile !== undefined)
-        throw new ServiceError(
-          'invalid_request',
-          'apiKeyFile cannot stand beside apiKeyEnv; an upstream has one key',
-          'candidate.apiKeyFile',
-        );
+      assertConsistent(candidate);
       return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
     }
     const catalog = await this.messaging.request(routeList, {});
@@ -67,8 +62,20 @@ export class UpstreamTests {
   }
 }
 
+/** The rules of the catalog between fields. */
+function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandidate): void {
+  const refuse = (field: string, problem: string): never => {
+    throw new ServiceError('invalid_request', `candidate.${field} ${problem}`, `candidate.${field}`);
+  };
+  if (apiKeyEnv !== undefined && apiKeyFile !== undefined) refuse('apiKeyFile', 'cannot stand beside apiKeyEnv; an upstream has one key');
+  if (tls === undefined) return;
+  if (tls.certFile === undefined && tls.keyFile !== undefined) refuse('tls.certFile', 'is missing: a key goes with its certificate');
+  if (tls.certFile !== undefined && tls.keyFile === undefined) refuse('tls.keyFile', 'is missing: a certificate goes with its key');
+  if (!/^https:/i.test(baseUrl)) refuse('baseUrl', 'must begin with https:// where there are certificates');
+}
+
 /** As an entry of the catalog that says no more than this. */
-function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork }: UpstreamCandidate): Upstream {
+function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
   return {
     id,
     kind,
@@ -76,6 +83,7 @@ function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPri
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
     allowPrivateNetwork: allowPrivateNetwork ?? false,
+    tls: tls ?? null,
     capabilities: { ...CAPABILITY_DEFAULTS },
     timeouts: { ...TIMEOUT_DEFAULTS },
     connectionsMax: 2,
