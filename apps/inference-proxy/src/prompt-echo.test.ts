@@ -35,6 +35,13 @@ test.each<[what: string, prompt: string, words: string, kept: string]>([
   expect(withoutEcho(words, asking(prompt))).toBe(kept);
 });
 
+test('what an upstream repeats is found wherever it is in a long prompt, which is read piece by piece', () => {
+  const prompt = Array.from({ length: 5_000 }, (_, n) => (n + 46_656).toString(36)).join('');
+  const kept: string[] = [];
+  for (let at = 8_150; at < 8_210; at++) kept.push(withoutEcho(`(${prompt.slice(at, at + 12)})`, asking(prompt)));
+  expect(new Set(kept)).toEqual(new Set(['(…)']));
+});
+
 test('what is short, or is not in the request, stays', () => {
   const words = '400 invalid_request_error: my "brother" (param=messages[0].content, 4096 tokens)';
   expect(withoutEcho(words, asking(PROMPT))).toBe(words);

@@ -30,7 +30,8 @@ class Echo {
   private readonly isEcho: boolean[];
 
   constructor(private readonly words: string) {
-    this.units = unitsOf(words);
+    this.units = new Units(WIDE_UNITS * (words.length + 1));
+    this.units.read(words, 0);
     this.isEcho = Array.from(this.units.codes, () => false);
     eachRun(this.units.codes, (run, begin) => {
       const begins = this.runs.get(run) ?? [];
@@ -45,9 +46,13 @@ class Echo {
   }
 
   find(said: string): void {
-    eachRun(unitsOf(said).codes, (run) => {
-      if (this.filter[run & 0xfff] === 1) this.mark(run);
-    });
+    const units = new Units(ROOM);
+    for (let place = 0; place < said.length; units.keepLast(RUN - 1)) {
+      place = units.read(said, place);
+      eachRun(units.codes, (run) => {
+        if (this.filter[run & 0xfff] === 1) this.mark(run);
+      });
+    }
   }
 
   private mark(run: number): void {
@@ -85,32 +90,56 @@ function eachRun(codes: Uint16Array, visit: (hash: number, begin: number) => voi
   }
 }
 
-interface Units {
-  codes: Uint16Array;
-  /** Where each of them is in the text. */
-  places: Uint32Array;
-}
+/** So much of a long text is in hand at a time: it may have megabytes. */
+const ROOM = 8_192;
 
 /** Letters and digits, small ones for capitals. Neither a backslash nor what it escapes is one. */
-function unitsOf(text: string): Units {
-  const codes = new Uint16Array(text.length * WIDE_UNITS);
-  const places = new Uint32Array(text.length * WIDE_UNITS);
-  let count = 0;
-  for (let place = 0; place < text.length; place++) {
-    const code = text.charCodeAt(place);
-    if (code === BACKSLASH) {
-      while (text.charCodeAt(place + 1) === BACKSLASH) place += 1;
-      place += 1;
-      continue;
-    }
-    const unit = code < 0x80 ? ASCII_UNITS[code] : isMark(code) ? 0 : code;
-    if (!unit) continue;
-    for (let times = code < 0x2e80 ? 1 : WIDE_UNITS; times > 0; times--) {
-      codes[count] = unit;
-      places[count++] = place;
-    }
+class Units {
+  private count = 0;
+  private readonly room: Uint16Array;
+  private readonly roomForPlaces: Uint32Array;
+
+  constructor(room: number) {
+    this.room = new Uint16Array(room);
+    this.roomForPlaces = new Uint32Array(room);
   }
-  return { codes: codes.subarray(0, count), places: places.subarray(0, count) };
+
+  get codes(): Uint16Array {
+    return this.room.subarray(0, this.count);
+  }
+
+  /** Where each of them is in the text. */
+  get places(): Uint32Array {
+    return this.roomForPlaces.subarray(0, this.count);
+  }
+
+  /** Reads on from a place in the text, while there is room; returns where it has come to. */
+  read(text: string, from: number): number {
+    let place = from;
+    for (; place < text.length && this.count <= this.room.length - WIDE_UNITS; place++) {
+      const code = text.charCodeAt(place);
+      if (code === BACKSLASH) {
+        while (text.charCodeAt(place + 1) === BACKSLASH) place += 1;
+        place += 1;
+        continue;
+      }
+      const unit = code < 0x80 ? ASCII_UNITS[code] : isMark(code) ? 0 : code;
+      if (unit) for (let times = code < 0x2e80 ? 1 : WIDE_UNITS; times > 0; times--) this.add(unit, place);
+    }
+    return place;
+  }
+
+  keepLast(count: number): void {
+    const kept = Math.min(count, this.count);
+    this.room.copyWithin(0, this.count - kept, this.count);
+    this.count = kept;
+  }
+
+  private add(unit: number, place: number): void {
+    this.room[this.count] = unit;
+    this.roomForPlaces[this.count] = place;
+    this.count += 1;
+  }
 }
 
 const BACKSLASH = 0x5c;
