@@ -8,12 +8,15 @@ export function renderPath(path: Path): string {
   return path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
 }
 
-/** The line of a field's key or entry; of a field that is missing, the line of what should have held it. */
-export function lineOf(path: Path, document: Document.Parsed, lines: LineCounter): number {
+/**
+ * The line of a field's key or entry; of a field that is missing, the line of what should have held it. `sources` are what aliases
+ * repeat: to look one up in the document takes a walk through all of it.
+ */
+export function lineOf(path: Path, document: Document.Parsed, lines: LineCounter, sources: ReadonlyMap<Node, Node>): number {
   let node: unknown = document.contents;
   let range = document.contents?.range;
   for (const step of path) {
-    const container = isAlias(node) ? node.resolve(document) : node;
+    const container = isAlias(node) ? sources.get(node) : node;
     const found = isMap(container) ? mapEntry(container.items, step) : isSeq(container) ? seqEntry(container.items, step) : undefined;
     if (found === undefined) break;
     node = found.value;

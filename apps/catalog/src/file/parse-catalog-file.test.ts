@@ -1,5 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { readFileSync } from 'node:fs';
+import { jest } from '@jest/globals';
+import { Alias } from 'yaml';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { CatalogFileError } from './catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
@@ -432,6 +434,15 @@ describe('faults', () => {
         'c.yaml:12: models[1].routes[0].wait: is not a field of the catalog',
     );
   });
+});
+
+test('however many faults lie behind an alias, none is found by a walk through the whole document', () => {
+  const walks = jest.spyOn(Alias.prototype, 'resolve');
+  const routes = `[${Array.from({ length: 10 }, (_, route) => `{ upstream: gone, model: m${route} }`).join(', ')}]`;
+  const models = Array.from({ length: 10 }, (_, model) => `  - { id: m${model}, routes: ${model === 0 ? `&r ${routes}` : '*r'} }\n`);
+  expect(() => parseCatalogFile(`upstreams: []\nmodels:\n${models.join('')}`, 'c.yaml', noVariables)).toThrow('"gone" is not the id');
+  expect(walks.mock.calls.filter(([, knownWalk]) => knownWalk === undefined)).toEqual([]);
+  walks.mockRestore();
 });
 
 describe('substitution in baseUrl', () => {

@@ -1,14 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
-import type { Document, LineCounter } from 'yaml';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
 import { CatalogFileEntry, type ModelEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
 import { checkConsistency, type FieldProblem } from './check-consistency.js';
 import { lineOf, type Path, renderPath } from './locate.js';
-import { readYaml } from './read-yaml.js';
+import { readYaml, type YamlFile } from './read-yaml.js';
 import { FIELDS_EXPECTED } from './rules.js';
 import { substitute, type Variables } from './substitute.js';
 
@@ -44,12 +43,13 @@ const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
  * A file that is not YAML is only reported for its syntax: what its fields would be is anybody's guess.
  */
 export function parseCatalogFile(text: string, fileName: string, variables: Variables): WantedCatalog {
-  const { document, lines, plain } = readYaml(text, fileName);
+  const file = readYaml(text, fileName);
+  const { plain } = file;
   const problems = [...strayReferences(plain), ...substituteBaseUrls(plain, variables)];
   const entry = plainToInstance(CatalogFileEntry, plain);
   problems.push(...flatten(validateSync(entry, { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true })));
   problems.push(...checkConsistency(entry));
-  if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, document, lines));
+  if (problems.length > 0) throw new CatalogFileError(fileName, faultsOf(problems, file));
   return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf) };
 }
 
@@ -93,8 +93,8 @@ function problemOf(constraints: Record<string, string>, value: unknown): string 
   return value === undefined ? `is missing (${rule})` : rule;
 }
 
-function faultsOf(problems: readonly FieldProblem[], document: Document.Parsed, lines: LineCounter): Fault[] {
-  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
+function faultsOf(problems: readonly FieldProblem[], { document, lines, sources }: YamlFile): Fault[] {
+  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines, sources), path: renderPath(path), problem }));
 }
 
 function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): WantedUpstream {

@@ -6,6 +6,8 @@ import { lineAt } from './locate.js';
 export interface YamlFile {
   document: Document.Parsed;
   lines: LineCounter;
+  /** What each alias repeats. */
+  sources: ReadonlyMap<Node, Node>;
   plain: object;
 }
 
@@ -27,13 +29,14 @@ export function readYaml(text: string, fileName: string): YamlFile {
   const tooDeep = syntax.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (tooDeep) fail({ line: lineAt(tooDeep.pos[0], lines), path: '', problem: TOO_DEEP });
   if (syntax.length > 0) fail(...syntax.map((error) => ({ line: lineAt(error.pos[0], lines), path: '', problem: syntaxProblem(error) })));
-  const endless = new Unfolding().faultOf(document.contents);
+  const unfolding = new Unfolding();
+  const endless = unfolding.faultOf(document.contents);
   if (endless) fail({ line: lineAt(endless.node.range?.[0] ?? 0, lines), path: '', problem: endless.problem });
   const plain: unknown = document.toJS({ maxAliasCount: -1 }); // how much there is of it has been seen to
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain)) {
     return fail({ line: 1, path: '', problem: 'must have the fields upstreams and models' });
   }
-  return { document, lines, plain };
+  return { document, lines, sources: unfolding.sources, plain };
 }
 
 const TOO_DEEP = `must not be nested more than ${LEVELS_MAX} levels deep`;
@@ -59,8 +62,9 @@ interface Endless {
 
 /** Counts what a document unfolds to, without unfolding it. */
 class Unfolding {
+  readonly sources = new Map<Node, Node>();
   private values = 0;
-  private readonly anchors = new Map<string, Unfolded>();
+  private readonly anchors = new Map<string, { node: Node; unfolded: Unfolded }>();
 
   /** The first node, in the order of the text, that goes too far. */
   faultOf(top: unknown): Endless | undefined {
@@ -73,7 +77,7 @@ class Unfolding {
     if (isAlias(node)) return this.repeat(node, node.source, level);
     const before = this.values++;
     const unfolded = { values: 0, levels: 1, isOpen: true };
-    if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor) this.anchors.set(node.anchor, unfolded);
+    if ((isScalar(node) || isMap(node) || isSeq(node)) && node.anchor) this.anchors.set(node.anchor, { node, unfolded });
     if (level > LEVELS_MAX) return { node, problem: TOO_DEEP };
     for (const child of childrenOf(node)) {
       const inner = this.walk(child, level + 1);
@@ -86,13 +90,15 @@ class Unfolding {
   }
 
   private repeat(node: Node, name: string, level: number): Unfolded | Endless {
-    const source = this.anchors.get(name);
-    if (source === undefined) return { node, problem: `*${name} has no &${name} above it` };
-    if (source.isOpen) return { node, problem: `*${name} is inside of what &${name} names, and would repeat itself without end` };
-    this.values += source.values;
+    const anchor = this.anchors.get(name);
+    if (anchor === undefined) return { node, problem: `*${name} has no &${name} above it` };
+    const { node: source, unfolded } = anchor;
+    if (unfolded.isOpen) return { node, problem: `*${name} is inside of what &${name} names, and would repeat itself without end` };
+    this.sources.set(node, source);
+    this.values += unfolded.values;
     if (this.values > VALUES_MAX)
       return { node, problem: `with what *${name} repeats here, the file unfolds to more than a catalog can be` };
-    return level + source.levels - 1 > LEVELS_MAX ? { node, problem: TOO_DEEP } : source;
+    return level + unfolded.levels - 1 > LEVELS_MAX ? { node, problem: TOO_DEEP } : unfolded;
   }
 }
 
