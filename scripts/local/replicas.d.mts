@@ -3,7 +3,7 @@ import type { StackFacts } from './stack.mjs';
 export interface Replica {
   /** Unlike every other's. */
   name: string;
-  service: 'gateway' | 'inference-proxy' | 'billing';
+  service: 'gateway' | 'inference-proxy' | 'billing' | 'catalog';
   /** Settings; they override what it would get. */
   env?: Record<string, string>;
   /** Ports of 127.0.0.1 where it finds the servers, if not at their own. */

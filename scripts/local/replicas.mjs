@@ -21,7 +21,7 @@ export async function startReplicas(stack, replicas) {
   const pidFile = await PidFile.claim(dataDir);
   const supervisor = new Supervisor({ logDir: join(dataDir, 'logs'), pidFile, say: () => undefined });
   const stop = async () => {
-    await supervisor.stopAll(['gateway', 'inference-proxy', 'billing'].map((service) => namesOf(replicas, service)));
+    await supervisor.stopAll(['gateway', 'inference-proxy', 'billing', 'catalog'].map((service) => namesOf(replicas, service)));
     pidFile.release();
     rmSync(dataDir, { recursive: true, force: true });
   };
@@ -31,7 +31,8 @@ export async function startReplicas(stack, replicas) {
     const programs = replicas.map(async ({ name, service, env, via = {} }) => {
       const [opsPort, gatewayPort] = [await freePort(), await freePort()];
       if (service === 'gateway') gatewayUrls[name] = `http://127.0.0.1:${gatewayPort}`;
-      const databaseUrls = { billing: throughPort(serviceUrl(stack.databaseUrl, 'billing', secrets), via.postgres) };
+      const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
+      const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
       const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
       return { ...serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env }), name };
     });

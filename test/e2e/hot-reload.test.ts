@@ -13,7 +13,7 @@ import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#
 import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
 import { SimulatorProcess } from './simulator-process.js';
 
-/** A change of the catalog under load, on three gateways and three proxies: seen in less than a second, and no stream or price is lost. */
+/** A change of the catalog under load, on three gateways, three proxies and two catalogs: seen in less than a second, and no stream or price is lost. */
 const SEEN_MS = 1_000;
 const REPLICAS = 3;
 const STREAMS_PER_SECOND = 10;
@@ -22,6 +22,8 @@ const TOKENS = 60;
 const BYTES_PER_TOKEN = 4;
 /** Each stream lasts more than a second, so that every change finds some under way. */
 const PACE = `tokens=${TOKENS} rate=40`;
+/** Both catalogs start with the same file: the second one to start brings nothing new. */
+const CATALOG_ENV = { UPSTREAM_LOCAL_URL: 'http://127.0.0.1:9100/v1' };
 
 let stack: RunningStack;
 let replicas: RunningReplicas;
@@ -33,7 +35,7 @@ let load: Load;
 
 beforeAll(async () => {
   const [started, a, b] = await Promise.all([
-    startPrivateStack({ services: ['billing', 'catalog'] }),
+    startPrivateStack({ services: ['billing', 'catalog'], serviceEnv: { catalog: CATALOG_ENV } }),
     SimulatorProcess.start(),
     SimulatorProcess.start(),
   ]);
@@ -43,6 +45,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack);
   await apply({ models: [{ id: 'steady' }] });
   replicas = await startReplicas(stack, [
+    { name: 'catalog-2', service: 'catalog', env: CATALOG_ENV },
     ...names.map((name) => ({ name: `inference-proxy-${name}`, service: 'inference-proxy' as const })),
     ...names.map((name) => ({ name: `gateway-${name}`, service: 'gateway' as const })),
   ]);
