@@ -1,5 +1,7 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { createLogger, type Logger } from '#observability/logger.js';
+import { FaultServer } from '#testing/fault-server.js';
+import { TestAuthority } from '#testing/test-certificates.js';
 import { streamInference } from './stream-inference.js';
 import { collect, reader, type Setting, startRequest } from './test-inference.js';
 import { answering, type Behaviour, streaming, TestUpstream } from './test-upstream.js';
@@ -48,6 +50,24 @@ test.each<[what: string, over: Partial<Upstream>, behaviour: Behaviour, message:
 ])('what an operator can mend is an error, and says where to look: %s', async (_what, over, behaviour, message) => {
   upstream.behave(behaviour);
   expect(await linesOf({ upstreams: [{ ...upstream.definition(), ...over }] })).toMatchObject([{ level: 'error', message }]);
+});
+
+test('where it is the certificates, they are what to look at', async () => {
+  const server = await FaultServer.start(undefined, { tls: new TestAuthority().issue('upstream', { hosts: ['127.0.0.1'] }) });
+  const host = `127.0.0.1:${server.port}`;
+  const lines = await linesOf({ upstreams: [{ ...upstream.definition(), baseUrl: `https://${host}/v1` }] });
+  await server.stop();
+  const words = 'has a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain';
+  expect(lines).toEqual([
+    {
+      level: 'error',
+      ...CALL,
+      kind: 'unreachable',
+      code: 'model_unavailable',
+      detail: `${host} ${words} (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`,
+      message: 'upstream cannot be called: check baseUrl and tls of its entry in the catalog, and certificates on both sides',
+    },
+  ]);
 });
 
 describe.each<[Upstream['kind'], event: (error: object) => string]>([
