@@ -1,4 +1,5 @@
-import { isExactNumber, parseExactly } from './exact-json.js';
+import fc from 'fast-check';
+import { isExactNumber, mayHoldLongNumbers, parseExactly } from './exact-json.js';
 
 test.each([
   '{"id":12345678901234567890,"n":1}',
@@ -16,6 +17,30 @@ test('numbers that a double holds are numbers', () => {
     false,
   ]);
 });
+
+test('where no long number was seen, there is none to keep', () => {
+  const digits = fc.string({ unit: fc.constantFrom('0', '1', '9'), minLength: 1, maxLength: 20 });
+  const number = fc
+    .tuple(fc.constantFrom('', '-'), digits, fc.option(digits), fc.constantFrom('', 'e', 'E', 'e+', 'e-'), fc.nat({ max: 420 }))
+    .map(([sign, whole, fraction, e, exponent]) => `${sign}1${whole}${fraction ? `.${fraction}` : ''}${e && e + exponent}`);
+  let kept = 0;
+  fc.assert(
+    fc.property(number, (text) => {
+      const isKept = typeof parseExactly(text) !== 'number';
+      if (isKept) kept++;
+      expect(isKept && !mayHoldLongNumbers(`[${text}]`)).toBe(false);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(kept).toBeGreaterThan(100);
+});
+
+test.each(['{"a":1,"b":[-0.5,1e10,123456789012345]}', '{"created":1732000000,"id":"call_a1b2c3d4e5f6"}'])(
+  'nothing in %s needs to be read exactly',
+  (text) => {
+    expect(mayHoldLongNumbers(text)).toBe(false);
+  },
+);
 
 test('what is no JSON is refused', () => {
   expect(() => parseExactly('{')).toThrow(SyntaxError);

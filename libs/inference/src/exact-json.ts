@@ -16,6 +16,14 @@ function keepDigits(_key: string, value: unknown, { source = '' }: { source?: st
   return isExact ? value : RAW.rawJSON(source);
 }
 
+/** A number with more characters than it may have to be exact, or with an exponent beyond a double. */
+const LONG_NUMBER = /[\d.eE+-]{16}|\d[eE]\+?\d{3}/;
+
+/** Whether `parseExactly` may find a number to keep, at a fraction of its time. Says yes also where one stands in a text. */
+export function mayHoldLongNumbers(text: string): boolean {
+  return LONG_NUMBER.test(text);
+}
+
 /** Whether it is a number that `parseExactly` has kept as it was written. */
 export function isExactNumber(value: object): boolean {
   return RAW.isRawJSON(value);

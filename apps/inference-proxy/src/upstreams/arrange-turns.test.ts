@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { ToolCallPart, Turn } from '#inference/turn.js';
+import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
 import { arrangeTurns, liftResultImages } from './arrange-turns.js';
 
 const ANYWHERE = { systemMessages: 'anywhere', alternatingRoles: false } as const;
@@ -108,6 +109,16 @@ describe('alternating roles (U-20)', () => {
       }),
     );
   });
+});
+
+test('turns of one role and instructions without end are merged in a time that grows as they do', () => {
+  const conversations = new Map<number, Turn[]>();
+  const growth = growthOf((size) => {
+    const turns = conversations.get(size) ?? Array.from({ length: size }, () => turnsOf('user: A', 'system: B')).flat();
+    conversations.set(size, turns);
+    expect(arrangeTurns(turns, NONE)).toHaveLength(1);
+  }, 6_000);
+  expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
 });
 
 test('T-10 to T-12: images of results follow the run as one user turn, under the id that the upstream knows', () => {

@@ -24,42 +24,44 @@ function foldSystemTurns(turns: readonly Turn[], keep: 'first' | 'none'): Turn[]
   const leading = keep === 'none' ? 0 : firstOther === -1 ? turns.length : firstOther;
   const folded: Turn[] = turns.slice(0, leading);
   let waiting: UserTurn[] = [];
+  const placeWaiting = (): void => {
+    for (const turn of waiting) folded.push(turn);
+    waiting = [];
+  };
   for (const turn of turns.slice(leading)) {
     if (turn.role === 'system') {
       waiting.push({ role: 'user', parts: turn.parts });
       continue;
     }
-    if (turn.role === 'tool') folded.push(turn, ...waiting);
-    else folded.push(...waiting, turn);
-    waiting = [];
+    if (turn.role !== 'tool') placeWaiting();
+    folded.push(turn);
+    placeWaiting();
   }
-  return [...folded, ...waiting];
+  placeWaiting();
+  return folded;
 }
 
-/** Neighbours of one role become one turn. */
+/** Neighbours of one role become one turn. A client chooses how many they are: each is looked at once. */
 function mergeNeighbours(turns: readonly Turn[]): Turn[] {
-  const merged: Turn[] = [];
+  const runs: [Turn, ...Turn[]][] = [];
   for (const turn of turns) {
-    const last = merged.at(-1);
-    const both = last === undefined ? undefined : joined(last, turn);
-    if (both === undefined) merged.push(turn);
-    else merged[merged.length - 1] = both;
+    const run = runs.at(-1);
+    if (run?.[0].role === turn.role) run.push(turn);
+    else runs.push([turn]);
   }
-  return merged;
+  return runs.map((run) => (run.length === 1 ? run[0] : joined(run[0].role, run)));
 }
 
-function joined(first: Turn, second: Turn): Turn | undefined {
-  switch (second.role) {
+function joined(role: Turn['role'], run: readonly Turn[]): Turn {
+  switch (role) {
     case 'system':
-      return first.role === 'system' ? ({ role: 'system', parts: [...first.parts, ...second.parts] } satisfies SystemTurn) : undefined;
+      return { role, parts: run.flatMap((turn) => (turn.role === role ? turn.parts : [])) } satisfies SystemTurn;
     case 'user':
-      return first.role === 'user' ? ({ role: 'user', parts: [...first.parts, ...second.parts] } satisfies UserTurn) : undefined;
+      return { role, parts: run.flatMap((turn) => (turn.role === role ? turn.parts : [])) } satisfies UserTurn;
     case 'assistant':
-      return first.role === 'assistant'
-        ? ({ role: 'assistant', parts: [...first.parts, ...second.parts] } satisfies AssistantTurn)
-        : undefined;
+      return { role, parts: run.flatMap((turn) => (turn.role === role ? turn.parts : [])) } satisfies AssistantTurn;
     case 'tool':
-      return first.role === 'tool' ? ({ role: 'tool', results: [...first.results, ...second.results] } satisfies ToolTurn) : undefined;
+      return { role, results: run.flatMap((turn) => (turn.role === role ? turn.results : [])) } satisfies ToolTurn;
   }
 }
 

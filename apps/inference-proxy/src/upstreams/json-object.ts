@@ -1,13 +1,17 @@
-import { parseExactly } from '#inference/exact-json.js';
+import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { UpstreamFailure } from '../upstream-failure.js';
-import { assertFewValues } from './reply-limits.js';
+import { assertFewValues, holdsMoreValues } from './reply-limits.js';
 
 /** Where the arguments of a call begin that are no text, as they are in the Messages format and from servers that forget to write them as one. */
 const ARGUMENTS_AS_JSON = /"(?:arguments|input|partial_json)"\s*:\s*[{[\d-]/;
 
-/** `JSON.parse`, but the arguments of a call keep the digits of their numbers (T-46): reading exactly is slow, so only where there are some. */
+/** Reading exactly takes some fifty times as long, and while it does nobody else is served. */
+const EXACT_VALUES_MAX = 20_000;
+
+/** `JSON.parse`, but the arguments of a call keep the digits of their numbers (T-46), where there are some and not far too much besides. */
 export function parseReplyJson(text: string): unknown {
-  return ARGUMENTS_AS_JSON.test(text) ? parseExactly(text) : JSON.parse(text);
+  const isExact = ARGUMENTS_AS_JSON.test(text) && mayHoldLongNumbers(text) && !holdsMoreValues(text, EXACT_VALUES_MAX);
+  return isExact ? parseExactly(text) : JSON.parse(text);
 }
 
 /**

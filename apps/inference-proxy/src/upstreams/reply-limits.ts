@@ -41,7 +41,7 @@ function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Commas and opening brackets of one piece of JSON, outside its texts. */
+/** Of one piece of JSON. */
 const VALUES_MAX = 200_000;
 
 /**
@@ -49,14 +49,20 @@ const VALUES_MAX = 200_000;
  * read nobody else is served.
  */
 export function assertFewValues(json: string): void {
-  if (json.length <= VALUES_MAX) return;
+  if (holdsMoreValues(json, VALUES_MAX)) throw overLimit('values');
+}
+
+/** By the commas and opening brackets outside its texts. */
+export function holdsMoreValues(json: string, valuesMax: number): boolean {
+  if (json.length <= valuesMax) return false;
   let values = 0;
   for (let at = 0; at < json.length; at++) {
     const char = json.charCodeAt(at);
     if (char === 0x22) at = endOfText(json, at);
     else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
-    if (values > VALUES_MAX) throw overLimit('values');
+    if (values > valuesMax) return true;
   }
+  return false;
 }
 
 /** Where the quote is that closes the one at `start`, or the end. */

@@ -78,10 +78,12 @@ export class WrappedInput {
   }
 }
 
-/** Of the next quote or backslash; the length of the text if there is none. */
+const MARK = /["\\]/g;
+
+/** Of the next quote or backslash; the length of the text if there is none. Looks no further than that. */
 function indexOfMark(text: string, from: number): number {
-  const [quote, backslash] = [text.indexOf('"', from), text.indexOf('\\', from)];
-  return Math.min(quote === -1 ? text.length : quote, backslash === -1 ? text.length : backslash);
+  MARK.lastIndex = from;
+  return MARK.test(text) ? MARK.lastIndex - 1 : text.length;
 }
 
 const SIMPLE: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };

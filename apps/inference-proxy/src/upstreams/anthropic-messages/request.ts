@@ -71,8 +71,8 @@ function renderMessages(turns: readonly Turn[]): Message[] {
     const content = renderTurn(turn);
     const last = messages.at(-1);
     if (content.length === 0) continue;
-    if (last?.role === role) last.content.push(...content);
-    else messages.push({ role, content });
+    if (last?.role !== role) messages.push({ role, content });
+    else for (const block of content) last.content.push(block);
   }
   for (const message of messages) {
     const isResult = (block: Block): boolean => block.type === 'tool_result';

@@ -63,7 +63,9 @@ export class ResponsesStreamParser implements StreamParser {
   finish(response: Json, events: StreamEvent[], status = response.status): void {
     const reason = this.endOf(response, status);
     const usage = parseUsage(response.usage);
-    for (const [index, wire] of listOf(response.output).entries()) {
+    const output = listOf(response.output);
+    if (output.length > ITEMS_MAX) throw overLimit('items');
+    for (const [index, wire] of output.entries()) {
       const item = isObject(wire) ? this.items.findAgain(wire, index) : undefined;
       if (isObject(wire) && item !== undefined) this.readItem(item, wire, events);
     }
@@ -88,7 +90,7 @@ export class ResponsesStreamParser implements StreamParser {
       case 'response.output_item.done':
         if (isObject(event.item)) {
           const item = this.items.find(event.item.id, event.output_index, event.item);
-          this.readItem(item, event.item, events);
+          if (!item.isDone) this.readItem(item, event.item, events);
           item.isDone = true;
         }
         return;
@@ -144,12 +146,13 @@ export class ResponsesStreamParser implements StreamParser {
     read: (part: Json) => { channel: Channel; text: unknown },
   ): void {
     const parts = listOf(wire);
-    const told = strayNumbers(item, parts.length);
+    let told: Map<string, number> | undefined;
     for (const [index, part] of parts.entries()) {
       if (!isObject(part)) continue;
       const { channel, text } = read(part);
       const isKnown = item.said.has(`${channel} ${index}`);
-      this.say(item, channel, isKnown ? index : (told.get(channel) ?? index), text, true, events);
+      if (!isKnown) told ??= strayNumbers(item, parts.length);
+      this.say(item, channel, isKnown ? index : (told?.get(channel) ?? index), text, true, events);
     }
   }
 
