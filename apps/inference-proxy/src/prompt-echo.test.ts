@@ -28,6 +28,8 @@ test.each<[what: string, prompt: string, words: string, kept: string]>([
     `boom at ${JSON.stringify(JSON.stringify('a\nlist\nof\nshort\nlines'))}`,
     'boom at "\\"…\\""',
   ],
+  ['as a URL', 'a list of short words', `boom at /?q=${encodeURIComponent('a list of short words')}#a`, 'boom at /?q=…#a'],
+  ['as HTML', 'a "list" of <short> words', 'boom at a &quot;list&quot; of &lt;short&gt; words', 'boom at …'],
   ['as Python writes it', 'Où est né Molière ?', 'boom at O\\u00f9 est n\\u00e9 Moli\\u00e8re', 'boom at …'],
   ['in Chinese', '我得了什么病', 'boom at 我得了什么病!', 'boom at …!'],
   ['in Chinese, escaped', '我得了什么病', 'boom at \\u6211\\u5f97\\u4e86\\u4ec0', 'boom at …'],

@@ -7,12 +7,11 @@ const WIDE_UNITS = 3;
 
 /**
  * A short text with `…` in place of whatever of it also stands in the request: runs of at least twelve letters and digits, wherever
- * they are and whatever is between them, so that neither quotes nor JSON's escapes hide one. What is ours to name stays: tools and
+ * they are and whatever is between them, so that neither quotes nor escapes (of JSON, URLs, HTML) hide one. What is ours to name stays: tools and
  * their parameters, roles, models. Takes time in proportion to the request, whatever both say.
  */
 export function withoutEcho(text: string, request: Pick<InferenceRequest, 'turns' | 'tools' | 'output' | 'stop'>): string {
-  const words = text.replace(/\\u([0-9a-f]{4})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
-  const echo = new Echo(words);
+  const echo = new Echo(text);
   for (const said of textsOf(request)) {
     if (echo.isKnownWhole) break;
     echo.find(said);
@@ -64,14 +63,14 @@ class Echo {
   }
 
   render(): string {
-    const { places } = this.units;
+    const { starts, ends } = this.units;
     const kept: string[] = [];
     let from = 0;
-    for (let unit = 0; unit < places.length; unit++) {
+    for (let unit = 0; unit < starts.length; unit++) {
       if (!this.isEcho[unit]) continue;
-      kept.push(this.words.slice(from, places[unit]));
+      kept.push(this.words.slice(from, starts[unit]));
       while (this.isEcho[unit + 1]) unit += 1;
-      from = (places[unit] ?? 0) + 1;
+      from = ends[unit] ?? from;
     }
     return [...kept, this.words.slice(from)].join('…');
   }
@@ -93,15 +92,17 @@ function eachRun(codes: Uint16Array, visit: (hash: number, begin: number) => voi
 /** So much of a long text is in hand at a time: it may have megabytes. */
 const ROOM = 8_192;
 
-/** Letters and digits, small ones for capitals. Neither a backslash nor what it escapes is one. */
+/** Letters and digits, small ones for capitals. What escapes them says nothing, but for a character by its number in JSON. */
 class Units {
   private count = 0;
   private readonly room: Uint16Array;
-  private readonly roomForPlaces: Uint32Array;
+  private readonly roomForStarts: Uint32Array;
+  private readonly roomForEnds: Uint32Array;
 
   constructor(room: number) {
     this.room = new Uint16Array(room);
-    this.roomForPlaces = new Uint32Array(room);
+    this.roomForStarts = new Uint32Array(room);
+    this.roomForEnds = new Uint32Array(room);
   }
 
   get codes(): Uint16Array {
@@ -109,24 +110,31 @@ class Units {
   }
 
   /** Where each of them is in the text. */
-  get places(): Uint32Array {
-    return this.roomForPlaces.subarray(0, this.count);
+  get starts(): Uint32Array {
+    return this.roomForStarts.subarray(0, this.count);
+  }
+
+  get ends(): Uint32Array {
+    return this.roomForEnds.subarray(0, this.count);
   }
 
   /** Reads on from a place in the text, while there is room; returns where it has come to. */
   read(text: string, from: number): number {
-    let place = from;
-    for (; place < text.length && this.count <= this.room.length - WIDE_UNITS; place++) {
-      const code = text.charCodeAt(place);
-      if (code === BACKSLASH) {
-        while (text.charCodeAt(place + 1) === BACKSLASH) place += 1;
-        place += 1;
-        continue;
+    let start = from;
+    while (start < text.length && this.count <= this.room.length - WIDE_UNITS) {
+      let code = text.charCodeAt(start);
+      let end = start + 1;
+      if (code === BACKSLASH || code === PERCENT || code === AMPERSAND) {
+        ESCAPE.lastIndex = start;
+        const escaped = ESCAPE.exec(text);
+        code = Number.parseInt(escaped?.[1] ?? '0', 16);
+        end = start + (escaped?.[0].length ?? 1);
       }
       const unit = code < 0x80 ? ASCII_UNITS[code] : isMark(code) ? 0 : code;
-      if (unit) for (let times = code < 0x2e80 ? 1 : WIDE_UNITS; times > 0; times--) this.add(unit, place);
+      if (unit) for (let times = code < 0x2e80 ? 1 : WIDE_UNITS; times > 0; times--) this.add(unit, start, end);
+      start = end;
     }
-    return place;
+    return start;
   }
 
   keepLast(count: number): void {
@@ -135,14 +143,18 @@ class Units {
     this.count = kept;
   }
 
-  private add(unit: number, place: number): void {
+  private add(unit: number, start: number, end: number): void {
     this.room[this.count] = unit;
-    this.roomForPlaces[this.count] = place;
+    this.roomForStarts[this.count] = start;
+    this.roomForEnds[this.count] = end;
     this.count += 1;
   }
 }
 
 const BACKSLASH = 0x5c;
+const PERCENT = 0x25;
+const AMPERSAND = 0x26;
+const ESCAPE = /\\+(?:u([\da-f]{4})|[\s\S])|%[\da-f]{2}|&#?\w{1,6};/iy;
 const ASCII_UNITS = Uint8Array.from({ length: 0x80 }, (_, code) => {
   const character = String.fromCharCode(code);
   return /[a-z\d]/i.test(character) ? character.toLowerCase().charCodeAt(0) : 0;
