@@ -137,78 +137,58 @@ async function applyElsewhere(usd: number): Promise<number> {
 const isAscending = (replies: { revision: number }[]): boolean =>
   replies.every(({ revision }, index) => revision >= (replies[index - 1]?.revision ?? 0));
 
-test(
-  'two replicas: each of many changes is seen in less than a second, none is taken back',
-  async () => {
-    await startTwo();
-    const applied = await startFollowers();
-    const cli = await connectAs('cli');
-    const took: number[] = [];
-    for (let usd = 2; usd <= 11; usd++) {
-      const { revision } = await cli.request(catalogApply, { yaml: catalog(usd) });
-      took.push(await seen(applied, revision));
-    }
-    expect(took.filter((ms) => ms >= SEEN_MS)).toEqual([]);
-    expect(applied.models.at(-1)?.models[0]?.price.inputPicoUsd).toBe('11000000');
-    expect(applied.routes.at(-1)?.upstreams[0]?.baseUrl).toBe('http://127.0.0.1:9011/v1');
-    expect([applied.models, applied.routes].map(isAscending)).toEqual([true, true]);
-  },
-  TEST_MS,
-);
+test('two replicas: each of many changes is seen in less than a second, none is taken back', async () => {
+  await startTwo();
+  const applied = await startFollowers();
+  const cli = await connectAs('cli');
+  const took: number[] = [];
+  for (let usd = 2; usd <= 11; usd++) {
+    const { revision } = await cli.request(catalogApply, { yaml: catalog(usd) });
+    took.push(await seen(applied, revision));
+  }
+  expect(took.filter((ms) => ms >= SEEN_MS)).toEqual([]);
+  expect(applied.models.at(-1)?.models[0]?.price.inputPicoUsd).toBe('11000000');
+  expect(applied.routes.at(-1)?.upstreams[0]?.baseUrl).toBe('http://127.0.0.1:9011/v1');
+  expect([applied.models, applied.routes].map(isAscending)).toEqual([true, true]);
+});
 
 describe.each(['refusal', 'silence'] as const)('one of two replicas has lost its database, by %s', (how) => {
   beforeEach(() => startTwo());
 
-  test(
-    'each change is seen in less than a second, none is taken back',
-    async () => {
-      const applied = await startFollowers(100);
-      cable.cut(how);
-      const took: number[] = [];
-      for (let usd = 2; usd <= 5; usd++) {
-        took.push(await seen(applied, await applyElsewhere(usd)));
-        await delay(150); // they have looked again by themselves
-      }
-      expect(took.filter((ms) => ms >= SEEN_MS)).toEqual([]);
-      expect([applied.models, applied.routes].map(isAscending)).toEqual([true, true]);
-    },
-    TEST_MS,
-  );
+  test('each change is seen in less than a second, none is taken back', async () => {
+    const applied = await startFollowers(100);
+    cable.cut(how);
+    const took: number[] = [];
+    for (let usd = 2; usd <= 5; usd++) {
+      took.push(await seen(applied, await applyElsewhere(usd)));
+      await delay(150); // they have looked again by themselves
+    }
+    expect(took.filter((ms) => ms >= SEEN_MS)).toEqual([]);
+    expect([applied.models, applied.routes].map(isAscending)).toEqual([true, true]);
+  });
 
-  test(
-    'who starts meanwhile begins with the newest',
-    async () => {
-      cable.cut(how);
-      const revision = await applyElsewhere(2);
-      const gateway = await connectAs('gateway');
-      const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.request(modelList, {})));
-      expect(new Set(answers.map((answer) => answer.revision))).toEqual(new Set([revision]));
-    },
-    TEST_MS,
-  );
+  test('who starts meanwhile begins with the newest', async () => {
+    cable.cut(how);
+    const revision = await applyElsewhere(2);
+    const gateway = await connectAs('gateway');
+    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.request(modelList, {})));
+    expect(new Set(answers.map((answer) => answer.revision))).toEqual(new Set([revision]));
+  });
 });
 
-test(
-  'a change whose replica died before it told of it is told of by another',
-  async () => {
-    await startTwo({ catalogRefreshMs: 100 });
-    const applied = await startFollowers();
-    const { revision } = await store.apply(parseCatalogFile(catalog(2), 'catalog.yaml', () => undefined));
-    await seen(applied, revision);
-  },
-  TEST_MS,
-);
+test('a change whose replica died before it told of it is told of by another', async () => {
+  await startTwo({ catalogRefreshMs: 100 });
+  const applied = await startFollowers();
+  const { revision } = await store.apply(parseCatalogFile(catalog(2), 'catalog.yaml', () => undefined));
+  await seen(applied, revision);
+});
 
-test(
-  'when the database is put back to an older state, everybody goes back with it, and follows what comes next',
-  async () => {
-    await startTwo({ catalogRefreshMs: 100 });
-    const applied = await startFollowers();
-    for (const usd of [2, 3, 4]) await seen(applied, await applyElsewhere(usd));
-    await prisma.catalogState.update({ where: { id: 1 }, data: { revision: 2 } });
-    await seen(applied, 2);
-    expect(await applyElsewhere(5)).toBe(3);
-    await seen(applied, 3);
-  },
-  TEST_MS,
-);
+test('when the database is put back to an older state, everybody goes back with it, and follows what comes next', async () => {
+  await startTwo({ catalogRefreshMs: 100 });
+  const applied = await startFollowers();
+  for (const usd of [2, 3, 4]) await seen(applied, await applyElsewhere(usd));
+  await prisma.catalogState.update({ where: { id: 1 }, data: { revision: 2 } });
+  await seen(applied, 2);
+  expect(await applyElsewhere(5)).toBe(3);
+  await seen(applied, 3);
+});
