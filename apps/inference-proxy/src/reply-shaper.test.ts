@@ -1,6 +1,5 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
-import type { Usage } from '#inference/usage.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
@@ -18,7 +17,7 @@ function ending(reason: FinishReason): StreamEvent {
 
 /** What a reply of these events is for the reader. */
 function shaped(events: StreamEvent[], request: { turns?: Turn[]; stop?: string[] } = {}): StreamEvent[] | UpstreamFailure {
-  const limits = { outputTokensMax: 100, stop: [], mayBeEmpty: mayBeEmpty({ turns: [QUESTION], ...request }) };
+  const limits = { outputTokensMax: 100, stop: request.stop ?? [], mayBeEmpty: mayBeEmpty({ turns: [QUESTION], ...request }) };
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
   try {
     return shaper.shape(events);
@@ -97,6 +96,11 @@ test('pieces of the same that come at once are one, and others keep their order'
   ]);
 });
 
+test('what is held back until the end for a stop sequence is in the usage that the upstream reports', () => {
+  const said: StreamEvent = { type: 'text-delta', text: 'The EN' };
+  expect(shaped([said, USAGE, ending('stop')], { stop: ['END'] })).toEqual([said, USAGE, ending('stop')]);
+});
+
 describe('an upstream that ignores its cap', () => {
   const report = (outputTokens: number): StreamEvent => ({
     type: 'usage-report',
@@ -104,19 +108,18 @@ describe('an upstream that ignores its cap', () => {
   });
   const said: StreamEvent = { type: 'text-delta', text: 'word' };
 
-  test('is cut where its own count goes beyond the cap, if it counts as it goes (U-1)', () => {
-    const events = [said, report(100), said, report(101), said, report(102), ending('stop')];
-    expect(shaped(events)).toEqual([{ type: 'text-delta', text: 'wordword' }, report(101), ending('length')]);
-  });
+  const estimate: StreamEvent = {
+    type: 'usage-report',
+    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' },
+  };
 
-  test('ends as it says where it counts at the end: what was said is what was asked for', () => {
+  test('ends as it says where that is by a little: what was said is billed as it counts', () => {
     expect(shaped([said, report(101), ending('stop')])).toEqual([said, report(101), ending('stop')]);
   });
 
-  test('is cut by estimate where it does not count, within a factor of two', () => {
+  test('is cut by estimate, within a factor of two', () => {
     const much: StreamEvent = { type: 'text-delta', text: 'a'.repeat(4 * 264 + 1) };
-    const estimate: Usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' };
-    expect(shaped([much])).toEqual([much, { type: 'usage-report', usage: estimate }, ending('length')]);
+    expect(shaped([much])).toEqual([much, estimate, ending('length')]);
   });
 
   test('is cut also where all it says may become a stop sequence', () => {
@@ -126,11 +129,10 @@ describe('an upstream that ignores its cap', () => {
       mayBeEmpty: true,
     });
     const much = '='.repeat(4 * 264);
-    const estimate: Usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' };
     expect(shaper.shape([{ type: 'text-delta', text: much }])).toEqual([]);
     expect(shaper.shape([{ type: 'text-delta', text: '=' }])).toEqual([
       { type: 'text-delta', text: `${much}=` },
-      { type: 'usage-report', usage: estimate },
+      estimate,
       ending('length'),
     ]);
   });
@@ -139,6 +141,7 @@ describe('an upstream that ignores its cap', () => {
     const start: StreamEvent = { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' };
     const end: StreamEvent = { type: 'tool-call-end', index: 0 };
     const part: StreamEvent = { type: 'tool-call-delta', index: 0, text: '{"a":' };
-    expect(shaped([start, part, report(101), part])).toEqual([start, part, end, report(101), ending('length')]);
+    const much: StreamEvent = { type: 'text-delta', text: 'a'.repeat(4 * 264) };
+    expect(shaped([start, part, much])).toEqual([start, part, much, end, estimate, ending('length')]);
   });
 });

@@ -1,6 +1,6 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { appendEvent, type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
+import { appendEvent, type FinishReason, type StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { StopSequences } from './upstreams/stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
@@ -33,7 +33,7 @@ export class ReplyShaper {
     private readonly limits: ReplyLimits,
   ) {
     this.stops = limits.stop.length > 0 ? new StopSequences(limits.stop) : undefined;
-    // For an upstream that does not count as it goes: estimates may be wrong by a factor of two.
+    // Estimates may be wrong by a factor of two.
     this.runawayTokens = 2 * limits.outputTokensMax + 64;
   }
 
@@ -41,8 +41,6 @@ export class ReplyShaper {
   shape(events: readonly StreamEvent[]): StreamEvent[] {
     const shaped: StreamEvent[] = [];
     for (const event of this.characters.mend(events)) {
-      // Only what comes after the report goes too far: the last report of a reply that is complete cuts nothing.
-      if (!this.finished && this.meter.isBeyondCap && isContent(event)) this.cut('length', shaped);
       if (this.finished) break;
       this.add(event, shaped);
     }

@@ -28,14 +28,6 @@ test('the last report wins as it is', () => {
   expect(meter.final()).toEqual(REPORT);
 });
 
-test('what came after a report is added by estimate', () => {
-  const meter = new UsageMeter(CAPS);
-  meter.count({ type: 'text-delta', text: 'abcd' });
-  meter.report(REPORT);
-  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
-  expect(meter.soFar()).toEqual({ ...REPORT, outputTokens: 15, source: 'estimated' });
-});
-
 test('a report without output, or without a prompt, is completed', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });

@@ -1,4 +1,3 @@
-import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
@@ -12,7 +11,6 @@ const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reas
 export class UsageMeter {
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
-  private bytesAtReport = 0;
 
   constructor(private readonly caps: EstimateCaps) {}
 
@@ -24,15 +22,9 @@ export class UsageMeter {
     this.received.count(event);
   }
 
-  /** Takes what the upstream says; it covers everything counted before. */
+  /** Takes what the upstream says of the whole reply: a dialect reports once, when the reply has ended well. */
   report(usage: Usage): void {
     this.reported = usage;
-    this.bytesAtReport = this.received.bytes;
-  }
-
-  /** Whether the upstream itself says that it has gone beyond the output it was asked for: from there on the hold pays for nothing. */
-  get isBeyondCap(): boolean {
-    return this.reported !== undefined && this.reported.outputTokens > this.caps.outputTokensMax;
   }
 
   /** All output that came, by the one estimator, whatever the caps. */
@@ -46,12 +38,11 @@ export class UsageMeter {
     const estimate = received.estimateUsage(this.caps);
     if (reported === undefined) return estimate;
     const countsOutput = reported.outputTokens > 0 || received.bytes === 0;
-    const sinceReport = estimateOutputTokens(received.bytes - this.bytesAtReport);
-    if (reported.promptTokens > 0 && countsOutput && sinceReport === 0) return reported;
+    if (reported.promptTokens > 0 && countsOutput) return reported;
     const completed: Usage = {
       promptTokens: reported.promptTokens || estimate.promptTokens,
       cachedTokens: reported.cachedTokens,
-      outputTokens: countsOutput ? reported.outputTokens + sinceReport : estimate.outputTokens,
+      outputTokens: countsOutput ? reported.outputTokens : estimate.outputTokens,
       reasoningTokens: countsOutput ? reported.reasoningTokens : estimate.reasoningTokens,
       source: 'estimated',
     };

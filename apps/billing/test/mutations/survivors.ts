@@ -74,13 +74,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
   ],
   'apps/inference-proxy/src/reply-shaper.ts': [
-    [
-      'an upstream is cut where its own count goes beyond the cap',
-      'this.meter.isBeyondCap && isContent(event)',
-      'false',
-      SHAPER,
-      'is cut where its own count',
-    ],
+    ['an upstream that ignores its cap is cut', 'this.outputTokensEstimate > this.runawayTokens', 'false', SHAPER, 'is cut by estimate'],
   ],
   'apps/gateway/src/pipeline/settle-on-end.ts': [
     [
