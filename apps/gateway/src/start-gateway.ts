@@ -32,7 +32,7 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
   await app.init();
 
   const handler = app.getHttpAdapter().getInstance() as RequestListener;
-  const server = new HttpServer(handler, app.get(AccessLog), logger, config.connectionsMax);
+  const server = new HttpServer(handler, app.get(AccessLog), logger, config);
   const settlements = app.get(SettleOnEnd);
   const readiness = app.get(Readiness);
   const bodies = app.get(BodyReader);

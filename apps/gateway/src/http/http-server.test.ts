@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { createLogger } from '#observability/logger.js';
 import { stopError } from '../pipeline/reply.js';
@@ -10,11 +11,12 @@ const GRACE_MS = 5_000;
 
 async function start(
   handler: ConstructorParameters<typeof HttpServer>[0],
+  drainMs = GRACE_MS,
 ): Promise<{ server: HttpServer; port: number; logged: object[] }> {
   const logged: object[] = [];
   const write = ({ error }: Exchange, { status }: { status?: number }): void => void logged.push({ status, code: error?.code });
   const accessLog = { write } as unknown as AccessLog;
-  const server = new HttpServer(handler, accessLog, createLogger('test', 'silent'), 100);
+  const server = new HttpServer(handler, accessLog, createLogger('test', 'silent'), { connectionsMax: 100, drainMs });
   return { server, port: await server.listen(0, '127.0.0.1'), logged };
 }
 
@@ -90,4 +92,46 @@ test('a client that was refused as unreadable and stays does not keep its connec
   await server.close(GRACE_MS);
   expect(performance.now() - begunAt).toBeLessThan(GRACE_MS / 2);
   socket.destroy();
+});
+
+describe('a client and the end of its reply', () => {
+  const REPLY = Buffer.alloc(30_000_000, 'x');
+
+  async function ask(drainMs: number) {
+    const answered = Promise.withResolvers<ServerResponse>();
+    const { server, port } = await start((_request, response) => {
+      response.end(REPLY);
+      answered.resolve(response);
+    }, drainMs);
+    const socket = connect(port, '127.0.0.1').pause();
+    socket.on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n');
+    return { server, socket, response: await answered.promise };
+  }
+
+  test('who takes nothing of it is cut off', async () => {
+    const { server, socket, response } = await ask(100);
+    await once(response, 'close');
+    await server.close(GRACE_MS);
+    expect(response.writableFinished).toBe(false);
+    socket.destroy();
+  });
+
+  test('who takes it slowly gets it all', async () => {
+    const { server, socket } = await ask(1_000);
+    let taken = 0;
+    let due = 0;
+    socket.on('data', (piece) => {
+      taken += piece.length;
+      if (taken >= due) socket.pause();
+    });
+    const pace = setInterval(() => {
+      due = taken + REPLY.length / 20;
+      socket.resume();
+    }, 80);
+    await once(socket, 'close');
+    clearInterval(pace);
+    await server.close(GRACE_MS);
+    expect(taken).toBeGreaterThan(REPLY.length);
+  });
 });

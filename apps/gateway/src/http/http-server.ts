@@ -32,6 +32,13 @@ export const ENDING_MS = 4_000;
 /** How long a refused client has to read why, before its connection is closed: it may never do that itself. */
 const REFUSED_MS = 1_000;
 
+export interface ClientLimits {
+  /** Open at a time. */
+  connectionsMax: number;
+  /** A client that takes nothing of the end of its reply for this long is cut off. */
+  drainMs: number;
+}
+
 /** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */
 export class HttpServer {
   private readonly server: Server;
@@ -45,11 +52,11 @@ export class HttpServer {
     private readonly handler: RequestListener,
     private readonly accessLog: AccessLog,
     private readonly logger: Logger,
-    connectionsMax: number,
+    private readonly limits: ClientLimits,
   ) {
     const serve = (request: IncomingMessage, response: ServerResponse): void => this.serve(request, response, new Exchange());
     this.server = createServer(LIMITS, serve);
-    this.server.maxConnections = connectionsMax;
+    this.server.maxConnections = limits.connectionsMax;
     // `Expect: 100-continue` is answered when the body is about to be read: a request refused before need never send it.
     this.server.on('checkContinue', (request, response) => {
       const exchange = new Exchange();
@@ -123,6 +130,8 @@ export class HttpServer {
     if (this.draining) response.shouldKeepAlive = false;
     // A write that loses the race against the client's leaving: `close` tells all who need to know.
     response.on('error', () => undefined);
+    // Node renews it with every byte that leaves, and sets it back when all have left.
+    response.once('prefinish', () => response.setTimeout(this.limits.drainMs, () => response.destroy()));
     response.once('close', () => {
       if (!response.writableEnded) exchange.stop();
       void this.end(request, response);
