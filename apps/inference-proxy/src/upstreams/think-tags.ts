@@ -66,7 +66,7 @@ export class ThinkTags {
 }
 
 /** The length of the longest end of `text` that is a beginning of `word`, short of the whole word. */
-export function overlap(text: string, word: string): number {
+function overlap(text: string, word: string): number {
   for (let length = Math.min(text.length, word.length - 1); length > 0; length--) {
     if (text.endsWith(word.slice(0, length))) return length;
   }
