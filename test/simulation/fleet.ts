@@ -84,7 +84,6 @@ export class Fleet {
           Object.assign(link, { pool: this.servers[link.upstream.id]?.pool });
           return call;
         },
-        mayRetry: (...asked) => this.book.mayRetry(...asked),
         retryAfterSeconds: (model) => this.book.retryAfterSeconds(model),
       },
       leases: { keep: () => () => undefined },

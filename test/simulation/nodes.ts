@@ -204,7 +204,7 @@ export class ProxyNode {
       isHeard: () => this.process.isAlive,
     });
     const dependencies: InferenceDependencies = {
-      routes: { acquire: () => callOn(pool), mayRetry: () => true, retryAfterSeconds: () => 1 },
+      routes: { acquire: () => callOn(pool), retryAfterSeconds: () => 1 },
       leases: this.leases,
       settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import { BoundHistogram } from './bound-histogram.js';
-import { RouteMetrics } from './route-metrics.js';
+import { providerOf, RouteMetrics } from './route-metrics.js';
 import type { ModelRoute } from './routing/model-route.js';
 import type { ModelRoutes } from './routing/model-routes.js';
 import type { UpstreamFailure } from './upstream-failure.js';
@@ -129,7 +129,7 @@ export class ProxyMetrics {
   }
 
   ofRoute(upstream: Pick<Upstream, 'id' | 'kind'>, model: string, upstreamModel: string): RouteMetrics {
-    const key = `${upstream.id}\n${upstream.kind}\n${model}\n${upstreamModel}`;
+    const key = [upstream.id, providerOf(upstream), model, upstreamModel].join('\n'); // all that its series have in their labels
     const known = this.routes.get(key) ?? new RouteMetrics(upstream, model, upstreamModel, this.histograms);
     this.routes.set(key, known);
     return known;

@@ -11,6 +11,10 @@ const PROVIDERS = {
   'anthropic-messages': 'anthropic',
 } satisfies Record<Upstream['kind'], string>;
 
+export function providerOf({ kind }: Pick<Upstream, 'kind'>): string {
+  return PROVIDERS[kind];
+}
+
 /** The numbers of one route, since the start. */
 export class RouteMetrics {
   readonly labels: { upstream: string; model: string; upstream_model: string };
@@ -28,15 +32,15 @@ export class RouteMetrics {
   private readonly output: Series;
 
   constructor(
-    { id, kind }: Pick<Upstream, 'id' | 'kind'>,
+    upstream: Pick<Upstream, 'id' | 'kind'>,
     model: string,
     upstreamModel: string,
     private readonly histograms: CallHistograms,
   ) {
-    this.labels = { upstream: id, model, upstream_model: upstreamModel };
+    this.labels = { upstream: upstream.id, model, upstream_model: upstreamModel };
     // What the upstream is asked for is its own name of the model.
-    const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: PROVIDERS[kind], gen_ai_request_model: upstreamModel };
-    this.genAi = { upstream: id, model, ...conventional };
+    const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: providerOf(upstream), gen_ai_request_model: upstreamModel };
+    this.genAi = { upstream: upstream.id, model, ...conventional };
     this.firstToken = histograms.firstToken.bind(this.genAi);
     this.perToken = histograms.perToken.bind(this.genAi);
     this.input = histograms.tokenUsage.bind({ ...this.genAi, gen_ai_token_type: 'input' });

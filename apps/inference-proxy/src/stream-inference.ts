@@ -10,7 +10,7 @@ import { readApiKey } from './transport/api-key.js';
 import { UpstreamFailure } from './upstream-failure.js';
 
 export interface InferenceDependencies extends RunDependencies {
-  routes: Pick<RouteBook, 'acquire' | 'mayRetry' | 'retryAfterSeconds'>;
+  routes: Pick<RouteBook, 'acquire' | 'retryAfterSeconds'>;
   logger: Logger;
   /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
   attemptsMax: number;
@@ -33,7 +33,7 @@ export async function* streamInference(
   dependencies: InferenceDependencies,
 ): AsyncGenerator<Batch, void, undefined> {
   const run = new InferenceRun(job, reader, dependencies);
-  const attempts = new Attempts(job, dependencies);
+  const attempts = new Attempts(dependencies);
   try {
     let failure: UpstreamFailure | undefined;
     while (!run.stopped) {
@@ -58,13 +58,10 @@ class Attempts {
   private hadStaleSocket = false;
   private readonly startedAt = performance.now();
 
-  constructor(
-    private readonly job: GenerateRequest,
-    private readonly dependencies: InferenceDependencies,
-  ) {}
+  constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
 
   mayGoOn(route: ModelRoute, failure: UpstreamFailure): boolean {
-    const { attemptsMax, failoverMs, routes } = this.dependencies;
+    const { attemptsMax, failoverMs } = this.dependencies;
     // An idle socket that the upstream had just closed says nothing about the route: once, that is no attempt.
     const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
     if (isFree) this.hadStaleSocket = true;
@@ -72,8 +69,7 @@ class Attempts {
       this.tried.add(route);
       this.made += 1;
     }
-    if (!failure.retryable || this.made >= attemptsMax || performance.now() - this.startedAt >= failoverMs) return false;
-    return routes.mayRetry(this.job.request.model, this.tried);
+    return failure.retryable && this.made < attemptsMax && performance.now() - this.startedAt < failoverMs;
   }
 }
 

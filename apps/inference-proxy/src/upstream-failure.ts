@@ -82,7 +82,8 @@ export class UpstreamFailure extends Error {
 
   /** Whether another route may do better. Only asked while nothing has been returned. */
   get retryable(): boolean {
-    return RETRYABLE[this.kind];
+    const isOurs = this.kind === 'limit' && this.code !== 'upstream_error'; // the room of this process, and its faults, are the same everywhere
+    return RETRYABLE[this.kind] && !isOurs;
   }
 }
 
@@ -96,7 +97,7 @@ const RETRYABLE = {
   empty: true,
   timeout: true,
   rejected: false,
-  limit: false,
+  limit: true,
 } satisfies Record<FailureKind, boolean>;
 
 export const FAILURE_KINDS = Object.keys(RETRYABLE) as readonly FailureKind[];

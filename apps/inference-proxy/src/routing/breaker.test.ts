@@ -16,7 +16,11 @@ class Story {
     return this;
   }
 
-  happens(type: 'call-begun' | 'call-succeeded' | 'call-failed' | 'unreachable', times = 1, epoch = this.breaker.epoch): this {
+  happens(
+    type: 'call-begun' | 'call-succeeded' | 'call-failed' | 'call-withdrawn' | 'unreachable',
+    times = 1,
+    epoch = this.breaker.epoch,
+  ): this {
     for (let time = 0; time < times; time++) this.breaker = reduce(this.breaker, { type, epoch, ...FAILED }, this.now, TERMS);
     return this;
   }
@@ -114,6 +118,31 @@ describe('an open breaker', () => {
     expect(closed().after(10_000).happens('unreachable').summary).toEqual(['open', 1_000]);
   });
 
+  test('that a probe has closed hears no more of the others, which were begun while the upstream was ill', () => {
+    const back = tripped().after(1_000).happens('call-begun').after(1_000).happens('call-begun');
+    const { epoch } = back.breaker;
+    const closed = back.after(100).happens('call-succeeded').breaker;
+    expect(closed.state).toBe('closed');
+    expect(back.after(3_900).happens('unreachable', 1, epoch).happens('call-failed', 9, epoch).breaker).toBe(closed);
+  });
+
+  test('has room for another probe at once when one ends that says nothing, and no sooner than it has rested', () => {
+    const probing = tripped().after(1_000).happens('call-begun').after(1_000).happens('call-begun');
+    expect(probing.summary).toEqual(['half-open', 2_000]);
+    expect(probing.happens('call-withdrawn').summary).toEqual(['half-open', 0]);
+    expect(probing.happens('call-begun').summary).toEqual(['half-open', 2_000]);
+    const early = tripped().after(100).happens('call-begun').happens('call-withdrawn');
+    expect([early.summary, early.lastResortMs]).toEqual([['half-open', 900], 0]);
+  });
+
+  test('waits no longer than before for the next probe, however many end that say nothing', () => {
+    const gaps: unknown[] = [];
+    const probing = tripped().after(1_000);
+    for (let probe = 0; probe < 5; probe++)
+      gaps.push(probing.happens('call-begun').summary[1], probing.happens('call-withdrawn').summary[1]);
+    expect(gaps).toEqual([1_000, 0, 1_000, 0, 1_000, 0, 1_000, 0, 1_000, 0]);
+  });
+
   test('knows what tripped it', () => {
     const isBusy = [story().isTold(1_000), story().happens('call-failed', 5), tripped()].map(
       ({ breaker }) => breaker.state === 'open' && breaker.isBusy,
@@ -185,7 +214,7 @@ test('a new route has all of its weight from the start', () => {
 describe('whatever happens', () => {
   const event = fc.oneof(
     fc.record({
-      type: fc.constantFrom('call-begun' as const, 'call-succeeded' as const, 'call-failed' as const, 'unreachable' as const),
+      type: fc.constantFrom(...(['call-begun', 'call-succeeded', 'call-failed', 'call-withdrawn', 'unreachable'] as const)),
       isBusy: fc.boolean(),
       mayBeTried: fc.boolean(),
       late: fc.boolean(),
@@ -200,7 +229,7 @@ describe('whatever happens', () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 3_000 }), event), { maxLength: 200 });
 
   testCases(
-    'it never rests longer than it may or was told, only a trip begins an epoch, and only a success closes it',
+    'it never rests longer than it may or was told, only a trip or a recovery begins an epoch, and only a success closes it',
     { usual: 300, long: 100_000 },
     steps,
     (list) => {
@@ -212,7 +241,8 @@ describe('whatever happens', () => {
         const restMsMax = step.type === 'told-to-wait' ? step.forMs : next.state === 'half-open' ? 8_000 : TERMS.restMsMax;
         if (next !== breaker) expect(callableAt(next) - now).toBeLessThanOrEqual(restMsMax);
         expect(lastResortAt(next, TERMS)).toBeLessThanOrEqual(callableAt(next));
-        expect(next.epoch - breaker.epoch).toBe(next.state === 'open' && next !== breaker ? 1 : 0);
+        const hasChanged = next !== breaker && (next.state === 'open' || (next.state === 'closed' && breaker.state !== 'closed'));
+        expect(next.epoch - breaker.epoch).toBe(hasChanged ? 1 : 0);
         if (next.state === 'closed' && breaker.state !== 'closed') expect(step.type).toBe('call-succeeded');
         const isNews = !late || (step.type === 'call-succeeded' && breaker.state !== 'closed' && breaker.epoch > breaker.firstEpoch);
         if (!isNews && step.type !== 'call-begun') expect(next).toBe(breaker);

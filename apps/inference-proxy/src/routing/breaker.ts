@@ -2,8 +2,8 @@
  * The circuit breaker of a route, as a value: `reduce` gives the next one, and nothing here knows a clock or a timer.
  * Times are milliseconds of one clock. Why none of the libraries: docs/decisions, "A breaker of our own".
  *
- * `epoch` counts the trips. A call carries the epoch it was begun in, and its failure counts in no other: what a dead upstream
- * still owes says nothing about the one that has come back.
+ * `epoch` counts the trips and the recoveries. A call carries the epoch it was begun in, and its failure counts in no other: what a
+ * dead upstream still owes, probes included, says nothing about the one that has come back.
  */
 export type Breaker = ClosedBreaker | OpenBreaker | HalfOpenBreaker;
 
@@ -22,8 +22,6 @@ export interface ClosedBreaker {
 
 export interface OpenBreaker extends Illness {
   state: 'open';
-  /** From then on one call may try. */
-  until: number;
 }
 
 export interface HalfOpenBreaker extends Illness {
@@ -40,6 +38,8 @@ interface Illness {
   trips: number;
   since: number;
   trippedAt: number;
+  /** It has rested then: from then on one call may try. */
+  until: number;
   /** Calls of this epoch and later ones were begun while it was ill: what they show is news. */
   firstEpoch: number;
   /** What tripped it was an upstream without room, not one that failed. */
@@ -71,6 +71,8 @@ export type BreakerEvent =
   /** The first content came, or a reply that shows the upstream to be well. */
   | { type: 'call-succeeded'; epoch: number }
   | ({ type: 'call-failed'; epoch: number } & TripTerms)
+  /** A call ended that says nothing of the upstream: a probe gives its place back. */
+  | { type: 'call-withdrawn'; epoch: number }
   /** No connection could be made: no other call would fare better. */
   | ({ type: 'unreachable'; epoch: number } & TripTerms)
   /** The upstream named a time before which it wants no call. */
@@ -112,6 +114,8 @@ export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms
   switch (event.type) {
     case 'call-failed':
       return failed(breaker, now, terms, event);
+    case 'call-withdrawn':
+      return withdrawn(breaker);
     case 'unreachable':
       return breaker.state === 'open' ? breaker : trip(breaker, now, terms, event);
     case 'told-to-wait':
@@ -155,7 +159,13 @@ function begun(breaker: Breaker, now: number, terms: BreakerTerms): Breaker {
 function succeeded(breaker: Breaker, epoch: number, now: number): Breaker {
   if (breaker.state === 'closed') return epoch === breaker.epoch ? counted(breaker, now, 0) : breaker;
   if (epoch < breaker.firstEpoch || epoch > breaker.epoch) return breaker;
-  return { ...NEW_BREAKER, epoch: breaker.epoch, since: now, trips: breaker.trips };
+  return { ...NEW_BREAKER, epoch: breaker.epoch + 1, since: now, trips: breaker.trips };
+}
+
+function withdrawn(breaker: Breaker): Breaker {
+  if (breaker.state !== 'half-open') return breaker;
+  const { probes, nextProbeAt, until } = breaker;
+  return { ...breaker, probes: Math.max(0, probes - 1), nextProbeAt: Math.min(nextProbeAt, until) };
 }
 
 function failed(breaker: Breaker, now: number, terms: BreakerTerms, why: TripTerms): Breaker {
@@ -183,8 +193,8 @@ function toldToWait(breaker: Breaker, now: number, forMs: number, isBusy: boolea
   return { state: 'open', epoch, trips, since, trippedAt: now, firstEpoch: epoch, isBusy, mayBeTried: false, until: now + forMs };
 }
 
-function illnessOf({ epoch, trips, since, trippedAt, firstEpoch, isBusy, mayBeTried }: Illness): Illness {
-  return { epoch, trips, since, trippedAt, firstEpoch, isBusy, mayBeTried };
+function illnessOf({ epoch, trips, since, trippedAt, until, firstEpoch, isBusy, mayBeTried }: Illness): Illness {
+  return { epoch, trips, since, trippedAt, until, firstEpoch, isBusy, mayBeTried };
 }
 
 function restMs(trips: number, { restMs, restMsMax }: BreakerTerms): number {

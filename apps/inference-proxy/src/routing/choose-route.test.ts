@@ -22,6 +22,7 @@ function route(
     availability: () => availability,
     weight: () => weight,
     latencyMs: () => latencyMs,
+    usualMs: undefined,
     waitingMs: () => waitingMs,
     ...rest,
   };

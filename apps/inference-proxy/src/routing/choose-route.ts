@@ -18,7 +18,9 @@ export interface Choosable {
   weight(now: number): number;
   /** To the first content, from what came lately; undefined when nothing did. */
   latencyMs(now: number): number | undefined;
-  /** How long the oldest call has been waiting for its first content: it takes at least that long. 0 when none does. */
+  /** To the first content, on the long average; undefined before the first. */
+  readonly usualMs: number | undefined;
+  /** How long calls have been waiting for their first content, or had been when they were left: it takes at least that long. 0 when none has. */
   waitingMs(now: number): number;
 }
 
@@ -34,7 +36,7 @@ export interface ChoiceTerms<Route> {
 
 /** How much busier than another a preferred route may be before the other is taken. */
 const BUSIER_MAX = 2;
-/** Before any route has answered, a wait below this says nothing. */
+/** Before any route has ever answered, a wait below this says nothing. */
 const UNKNOWN_MS = 1_000;
 
 /**
@@ -128,7 +130,12 @@ function isMuchBusier(route: Choosable, other: Choosable, now: number): boolean 
   const otherLoad = 1 + (other.inFlight * mean) / otherWeight;
   const known = route.latencyMs(now);
   const otherKnown = other.latencyMs(now);
-  const latencyMs = Math.max(known ?? otherKnown ?? UNKNOWN_MS, route.waitingMs(now));
-  const otherLatencyMs = Math.max(otherKnown ?? known ?? UNKNOWN_MS, other.waitingMs(now));
+  const latencyMs = Math.max(known ?? otherKnown ?? usualMs(route, other), route.waitingMs(now));
+  const otherLatencyMs = Math.max(otherKnown ?? known ?? usualMs(route, other), other.waitingMs(now));
   return load * latencyMs > BUSIER_MAX * otherLoad * otherLatencyMs;
+}
+
+/** Where nothing came lately: of both the same, so that none is avoided for what it once was, and only waits are measured by it. */
+function usualMs(route: Choosable, other: Choosable): number {
+  return Math.min(route.usualMs ?? other.usualMs ?? UNKNOWN_MS, other.usualMs ?? Number.POSITIVE_INFINITY);
 }

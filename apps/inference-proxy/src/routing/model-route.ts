@@ -2,7 +2,7 @@ import type { Route } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { CallOutcome } from '../proxy-metrics.js';
 import type { RouteMetrics } from '../route-metrics.js';
-import type { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../upstream-failure.js';
 import {
   type Breaker,
   type BreakerEvent,
@@ -23,6 +23,14 @@ import type { UpstreamLink } from './upstream-link.js';
 
 /** A call that fails within this time has not cost its client much. */
 const QUICK_MS = 1_000;
+/**
+ * A stream that its client has left counts as failed when it had brought nothing for so long, and for so many times what is usual on its
+ * route. Both, because clients differ: some leave after 20 s, and must not take a model for ill that thinks for a minute; and where all
+ * answers are quick, a single long prompt may take many times as long. Of a route that has never answered nothing is usual: there only
+ * its own timeout counts.
+ */
+const LEFT_MS_MIN = 10_000;
+const LEFT_USUALS_MIN = 5;
 
 export interface RouteObserver {
   /** The breaker has another state. */
@@ -45,7 +53,9 @@ export class ModelRoute implements Choosable {
   readonly hash: number;
   readonly statistics = new RouteStatistics();
   private readonly latency = new PeakLatency();
-  /** Calls of earlier ones went elsewhere, or as somebody else. */
+  /** Of calls whose clients have left, since the last content: how long they have waited for it. */
+  private readonly unanswered = new PeakLatency();
+  /** Calls of earlier ones went elsewhere, as somebody else, or to an upstream that was ill: what they took says nothing any more. */
   private firstEpoch = 0;
   /** That of the trip which the upstream's health check made. */
   private failedCheckEpoch: number | undefined;
@@ -126,9 +136,14 @@ export class ModelRoute implements Choosable {
     return this.latency.readMs(now);
   }
 
+  get usualMs(): number | undefined {
+    return this.statistics.firstContentMs;
+  }
+
   waitingMs(now: number): number {
-    for (const call of this.waiting) return now - call.startedAt;
-    return 0;
+    const unansweredMs = this.unanswered.readMs(now) ?? 0;
+    for (const call of this.waiting) return Math.max(unansweredMs, now - call.startedAt);
+    return unansweredMs;
   }
 
   begin(isStream: boolean, now: number): RouteCall {
@@ -164,7 +179,7 @@ export class ModelRoute implements Choosable {
 
   contentCame(call: RouteCall, now: number): void {
     this.waiting.delete(call);
-    this.happen({ type: 'call-succeeded', epoch: call.epoch }, now);
+    this.succeeded(call, now);
     if (call.isStream) this.learnLatency(call, now);
   }
 
@@ -173,10 +188,8 @@ export class ModelRoute implements Choosable {
     this.inFlight -= 1;
     this.upstream.inFlight -= 1;
     call.metrics.inFlight -= 1;
-    if (end.failure !== undefined) {
-      this.statistics.failed(end.failure, now);
-      this.judge(call, end.failure, now);
-    }
+    if (end.failure !== undefined) this.failed(call, end.failure, now);
+    else if (call.firstContentAt === undefined) this.endedWithoutContent(call, end.outcome === 'completed', now);
     const { startedAt, firstContentAt, isStream } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
     const { outcome, failure, usage } = end;
@@ -186,7 +199,13 @@ export class ModelRoute implements Choosable {
     this.observer.callEnded();
   }
 
-  private judge(call: RouteCall, failure: UpstreamFailure, now: number): void {
+  private succeeded({ epoch }: RouteCall, now: number): void {
+    this.unanswered.forget();
+    this.happen({ type: 'call-succeeded', epoch }, now);
+  }
+
+  private failed(call: RouteCall, failure: UpstreamFailure, now: number): void {
+    this.statistics.failed(failure, now);
     const { epoch } = call;
     const why: TripTerms = {
       isBusy: failure.code === 'model_capacity',
@@ -207,17 +226,42 @@ export class ModelRoute implements Choosable {
         else this.happen({ type: 'told-to-wait', epoch, isBusy: why.isBusy, forMs: retryAfterSeconds * 1_000 }, now);
         return;
       }
-      case 'stale':
       case 'unanswered':
       case 'broken':
         this.happen({ type: 'call-failed', epoch, ...why }, now);
         return;
+      case 'limit': // else it is ours
+        if (failure.code === 'upstream_error') this.happen({ type: 'call-failed', epoch, ...why }, now);
+        else this.happen({ type: 'call-withdrawn', epoch }, now);
+        return;
+      case 'stale':
+        this.happen({ type: 'call-withdrawn', epoch }, now);
+        return;
       case 'rejected': // it read the request and judged it: it is well
-        this.happen({ type: 'call-succeeded', epoch }, now);
-        return;
       case 'empty':
-      case 'limit':
+        this.succeeded(call, now);
         return;
+    }
+  }
+
+  private endedWithoutContent(call: RouteCall, isComplete: boolean, now: number): void {
+    const { epoch, isStream } = call;
+    if (isComplete) this.succeeded(call, now);
+    else if (isStream) this.wasLeft(call, now);
+    else if (now - call.startedAt < QUICK_MS) this.happen({ type: 'call-withdrawn', epoch }, now);
+  }
+
+  /** A stream, by its client. Whether the upstream would have answered nobody knows; but it has not for so long. */
+  private wasLeft({ epoch, startedAt }: RouteCall, now: number): void {
+    const { usualMs } = this;
+    const waitedMs = now - startedAt;
+    if (epoch >= this.firstEpoch) this.unanswered.addUnanswered(waitedMs, now);
+    if (waitedMs < (usualMs ?? QUICK_MS)) {
+      this.happen({ type: 'call-withdrawn', epoch }, now);
+    } else if (usualMs !== undefined && waitedMs >= Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs)) {
+      const reason = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
+      this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { reason }), now);
+      this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
     }
   }
 
@@ -226,9 +270,15 @@ export class ModelRoute implements Choosable {
   }
 
   private beginAnew(): void {
-    this.firstEpoch = this.breaker.epoch + 1;
-    this.breaker = { ...NEW_BREAKER, epoch: this.firstEpoch };
+    this.breaker = { ...NEW_BREAKER, epoch: this.breaker.epoch + 1 };
+    this.forgetTimes();
+  }
+
+  /** Of all calls until now, those under way included. */
+  private forgetTimes(): void {
+    this.firstEpoch = this.breaker.epoch;
     this.latency.forget();
+    this.unanswered.forget();
     this.waiting.clear();
   }
 
@@ -236,7 +286,7 @@ export class ModelRoute implements Choosable {
     const before = this.breaker.state;
     this.breaker = reduce(this.breaker, event, now, this.terms);
     if (this.breaker.state === before) return;
-    if (this.breaker.state === 'closed') this.latency.forget();
+    if (this.breaker.state === 'closed') this.forgetTimes();
     this.observer.breakerMoved(this);
   }
 }

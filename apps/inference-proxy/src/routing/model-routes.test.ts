@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
@@ -28,8 +29,13 @@ function upstream(id: string, over: Partial<Upstream> = {}): Upstream {
 }
 
 /** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
-function setUp(models: Record<string, Partial<Route>[]>, terms: Partial<RoutingTerms> = {}, upstreams: Upstream[] = []) {
-  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms });
+function setUp(
+  models: Record<string, Partial<Route>[]>,
+  terms: Partial<RoutingTerms> = {},
+  upstreams: Upstream[] = [],
+  registry = new Registry(),
+) {
+  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms }, registry);
   books.push(book);
   let revision = 0;
   const apply = (now: Record<string, Partial<Route>[]>): void => {
@@ -44,9 +50,9 @@ function setUp(models: Record<string, Partial<Route>[]>, terms: Partial<RoutingT
     });
   };
   apply(models);
-  const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal) => {
+  const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal, isFirst = tried.length === 0) => {
     const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    return book.acquire(request, new Set(tried.map(({ route }) => route)), signal);
+    return book.acquire(request, new Set(tried.map(({ route }) => route)), signal, isFirst);
   };
   /** A call at once. */
   const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
@@ -191,7 +197,8 @@ test('a failing route says nothing of another model on the same upstream', () =>
 test.each([
   ['rejects the request', failed({ kind: 'rejected', code: 'context_length_exceeded' })],
   ['has nothing to say', failed({ kind: 'empty' })],
-  ['says too much', failed({ kind: 'limit' })],
+  ['says more than there is room for', failed({ kind: 'limit', code: 'model_capacity' })],
+  ['had closed an idle connection', failed({ kind: 'stale' })],
   ['was cancelled', { outcome: 'cancelled', failure: undefined, usage: undefined }],
 ])('an upstream that %s is not ill', (_, end) => {
   const { take } = setUp({ m: [{}] });
@@ -250,29 +257,65 @@ describe('when to come back (H-4)', () => {
   });
 });
 
-test('the budget is per model', () => {
-  const { book } = setUp({ m: [{}], n: [{}] }, { retryBurst: 1 });
-  const mayRetry = (model: string): boolean => book.mayRetry(model, new Set());
-  expect([mayRetry('m'), mayRetry('m'), mayRetry('n'), mayRetry('unknown')]).toEqual([true, false, true, false]);
+test('an upstream that breaks a limit with every reply rests like one that fails', () => {
+  const { take, ask } = setUp({ m: [{}] }, { queueMax: 0 });
+  for (let call = 0; call < 5; call++) take().end(failed({ kind: 'limit' }));
+  expect(() => ask()).toThrow(refusal('model_unavailable'));
 });
 
-test('a request brings its share to the budget once, however often it asks for a route', () => {
-  const { book } = setUp({ m: [{ concurrencyMax: 9 }] }, { retryBurst: 1, retryPercent: 100 }, [upstream('a', { connectionsMax: 9 })]);
-  const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  const ask = (isFirst: boolean) => book.acquire(request, new Set(), new AbortController().signal, isFirst);
-  const mayRetry = () => book.mayRetry('m', new Set());
-  void ask(true);
-  expect(mayRetry()).toBe(true);
-  void ask(false);
-  expect(mayRetry()).toBe(false);
-  void ask(true);
-  expect(mayRetry()).toBe(true);
-});
+describe('the budget for second calls', () => {
+  const wide = (id: string) => upstream(id, { connectionsMax: 99 });
+  const TWO = { m: [{}, { upstream: 'b', priority: 1 }] };
+  const setUpTwo = (terms: Partial<RoutingTerms>, models: Parameters<typeof setUp>[0] = TWO) => {
+    const registry = new Registry();
+    const it = setUp(models, { queueMax: 0, retryPercent: 0, ...terms }, [wide('a'), wide('b')], registry);
+    const second = (model = 'm', failedOn = it.take(model)): 'made' | 'none' => {
+      try {
+        it.take(model, [failedOn]);
+        return 'made';
+      } catch {
+        return 'none';
+      }
+    };
+    const counted = async (): Promise<unknown[]> => {
+      const { values } = (await registry.getSingleMetric('tollgate_model_retries_total')?.get()) ?? { values: [] };
+      return values.map(({ labels, value }) => [labels.outcome, value]);
+    };
+    return { ...it, second, counted };
+  };
 
-test('nothing is spent where no other route is left to try', () => {
-  const { book, take } = setUp({ m: [{}] }, { retryBurst: 1 });
-  const { route } = take();
-  expect([book.mayRetry('m', new Set([route])), book.mayRetry('m', new Set())]).toEqual([false, true]);
+  test('is for each model', () => {
+    const { second } = setUpTwo({ retryBurst: 1 }, { ...TWO, n: TWO.m });
+    expect([second('m'), second('m'), second('n')]).toEqual(['made', 'none', 'made']);
+  });
+
+  test('gets its share from a request once, however often that asks for a route', () => {
+    const { ask, second, take } = setUpTwo({ retryBurst: 1, retryPercent: 100 });
+    const failedOn = take();
+    expect(second('m', failedOn)).toBe('made');
+    expect(second('m', failedOn)).toBe('none');
+    void ask('m');
+    expect(second('m', failedOn)).toBe('made');
+  });
+
+  test('pays for a second call on the same route as well, after an idle connection that was closed', () => {
+    const { ask } = setUpTwo({ retryBurst: 1 });
+    const again = () => ask('m', [], new AbortController().signal, false);
+    void again();
+    expect(again).toThrow(refusal('model_unavailable'));
+  });
+
+  test('is not spent where the other route rests, or there is none: it is there when one is up', async () => {
+    const { take, second, counted } = setUpTwo({ retryBurst: 2 });
+    const onA = take();
+    const onB = take('m', [onA]);
+    onB.end(failed({ retryAfterSeconds: 60 }));
+    expect([second('m', onA), second('m', onA)]).toEqual(['none', 'none']);
+    expect(await counted()).toEqual([
+      ['made', 1],
+      ['over-budget', 0],
+    ]);
+  });
 });
 
 test('a model without a route is told among those without, for as long as it has none', () => {

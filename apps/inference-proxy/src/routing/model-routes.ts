@@ -52,7 +52,8 @@ export class ModelRoutes {
   /**
    * A call on the best route that is not among `tried`; a promise of it while all are full, or all have just begun to rest. Throws or
    * rejects with `UpstreamFailure`: `model_unavailable` when no route is up, `model_capacity` when all are full, and there is no place in
-   * the line or the wait was in vain; rejects with the signal's reason when it fires. `isFirst`: of this request.
+   * the line or the wait was in vain; rejects with the signal's reason when it fires. `isFirst`: of this request. A further call is paid
+   * for from the budget when it is granted; `model_unavailable` when that is empty.
    */
   acquire(
     request: InferenceRequest,
@@ -61,21 +62,13 @@ export class ModelRoutes {
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {
     if (isFirst) this.budget.deposit();
-    const turn = this.take(request, tried);
+    const turn = this.take(request, tried, isFirst);
     if (turn !== undefined) {
       if ('grant' in turn) return turn.grant;
       throw turn.refusal;
     }
     if (this.line.isFull) throw this.refusal('so many wait that the line is full, too');
-    return this.wait(request, tried, signal);
-  }
-
-  /** Whether there is a route that is not among `tried`, and a second call left in the budget; if so, it is spent. */
-  mayRetry(tried: ReadonlySet<ModelRoute>): boolean {
-    if (this.routes.every((route) => tried.has(route))) return false;
-    const isPaid = this.budget.withdraw(performance.now());
-    this.observer.retried(isPaid ? 'made' : 'over-budget');
-    return isPaid;
+    return this.wait(() => this.take(request, tried, isFirst), tried.size > 0, signal);
   }
 
   /** Gives what has become free to who waits for it. */
@@ -94,11 +87,11 @@ export class ModelRoutes {
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
-  private async wait(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, signal: AbortSignal): Promise<RouteCall> {
+  private async wait(tryTurn: () => Turn<RouteCall>, isChoosy: boolean, signal: AbortSignal): Promise<RouteCall> {
     const since = performance.now();
     let outcome: WaitOutcome = 'refused';
     try {
-      const turn = this.line.wait(() => this.take(request, tried), tried.size > 0, signal);
+      const turn = this.line.wait(tryTurn, isChoosy, signal);
       this.observer.waits(this);
       const call = await turn;
       outcome = 'served';
@@ -108,14 +101,21 @@ export class ModelRoutes {
     }
   }
 
-  private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>): Turn<RouteCall> {
+  private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, isFirst: boolean): Turn<RouteCall> {
     const now = performance.now();
     const choice = chooseRoute(this.routes, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
     if (choice === 'full') return undefined;
     const route = choice === 'down' ? lastResort(this.routes, { now, tried }) : choice;
     if (route === undefined) return { refusal: this.down() };
-    if (choice !== 'down' || route.lastResortMs(now) <= 0) return { grant: route.begin(request.stream, now) };
-    return tried.size === 0 && this.isHiccup(route, now) ? undefined : { refusal: this.down() };
+    if (choice === 'down' && route.lastResortMs(now) > 0)
+      return tried.size === 0 && this.isHiccup(route, now) ? undefined : { refusal: this.down() };
+    return isFirst || this.isPaid(now) ? { grant: route.begin(request.stream, now) } : { refusal: overBudget() };
+  }
+
+  private isPaid(now: number): boolean {
+    const isPaid = this.budget.withdraw(now);
+    this.observer.retried(isPaid ? 'made' : 'over-budget');
+    return isPaid;
   }
 
   /** So short an illness may be over before anybody has to hear of it; a longer one is told at once. */
@@ -150,6 +150,10 @@ export class ModelRoutes {
   private nextChangeMs(now: number): number {
     return Math.min(...this.routes.flatMap((route) => [route.restMs(now), route.lastResortMs(now)]).filter((ms) => ms > 0));
   }
+}
+
+function overBudget(): UpstreamFailure {
+  return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no second call is left in the budget' });
 }
 
 function full(detail: string): UpstreamFailure {

@@ -17,6 +17,12 @@ export class PeakLatency {
     this.observedAt = now;
   }
 
+  /** A call was given up before its answer. Several in a row add up: so long the route has been asked, and has said nothing. */
+  addUnanswered(ms: number, now: number): void {
+    this.valueMs = (this.readMs(now) ?? 0) + ms;
+    this.observedAt = now;
+  }
+
   /** What was is no more: an upstream has come back. */
   forget(): void {
     this.observedAt = undefined;

@@ -115,12 +115,12 @@ describe('an entry that is edited while calls are under way', () => {
   });
 
   test('a request that has failed is not tried on the same route as on another one', () => {
-    const { book, apply, take } = setUp();
+    const { apply, take } = setUp();
     apply();
     const failed = take();
     failed.end(failing('refused'));
     apply({ a: { apiKeyEnv: 'ANOTHER_KEY' } });
-    expect(book.mayRetry('m', new Set([failed.route]))).toBe(false);
+    expect(() => take(failed)).toThrow(refusal('model_unavailable'));
   });
 
   test('calls of a dialect are counted as its own, also when it is another one by their end', async () => {

@@ -53,10 +53,6 @@ export class RouteBook {
     return model.acquire(request, tried, signal, isFirst);
   }
 
-  mayRetry(model: string, tried: ReadonlySet<ModelRoute>): boolean {
-    return this.models.get(model)?.mayRetry(tried) ?? false;
-  }
-
   /** As `ModelRoutes.retryAfterSeconds`; undefined for a model nobody knows. */
   retryAfterSeconds(model: string): number | undefined {
     return this.models.get(model)?.retryAfterSeconds();
