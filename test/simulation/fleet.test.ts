@@ -103,6 +103,28 @@ test(
   LIMIT_MS,
 );
 
+test.each([
+  ['leave at once', 300, 6],
+  ['leave long before the timeout of a call', 1_000, 3],
+] as const)(
+  'a server that hangs loses its traffic also when its clients %s, and has its share again within ten seconds',
+  async (_what, patienceMs, sharePercentMax) => {
+    await withSeeds({ servers: THREE, patienceMs }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      a(fleet).state = 'hung';
+      const illAt = fleet.now;
+      await fleet.traffic(30 * SECOND);
+      expect(fleet.shares(illAt + 0.5 * SECOND, fleet.now).a).toBeLessThanOrEqual(sharePercentMax);
+      a(fleet).state = 'well';
+      const wellAt = fleet.now;
+      await fleet.traffic(20 * SECOND);
+      expect(isThird(fleet.shares(wellAt + 10 * SECOND, fleet.now).a)).toBe(true);
+      expect(fleet.failures).toEqual([]);
+    });
+  },
+  LIMIT_MS,
+);
+
 test(
   'nobody runs down a server that has come back: its traffic grows with the seconds',
   async () => {

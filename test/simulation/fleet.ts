@@ -26,6 +26,8 @@ export interface FleetOptions {
   terms?: Partial<RoutingTerms>;
   /** Of the requests, the part that breaks every server. */
   poisonShare?: number;
+  /** After so long without an answer a client leaves; by default none does. */
+  patienceMs?: number;
   servers: Record<string, { weight?: number; concurrencyMax?: number; firstContentMs?: number; priority?: number }>;
 }
 
@@ -38,6 +40,8 @@ export class Fleet {
   /** Codes of the failures that clients saw, with the times of their requests; without those who asked for it. */
   readonly failures: { at: number; code: string }[] = [];
   requests = 0;
+  /** When they came whose clients have left. */
+  readonly left: number[] = [];
   /** Requests that have had no answer yet. */
   underWay = 0;
   private readonly book: RouteBook;
@@ -160,9 +164,19 @@ export class Fleet {
       },
     };
     this.underWay++;
-    const reader = { signal: new AbortController().signal, callerIsThere: async () => true };
-    for await (const batch of streamInference(job, reader, this.dependencies))
+    const client = new AbortController();
+    const { patienceMs } = this.options;
+    const patience = patienceMs === undefined ? undefined : setTimeout(() => this.leave(client, at), patienceMs);
+    const reader = { signal: client.signal, callerIsThere: async () => true };
+    for await (const batch of streamInference(job, reader, this.dependencies)) {
+      clearTimeout(patience);
       for (const event of batch) if (event.type === 'completion-failure' && !isPoison) this.failures.push({ at, code: event.code });
+    }
     this.underWay--;
+  }
+
+  private leave(client: AbortController, at: number): void {
+    this.left.push(at);
+    client.abort(new Error('left'));
   }
 }

@@ -118,6 +118,14 @@ describe('a stream that its client leaves before it has content', () => {
     expect(quick.route.statistics.lastFailure).toMatchObject({ kind: 'timeout', detail: 'no content for 10 s, until the client left' });
   });
 
+  test('is one failure together with all that leave at the same time: they may be a batch that somebody has stopped', () => {
+    const batch = story().answers(200);
+    const calls = Array.from({ length: 50 }, () => batch.begin());
+    batch.after(20 * SECOND);
+    for (const call of calls) batch.end(call, LEFT);
+    expect(batch.state).toBe('closed');
+  });
+
   test.each([
     ['less than ten seconds', 200, 9_999],
     ['less than five times the usual, of a model that thinks for a minute', 60 * SECOND, 120 * SECOND],

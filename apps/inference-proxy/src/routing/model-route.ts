@@ -31,6 +31,8 @@ const QUICK_MS = 1_000;
  */
 const LEFT_MS_MIN = 10_000;
 const LEFT_USUALS_MIN = 5;
+/** Those that leave within this time count once: they may all be one client's, who has stopped a batch. */
+const LEFT_GAP_MS = 1_000;
 
 export interface RouteObserver {
   /** The breaker has another state. */
@@ -55,6 +57,8 @@ export class ModelRoute implements Choosable {
   private readonly latency = new PeakLatency();
   /** Of calls whose clients have left, since the last content: how long they have waited for it. */
   private readonly unanswered = new PeakLatency();
+  /** When one of them last counted as failed. */
+  private leftAt = Number.NEGATIVE_INFINITY;
   /** Calls of earlier ones went elsewhere, as somebody else, or to an upstream that was ill: what they took says nothing any more. */
   private firstEpoch = 0;
   /** That of the trip which the upstream's health check made. */
@@ -256,13 +260,12 @@ export class ModelRoute implements Choosable {
     const { usualMs } = this;
     const waitedMs = now - startedAt;
     if (epoch >= this.firstEpoch) this.unanswered.addUnanswered(waitedMs, now);
-    if (waitedMs < (usualMs ?? QUICK_MS)) {
-      this.happen({ type: 'call-withdrawn', epoch }, now);
-    } else if (usualMs !== undefined && waitedMs >= Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs)) {
-      const reason = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
-      this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { reason }), now);
-      this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
-    }
+    if (waitedMs < (usualMs ?? QUICK_MS)) this.happen({ type: 'call-withdrawn', epoch }, now);
+    if (usualMs === undefined || waitedMs < Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs) || now - this.leftAt < LEFT_GAP_MS) return;
+    this.leftAt = now;
+    const reason = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
+    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { reason }), now);
+    this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
   }
 
   private learnLatency({ epoch, startedAt }: RouteCall, now: number): void {
