@@ -8,7 +8,7 @@ export function parseExactly(text: string): unknown {
 }
 
 /** Numbers of no more digits than this are exact in a double. */
-export const DOUBLE_DIGITS_MAX = 15;
+const DOUBLE_DIGITS_MAX = 15;
 
 function keepDigits(_key: string, value: unknown, { source = '' }: { source?: string }): unknown {
   if (typeof value !== 'number') return value;

@@ -61,7 +61,15 @@ test('structure within strings is text', () => {
 });
 
 test('T-46: numbers with more digits than a double has are written again as they were', () => {
-  const text = '{"id":12345678901234567890,"half":0.1234567890123456789,"count":3,"text":"12345678901234567890"}';
+  const text =
+    '{"id":12345678901234567890,"half":0.1234567890123456789,"split":123456789.123456789,"huge":1e400,"count":3,"text":"12345678901234567890"}';
   const parsed = parseJson(Buffer.from(text)) as { count: number };
   expect([JSON.stringify(parsed), parsed.count]).toEqual([text, 3]);
 });
+
+test.each(['123456789.123456789', '-1234567890.12345678', '1e400', '-1E+999'])(
+  'T-46: %s alone is enough to read a body exactly',
+  (number) => {
+    expect(JSON.stringify(parseJson(Buffer.from(`{"a":[true,${number},null]}`)))).toBe(`{"a":[true,${number},null]}`);
+  },
+);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
-import { DOUBLE_DIGITS_MAX, parseExactly } from '#inference/exact-json.js';
+import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { findJsonFault } from './json-fault.js';
 
 const DEPTH_MAX = 64;
@@ -58,8 +58,8 @@ function checkShape(text: string): { hasLongNumbers: boolean } {
         values++;
         break;
       default: {
-        const end = digitsEnd(text, at);
-        if (end - at > DOUBLE_DIGITS_MAX) hasLongNumbers = true;
+        const end = numberEnd(text, at);
+        if (end - at >= LONG_NUMBER_LENGTH_MIN && mayHoldLongNumbers(text.slice(at, end))) hasLongNumbers = true;
         if (end > at) at = end - 1;
       }
     }
@@ -68,14 +68,18 @@ function checkShape(text: string): { hasLongNumbers: boolean } {
   return { hasLongNumbers };
 }
 
-function digitsEnd(text: string, from: number): number {
+/** `1e999` */
+const LONG_NUMBER_LENGTH_MIN = 5;
+
+function numberEnd(text: string, from: number): number {
   let end = from;
-  while (isDigit(text.charCodeAt(end))) end++;
+  while (isOfNumber(text.charCodeAt(end))) end++;
   return end;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
+/** Digits, `.`, `+`, `-`, `e` and `E`. */
+function isOfNumber(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2b || code === 0x2d || code === 0x65 || code === 0x45;
 }
 
 /** Where the string that begins at `from` has its closing quote, -1 for nowhere. */
