@@ -15,8 +15,7 @@ type Json = Record<string, unknown>;
  */
 export class MessagesStreamParser implements StreamParser {
   done = false;
-  private counts: Counts = { uncached: 0, cached: 0, written: 0, output: undefined, thinking: 0 };
-  private outputAtStart = 0;
+  private counts: Counts = { uncached: 0, cached: 0, written: 0, output: 0, thinking: 0 };
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
@@ -85,7 +84,7 @@ export class MessagesStreamParser implements StreamParser {
       });
     }
     this.calls.end(events);
-    const usage = usageOf(this.counts, this.outputAtStart);
+    const usage = usageOf(this.counts);
     if (usage !== undefined) events.push({ type: 'usage-report', usage });
     events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
     this.done = true;
@@ -118,12 +117,10 @@ export class MessagesStreamParser implements StreamParser {
     events.push({ type, text });
   }
 
-  /** The output at its start is a guess for want of a count. */
+  /** The output at the start is not that of the reply: where no later event counts, there is no count. */
   private readStart(usage: unknown): void {
-    const { output } = this.counts;
     this.readUsage(usage);
-    this.outputAtStart = this.counts.output ?? 0;
-    this.counts.output = output;
+    this.counts.output = 0;
   }
 
   private readUsage(usage: unknown): void {
@@ -179,7 +176,7 @@ interface Counts {
   uncached: number;
   cached: number;
   written: number;
-  output: number | undefined;
+  output: number;
   thinking: number;
 }
 
@@ -194,20 +191,19 @@ function laterOf(known: Counts, usage: Json): Counts {
     written: countOf(usage.cache_creation_input_tokens) ?? known.written,
   };
   const growth = promptOf(prompt) - promptOf(known);
-  const output = countOf(usage.output_tokens);
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
   return {
     ...known,
     ...(growth > 0 || (growth === 0 && prompt.cached >= known.cached) ? prompt : {}),
-    output: output === undefined ? known.output : Math.max(known.output ?? 0, output),
+    output: Math.max(known.output, countOf(usage.output_tokens) ?? 0),
     thinking: Math.max(known.thinking, countOf(details.thinking_tokens) ?? 0),
   };
 }
 
 /** Undefined when nothing was counted (U-3). */
-function usageOf(counts: Counts, outputAtStart: number): Usage | undefined {
+function usageOf(counts: Counts): Usage | undefined {
   const promptTokens = promptOf(counts);
-  const { cached, output: outputTokens = outputAtStart, thinking } = counts;
+  const { cached, output: outputTokens, thinking } = counts;
   if (promptTokens === 0 && outputTokens === 0) return undefined;
   return { promptTokens, cachedTokens: cached, outputTokens, reasoningTokens: Math.min(thinking, outputTokens), source: 'reported' };
 }
