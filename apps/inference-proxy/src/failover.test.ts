@@ -43,6 +43,7 @@ describe('another route', () => {
     ['a closed socket', (request) => void request.socket.destroy()],
     ['a stream broken before content', streaming(chunk(''))],
     ['a 504', answering(504, '')],
+    ['a line beyond every limit', streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`)],
   ])('is tried after %s', async (_name, behaviour) => {
     upstream.behave(behaviour);
     expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
@@ -120,6 +121,14 @@ describe('another route', () => {
     const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
     await collect(stream);
     for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
+    expect(upstream.calls).toBe(5);
+  });
+
+  test('is used while the first rests, which breaks a limit with every reply', async () => {
+    upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    expect(await collect(stream)).toEqual(SAVED);
+    for (let request = 0; request < 9; request++) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     expect(upstream.calls).toBe(5);
   });
 

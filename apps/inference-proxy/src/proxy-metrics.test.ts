@@ -23,9 +23,9 @@ function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) 
   const registry = new Registry();
   book = testBook(terms, registry);
   const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
-  const apply = (...ids: string[]): void =>
-    book.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over }], models: ids.map((id) => ({ id, routes })) });
-  apply('m');
+  const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
+    book.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
+  apply({}, 'm');
   const lines = async (name: RegExp): Promise<string[]> => {
     const metrics = await registry.metrics();
     return metrics.split('\n').filter((line) => name.test(line));
@@ -59,6 +59,21 @@ test('what alerts wait for is there before it happens, or they would not see it 
   );
 });
 
+test('no series is there twice when the dialect of an upstream changes, and a provider has what all of its dialects have', async () => {
+  const { apply, lines } = setUp();
+  for (const kind of ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
+    apply({ kind }, 'm');
+    take().end(FAILED);
+  }
+  const counts = await lines(/^gen_ai_client_operation_duration_seconds_count\{/);
+  expect(counts.map((line) => [/provider_name="(\w+)"/.exec(line)?.[1], line.split(' ').at(-1)])).toEqual([
+    ['openai', '3'],
+    ['anthropic', '1'],
+  ]);
+  const names = (await lines(/^[^#]/)).map((line) => line.slice(0, line.lastIndexOf(' ')));
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
 describe('the breaker of a route is shown as', () => {
   test('2 while it rests', async () => {
     const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
@@ -79,7 +94,7 @@ describe('the breaker of a route is shown as', () => {
   test('2 while the health check of its upstream fails, however long it has rested, and 0 from its next good answer', async () => {
     const { apply, lines, breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
     while ((await breakerState()) === 0) await new Promise(setImmediate);
-    apply('m', 'new');
+    apply({}, 'm', 'new');
     const failing = (await lines(/^tollgate_upstream_breaker_state\{/)).map((line) => line.split(' ')[1]);
     upstream.behave(answering(200, ''));
     while ((await breakerState()) !== 0) await new Promise(setImmediate);

@@ -35,6 +35,14 @@ test('the message for clients is ours, whatever the detail', () => {
   });
 });
 
+test.each([
+  ['upstream_error', true],
+  ['model_capacity', false],
+  ['internal_error', false],
+] as const)('beyond a limit with %s: another route may do better: %s', (code, retryable) => {
+  expect(new UpstreamFailure('limit', code).retryable).toBe(retryable);
+});
+
 test('words of ours are only shortened: what they name is for operators to know, but for a key', () => {
   rememberKey('a-key-of-somebody');
   const reason = `no key in API_KEY_OF_OURS, nor in ${'x'.repeat(64)}: 'a-key-of-somebody'`;

@@ -85,6 +85,12 @@ test('a route that does not answer loses its share while it is silent, whatever 
   expect(shares([route({ waitingMs: 5_000 }), route()])[0]).toBe(0);
 });
 
+test('where nothing came lately, a wait is long or short by what is usual, and what is usual makes no route better than another', () => {
+  expect(shares([route({ usualMs: 100, waitingMs: 300 }), route({ usualMs: 100 })])[0]).toBe(0);
+  expect(shares([route({ usualMs: 60_000, waitingMs: 5_000 }), route({ usualMs: 60_000 })])).toEqual([about(50), about(50)]);
+  expect(shares([route({ usualMs: 100 }), route({ usualMs: 9_000 }), route()])).toEqual([about(33), about(33), about(33)]);
+});
+
 test('the lowest tier with a usable route is taken', () => {
   const [low, high] = [route({ priority: 1 }), route({ priority: 2 })];
   expect(choose([high, low])).toBe(low);
