@@ -23,6 +23,8 @@ const LONG_EVENTS = new HeldBytes(128 * MIB, 64 * 1024);
 export interface CallTarget {
   link: Pick<UpstreamLink, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
   model: string;
+  /** The reply has said all, and has not ended: nobody else can use its socket until `isOver`. */
+  lingers?(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void;
 }
 
 /**
@@ -31,12 +33,13 @@ export interface CallTarget {
  * up as soon as the caller leaves or has all it wants.
  */
 export async function* callUpstream(
-  { link, model }: CallTarget,
+  target: CallTarget,
   { request, ticket }: GenerateRequest,
   meter: UsageMeter,
   apiKey: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
+  const { link, model } = target;
   const { adapter, upstream } = link;
   if (link.refusal !== undefined) {
     const { message: reason } = link.refusal;
@@ -69,8 +72,8 @@ export async function* callUpstream(
     if (isStream) yield* readEvents(reply, first, link, call, shaper);
     else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
   } finally {
-    if (shaper.finished && !shaper.wasCut) reply.drain();
-    else reply.close();
+    const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
+    if (isOver) target.lingers?.(reply, isOver);
   }
 }
 

@@ -267,6 +267,20 @@ describe('room', () => {
     expect(await waiting).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
   });
 
+  test('a reply that keeps its socket when it has said all, holds up nobody who needs it', async () => {
+    upstream.behave((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk('ok', 'stop') + DONE);
+    });
+    const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
+    await collect(stream);
+    const since = performance.now();
+    for (let request = 0; request < 3; request++)
+      expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
+    expect(performance.now() - since).toBeLessThan(1_000); // that long it may take to end where nobody needs it
+    expect(upstream.connections).toBe(4);
+  });
+
   test('a reader that leaves while waiting takes nothing, and owes nothing', async () => {
     upstream.behave(hanging(chunk('one')));
     const terms = { queueMax: 9, queueWaitMs: 5_000 };

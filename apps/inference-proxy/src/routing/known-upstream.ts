@@ -1,8 +1,14 @@
 import type { Upstream } from '#contracts/catalog.js';
+import type { UpstreamReply } from '../transport/post-stream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { HealthCheck } from './health-check.js';
 import type { ModelRoute } from './model-route.js';
 import { UpstreamLink } from './upstream-link.js';
+
+type LingeringReply = Pick<UpstreamReply, 'hurry'>;
+
+/** What a reply that has said all has left to end, once its socket is wanted: far more than its last bytes need, and no client notices. */
+const LINGER_MS = 20;
 
 /**
  * One upstream as this replica sees it, whatever becomes of its entry: how it is called now, how many calls are under way, by this
@@ -12,6 +18,8 @@ export class KnownUpstream {
   inFlight = 0;
   /** The routes of the catalog that lead here. */
   readonly routes = new Set<ModelRoute>();
+  /** Replies that have said all and keep their sockets all the same, oldest first. */
+  private readonly lingering = new Set<LingeringReply>();
   private current: UpstreamLink;
   private healthCheck: HealthCheck | undefined;
   /** Kept apart from the check, which is replaced when its terms change. */
@@ -33,6 +41,23 @@ export class KnownUpstream {
   /** False while its health check fails. */
   get isWell(): boolean {
     return !this.isIll;
+  }
+
+  /** One more call: should it find no socket, it would wait for one that nobody sees. */
+  callBegins(): void {
+    this.inFlight += 1;
+    let missing = this.inFlight + this.lingering.size - this.current.upstream.connectionsMax;
+    for (const reply of this.lingering) {
+      if (missing-- <= 0) return;
+      this.lingering.delete(reply);
+      reply.hurry(LINGER_MS);
+    }
+  }
+
+  /** As `CallTarget` has it. */
+  lingers(reply: LingeringReply, isOver: Promise<void>): void {
+    this.lingering.add(reply);
+    void isOver.then(() => this.lingering.delete(reply));
   }
 
   /** Another entry, or one again after `close`. Calls under way end by the one they began with. */

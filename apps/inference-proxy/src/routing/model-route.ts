@@ -2,6 +2,7 @@ import type { Route } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { CallOutcome } from '../proxy-metrics.js';
 import type { RouteMetrics } from '../route-metrics.js';
+import type { UpstreamReply } from '../transport/post-stream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import {
   type Breaker,
@@ -153,7 +154,7 @@ export class ModelRoute implements Choosable {
   begin(isStream: boolean, now: number): RouteCall {
     this.happen({ type: 'call-begun' }, now);
     this.inFlight += 1;
-    this.upstream.inFlight += 1;
+    this.upstream.callBegins();
     const { link, metrics } = this.entry;
     metrics.inFlight += 1;
     const call = new RouteCall(this, link, metrics, this.breaker.epoch, now, isStream);
@@ -327,6 +328,11 @@ export class RouteCall {
     if (this.firstContentAt !== undefined) return;
     this.firstContentAt = performance.now();
     this.route.contentCame(this, this.firstContentAt);
+  }
+
+  /** As `CallTarget` has it. */
+  lingers(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void {
+    this.route.upstream.lingers(reply, isOver);
   }
 
   /** Gives the route back. Exactly once. */

@@ -141,13 +141,20 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
   }
 
-  /** The upstream has said all it had to say: lets the reply run out by itself, so that its socket can serve again. */
-  drain(): void {
-    if (this.ended || this.failed) return;
+  /**
+   * The upstream has said all it had to say: lets the reply run out by itself, so that its socket can serve again. Resolves when it has,
+   * or is given up; undefined when it had already.
+   */
+  drain(): Promise<void> | undefined {
+    if (this.ended || this.failed) return undefined;
     this.settle();
     this.draining = true;
     this.timer = setTimeout(() => this.close(), DRAIN_MS);
+    const isOver = new Promise<void>((resolve) => {
+      this.wake = resolve;
+    });
     this.take();
+    return isOver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

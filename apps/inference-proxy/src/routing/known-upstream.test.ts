@@ -1,0 +1,59 @@
+import type { Upstream } from '#contracts/catalog.js';
+import { CAPABILITIES } from '../upstreams/conformance.js';
+import { KnownUpstream } from './known-upstream.js';
+
+let upstream: KnownUpstream;
+let hurried: string[];
+
+beforeEach(() => {
+  const definition: Upstream = {
+    id: 'a',
+    kind: 'openai-chat',
+    baseUrl: 'http://a.example/v1',
+    apiKeyEnv: null,
+    allowPrivateNetwork: false,
+    capabilities: CAPABILITIES,
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    connectionsMax: 3,
+  };
+  upstream = new KnownUpstream(definition);
+  hurried = [];
+});
+
+afterEach(async () => {
+  await upstream.close();
+});
+
+/** A call that has ended, with a reply that has not. Returns what ends it. */
+function lingers(name: string): () => void {
+  let end = (): void => undefined;
+  const isOver = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  upstream.lingers({ hurry: () => hurried.push(name) }, isOver);
+  return end;
+}
+
+describe('replies that have said all and keep their sockets', () => {
+  test('are left alone while there are others, then hurried one after the other, each once', () => {
+    lingers('first');
+    lingers('second');
+    upstream.callBegins();
+    expect(hurried).toEqual([]);
+    upstream.callBegins();
+    expect(hurried).toEqual(['first']);
+    upstream.callBegins();
+    expect(hurried).toEqual(['first', 'second']);
+    upstream.inFlight -= 1;
+    upstream.callBegins();
+    expect(hurried).toEqual(['first', 'second']);
+  });
+
+  test('do not count any more once they have ended', async () => {
+    const end = lingers('first');
+    end();
+    await Promise.resolve();
+    for (let call = 0; call < 3; call++) upstream.callBegins();
+    expect(hurried).toEqual([]);
+  });
+});
