@@ -53,21 +53,21 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/inference-run.ts': [
     [
       'the proxy settles what its reader has left',
-      'this.dependencies.settlements.schedule(() => this.settlement(), this.reader);',
-      '',
+      'this.run.readerLeft();\n    this.schedule();',
+      'this.run.readerLeft();',
       RUN,
       'what a reader has left',
     ],
     [
       'the proxy settles what nobody has',
-      'else this.endLease(settleWith(settlements, this.settlement(), this.reader));',
-      'else this.endLease();',
+      'return this.reader.signal.aborted ? undefined : () => this.schedule(0);',
+      'return undefined;',
       RUN,
       'what a gateway leaves unsettled',
     ],
     [
       'a revoked key stops the upstream',
-      'this.loss = loss;\n        this.stop.abort(',
+      'this.loss = loss;\n        this.halt(',
       'this.loss = loss;\n        Error(',
       RUN,
       'a lease that is revoked',
