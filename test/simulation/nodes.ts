@@ -16,7 +16,7 @@ import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-infe
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { LateSettlements } from '../../apps/inference-proxy/src/leases/late-settlements.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import type { RouteCall } from '../../apps/inference-proxy/src/routing/model-route.js';
+import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RouteCall } from './routing/model-route.js';
 import type { RoutingTerms } from './routing/route-book.js';
+import type { RouteCall } from './routing/route-call.js';
 import { streamInference } from './stream-inference.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';

@@ -5,7 +5,7 @@ import type { Usage } from '#inference/usage.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { InferenceRun } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
-import type { CallEnd, RouteCall } from './routing/model-route.js';
+import type { CallEnd, RouteCall } from './routing/route-call.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import type { UsageMeter } from './usage-meter.js';
 

@@ -4,7 +4,7 @@ import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from
 import type { CallContext } from '#messaging/messaging.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
-import type { RouteCall } from './routing/model-route.js';
+import type { RouteCall } from './routing/route-call.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
 

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
-import type { CallEnd, RouteCall } from './routing/model-route.js';
 import type { RouteBook, RoutingTerms } from './routing/route-book.js';
+import type { CallEnd, RouteCall } from './routing/route-call.js';
 import { testBook } from './routing/test-book.js';
 import { answering, TestUpstream } from './test-upstream.js';
 import { UpstreamFailure } from './upstream-failure.js';

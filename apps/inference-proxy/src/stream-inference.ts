@@ -4,8 +4,9 @@ import type { Logger } from '#observability/logger.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
 import { logFailure } from './log-failure.js';
-import type { ModelRoute, RouteCall } from './routing/model-route.js';
+import type { ModelRoute } from './routing/model-route.js';
 import type { RouteBook } from './routing/route-book.js';
+import type { RouteCall } from './routing/route-call.js';
 import { readApiKey } from './transport/api-key.js';
 import { UpstreamFailure } from './upstream-failure.js';
 

@@ -3,8 +3,8 @@ import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
 import { followCatalog } from './follow-catalog.js';
-import type { RouteCall } from './model-route.js';
 import type { RouteBook } from './route-book.js';
+import type { RouteCall } from './route-call.js';
 import { testBook } from './test-book.js';
 
 function catalog(revision: number, routes: Record<string, string[]>): RouteListReply {

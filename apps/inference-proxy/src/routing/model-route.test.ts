@@ -4,7 +4,8 @@ import { ProxyMetrics } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
 import { KnownUpstream } from './known-upstream.js';
-import { type CallEnd, ModelRoute, type RouteCall } from './model-route.js';
+import { ModelRoute } from './model-route.js';
+import { type CallEnd, type RouteCall } from './route-call.js';
 
 const SECOND = 1_000;
 const TERMS = { restMs: SECOND, restMsMax: 2 * SECOND, waitMsMax: 60 * SECOND };

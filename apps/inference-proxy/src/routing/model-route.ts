@@ -1,8 +1,5 @@
 import type { Route } from '#contracts/catalog.js';
-import type { Usage } from '#inference/usage.js';
-import type { CallOutcome } from '../proxy-metrics.js';
 import type { RouteMetrics } from '../route-metrics.js';
-import type { UpstreamReply } from '../transport/post-stream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import {
   type Breaker,
@@ -19,6 +16,7 @@ import type { Availability, Choosable } from './choose-route.js';
 import type { KnownUpstream } from './known-upstream.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
+import { type CallEnd, RouteCall } from './route-call.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamLink } from './upstream-link.js';
 
@@ -292,51 +290,5 @@ export class ModelRoute implements Choosable {
     if (this.breaker.state === before) return;
     if (this.breaker.state === 'closed') this.forgetTimes();
     this.observer.breakerMoved(this);
-  }
-}
-
-/** How a call came to its end. */
-export interface CallEnd {
-  outcome: CallOutcome;
-  failure: UpstreamFailure | undefined;
-  /** Of calls that returned content. */
-  usage: Usage | undefined;
-}
-
-/** One call of a route, from `begin` to `end`. */
-export class RouteCall {
-  firstContentAt: number | undefined;
-
-  constructor(
-    readonly route: ModelRoute,
-    /** Where it goes and by which terms, to its end. */
-    readonly link: UpstreamLink,
-    readonly metrics: RouteMetrics,
-    /** Of the breaker, when it began. */
-    readonly epoch: number,
-    readonly startedAt: number,
-    readonly isStream: boolean,
-  ) {}
-
-  /** The model's name at the upstream. */
-  get model(): string {
-    return this.route.model;
-  }
-
-  /** To be told with each content; the first counts. */
-  contentCame(): void {
-    if (this.firstContentAt !== undefined) return;
-    this.firstContentAt = performance.now();
-    this.route.contentCame(this, this.firstContentAt);
-  }
-
-  /** As `CallTarget` has it. */
-  lingers(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void {
-    this.route.upstream.lingers(reply, isOver);
-  }
-
-  /** Gives the route back. Exactly once. */
-  end(end: CallEnd): void {
-    this.route.ended(this, end, performance.now());
   }
 }

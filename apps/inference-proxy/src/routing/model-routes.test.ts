@@ -2,8 +2,8 @@ import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
-import type { CallEnd, RouteCall } from './model-route.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
+import type { CallEnd, RouteCall } from './route-call.js';
 import { testBook } from './test-book.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };

@@ -2,9 +2,10 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { RetryOutcome, WaitOutcome } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { chooseRoute, lastResort } from './choose-route.js';
-import type { ModelRoute, RouteCall } from './model-route.js';
+import type { ModelRoute } from './model-route.js';
 import { prefixKey } from './prompt-prefix.js';
 import { RetryBudget, type RetryTerms } from './retry-budget.js';
+import type { RouteCall } from './route-call.js';
 import { type LineTerms, type Turn, WaitingLine } from './waiting-line.js';
 
 const RETRY_AFTER_SECONDS_MAX = 60;

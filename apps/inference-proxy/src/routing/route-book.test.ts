@@ -4,8 +4,9 @@ import type { Logger } from '#observability/logger.js';
 import { answering, TestUpstream } from '../test-upstream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { CAPABILITIES } from '../upstreams/conformance.js';
-import type { CallEnd, ModelRoute, RouteCall } from './model-route.js';
+import type { ModelRoute } from './model-route.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
+import type { CallEnd, RouteCall } from './route-call.js';
 import { testBook } from './test-book.js';
 
 /** What becomes of routes, calls and sockets when a new catalog is applied while they are in use. */

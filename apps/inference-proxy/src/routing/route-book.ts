@@ -6,10 +6,11 @@ import type { ProxyMetrics } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import type { BreakerTerms } from './breaker.js';
 import { KnownUpstream } from './known-upstream.js';
-import { ModelRoute, type RouteCall } from './model-route.js';
+import { ModelRoute } from './model-route.js';
 import { ModelRoutes } from './model-routes.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryTerms } from './retry-budget.js';
+import { type RouteCall } from './route-call.js';
 import type { LineTerms } from './waiting-line.js';
 
 export type RoutingTerms = BreakerTerms & RetryTerms & LineTerms;
