@@ -2,6 +2,7 @@ import { requestShow } from '#contracts/billing/requests.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf, type Price } from '#money/price.js';
 import { chatStreamText } from '#testing/chat-stream-text.js';
+import { readUntil } from '#testing/read-until.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, untilNoHolds } from '#testing/tenant.js';
 
@@ -150,9 +151,7 @@ test('C-34, T-39: a client that leaves mid-stream pays for what was received, an
   const abort = new AbortController();
   const response = await post(apiKey, { ...say('Hello [[sim tokens=2000 rate=100]]'), stream: true }, abort.signal);
   const requestId = response.headers.get('x-request-id') ?? '';
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  let received = '';
-  while (chatStreamText(received).length < 40) received += Buffer.from((await reader.read()).value ?? []).toString();
+  await readUntil(response, (text) => chatStreamText(text).length >= 40);
   abort.abort();
   await untilNoHolds(administrator, accountId);
 

@@ -1,5 +1,6 @@
 import { requestShow } from '#contracts/billing/requests.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { readUntil } from '#testing/read-until.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
@@ -34,9 +35,7 @@ function post(tenant: Tenant, format: Format, directives: string, stream: boolea
 async function leaveAfterContent(tenant: Tenant, format: Format): Promise<string> {
   const abort = new AbortController();
   const response = await post(tenant, format, 'tokens=3000 rate=200', true, abort.signal);
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  let received = '';
-  while (received.split('delta').length < 8) received += Buffer.from((await reader.read()).value ?? []).toString();
+  await readUntil(response, (received) => received.split('delta').length >= 8);
   abort.abort();
   return response.headers.get('x-request-id') ?? '';
 }

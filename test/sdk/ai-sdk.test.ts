@@ -200,7 +200,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   test('what is worth a retry is retried, when Retry-After says', async () => {
     const calls = counting();
     const prompt = `Hello ${crypto.randomUUID()} [[sim status=429 retry-after=1 times=1 tokens=2]]`;
-    const { text } = await generateText(ask(prompt, { model: model('sim-fast', tenant.apiKey, calls.fetch), maxRetries: 2 }));
+    const { text } = await generateText(ask(prompt, { model: model('sim-vision', tenant.apiKey, calls.fetch), maxRetries: 2 }));
     expect([text.length, calls.count()]).toEqual([8, 2]);
     expect(calls.gapMs()).toBeGreaterThanOrEqual(990);
   });

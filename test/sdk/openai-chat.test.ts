@@ -185,7 +185,12 @@ describe('errors arrive as the class of their status, with code, type, param and
     ],
     ['a broken upstream', ask('[[sim status=500]]'), InternalServerError, { status: 502, code: 'upstream_error' }],
     ['an overloaded upstream', ask('[[sim status=503]]'), InternalServerError, { status: 503, code: 'model_unavailable' }],
-    ['a full upstream', ask('[[sim status=429 retry-after=2]]'), RateLimitError, { status: 429, code: 'model_capacity' }],
+    [
+      'a full upstream',
+      { ...ask('[[sim status=429 retry-after=2]]'), model: 'sim-vision' },
+      RateLimitError,
+      { status: 429, code: 'model_capacity' },
+    ],
   ])('%s', async (_name, request, errorClass, fields) => {
     const error = await client.chat.completions.create(request as OpenAI.ChatCompletionCreateParamsNonStreaming).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(errorClass);

@@ -79,7 +79,7 @@ test('a refresh asked for during a read sees what was committed meanwhile', asyn
   const gate = Promise.withResolvers<void>();
   store.gate = gate.promise;
   const first = snapshot.refresh();
-  while (store.reads === 0) await Promise.resolve();
+  while (store.reads === 0) await new Promise(setImmediate);
   store.revision = 2;
   const second = snapshot.refresh();
   gate.resolve();
@@ -156,7 +156,7 @@ test('a revision that is no longer the newest when it has been read is not told 
   const gate = Promise.withResolvers<void>();
   store.gate = gate.promise;
   const first = snapshot.refresh();
-  while (store.reads === 0) await Promise.resolve();
+  while (store.reads === 0) await new Promise(setImmediate);
   store.revision = 2;
   announcements.heard(2);
   const second = snapshot.refresh();
