@@ -195,8 +195,8 @@ describe('an upstream that has come back', () => {
     expect(back.state).toBe('closed');
   });
 
-  test('is not slow for how long calls have been waiting that were begun before', () => {
-    const back = story();
+  test('is neither slow nor failing for how long calls have been waiting that were begun before', () => {
+    const back = story().answers(200);
     const lost = back.begin();
     back
       .after(9 * SECOND)
@@ -207,7 +207,7 @@ describe('an upstream that has come back', () => {
     back.route.contentCame(probe, back.now);
     expect([back.state, back.waitingMs]).toEqual(['closed', 0]);
     back.after(SECOND).end(lost, LEFT);
-    expect(back.waitingMs).toBe(0);
+    expect([back.waitingMs, back.route.statistics.lastFailure?.kind]).toEqual([0, 'broken']);
   });
 });
 

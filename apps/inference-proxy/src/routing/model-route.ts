@@ -256,9 +256,10 @@ export class ModelRoute implements Choosable {
 
   /** A stream, by its client. Whether the upstream would have answered nobody knows; but it has not for so long. */
   private wasLeft({ epoch, startedAt }: RouteCall, now: number): void {
+    if (epoch < this.firstEpoch) return;
     const { usualMs } = this;
     const waitedMs = now - startedAt;
-    if (epoch >= this.firstEpoch) this.unanswered.addUnanswered(waitedMs, now);
+    this.unanswered.addUnanswered(waitedMs, now);
     if (waitedMs < (usualMs ?? QUICK_MS)) this.happen({ type: 'call-withdrawn', epoch }, now);
     if (usualMs === undefined || waitedMs < Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs) || now - this.leftAt < LEFT_GAP_MS) return;
     this.leftAt = now;
