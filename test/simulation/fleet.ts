@@ -3,8 +3,8 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import { createLogger } from '#observability/logger.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/proxy-metrics.js';
 import { RouteBook, type RoutingTerms } from '../../apps/inference-proxy/src/routing/route-book.js';
+import { upstreamNamed } from '../../apps/inference-proxy/src/routing/test-book.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
-import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
 import { Random } from './random.js';
 import { POISON, SimulatedServer } from './simulated-server.js';
 import { VirtualTime } from './virtual-time.js';
@@ -57,16 +57,7 @@ export class Fleet {
       this.servers[id] = new SimulatedServer(id, { firstContentMs, streamMs: 200 }, random);
     this.book.apply({
       revision: 1,
-      upstreams: Object.keys(options.servers).map((id) => ({
-        id,
-        kind: 'openai-chat',
-        baseUrl: `http://${id}.example/v1`,
-        apiKeyEnv: null,
-        allowPrivateNetwork: false,
-        capabilities: CAPABILITIES,
-        timeouts: TIMEOUTS,
-        connectionsMax: 1_000,
-      })),
+      upstreams: Object.keys(options.servers).map((id) => upstreamNamed(id, { timeouts: TIMEOUTS, connectionsMax: 1_000 })),
       models: [
         {
           id: 'model',

@@ -1,26 +1,16 @@
 import { catalogChanged, type RouteListReply, routeList } from '#contracts/catalog.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { CAPABILITIES } from '../upstreams/conformance.js';
 import { followCatalog } from './follow-catalog.js';
 import type { RouteBook } from './route-book.js';
 import type { RouteCall } from './route-call.js';
-import { testBook } from './test-book.js';
+import { testBook, upstreamNamed } from './test-book.js';
 
 function catalog(revision: number, routes: Record<string, string[]>): RouteListReply {
   const names = new Set(Object.values(routes).flat());
   return {
     revision,
-    upstreams: [...names].map((id) => ({
-      id,
-      kind: 'openai-chat',
-      baseUrl: `http://${id}.example/v1`,
-      apiKeyEnv: null,
-      allowPrivateNetwork: false,
-      capabilities: CAPABILITIES,
-      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
-      connectionsMax: 1,
-    })),
+    upstreams: [...names].map((id) => upstreamNamed(id)),
     models: Object.entries(routes).map(([id, upstreams]) => ({
       id,
       routes: upstreams.map((upstream) => ({ upstream, model: id, weight: 1, priority: 0 })),

@@ -1,22 +1,11 @@
-import type { Upstream } from '#contracts/catalog.js';
-import { CAPABILITIES } from '../upstreams/conformance.js';
 import { KnownUpstream } from './known-upstream.js';
+import { upstreamNamed } from './test-book.js';
 
 let upstream: KnownUpstream;
 let hurried: string[];
 
 beforeEach(() => {
-  const definition: Upstream = {
-    id: 'a',
-    kind: 'openai-chat',
-    baseUrl: 'http://a.example/v1',
-    apiKeyEnv: null,
-    allowPrivateNetwork: false,
-    capabilities: CAPABILITIES,
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
-    connectionsMax: 3,
-  };
-  upstream = new KnownUpstream(definition);
+  upstream = new KnownUpstream(upstreamNamed('a', { connectionsMax: 3 }));
   hurried = [];
 });
 

@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client';
-import type { Route, Upstream } from '#contracts/catalog.js';
+import type { Route } from '#contracts/catalog.js';
 import { ProxyMetrics } from '../proxy-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
-import { CAPABILITIES } from '../upstreams/conformance.js';
 import { KnownUpstream } from './known-upstream.js';
 import { ModelRoute } from './model-route.js';
 import { type CallEnd, type RouteCall } from './route-call.js';
+import { upstreamNamed } from './test-book.js';
 
 const SECOND = 1_000;
 const TERMS = { restMs: SECOND, restMsMax: 2 * SECOND, waitMsMax: 60 * SECOND };
@@ -23,16 +23,8 @@ class Story {
   readonly route: ModelRoute;
 
   constructor() {
-    const definition: Upstream = {
-      id: 'a',
-      kind: 'openai-chat',
-      baseUrl: 'http://a.example/v1',
-      apiKeyEnv: null,
-      allowPrivateNetwork: false,
-      capabilities: CAPABILITIES,
-      timeouts: { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: SECOND, totalMs: SECOND },
-      connectionsMax: 999,
-    };
+    const timeouts = { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: SECOND, totalMs: SECOND };
+    const definition = upstreamNamed('a', { timeouts, connectionsMax: 999 });
     const upstream = new KnownUpstream(definition);
     upstreams.push(upstream);
     const route: Route = { upstream: 'a', model: 'theirs', weight: 1, priority: 0 };

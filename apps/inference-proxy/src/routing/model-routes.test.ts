@@ -1,10 +1,9 @@
 import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { UpstreamFailure } from '../upstream-failure.js';
-import { CAPABILITIES } from '../upstreams/conformance.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';
-import { testBook } from './test-book.js';
+import { testBook, upstreamNamed } from './test-book.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
 
@@ -12,21 +11,6 @@ const books: RouteBook[] = [];
 afterEach(async () => {
   for (const book of books.splice(0)) await book.close();
 });
-
-function upstream(id: string, over: Partial<Upstream> = {}): Upstream {
-  const timeouts = { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 };
-  return {
-    id,
-    kind: 'openai-chat',
-    baseUrl: `http://${id}.example/v1`,
-    apiKeyEnv: null,
-    allowPrivateNetwork: false,
-    capabilities: CAPABILITIES,
-    timeouts,
-    connectionsMax: 1,
-    ...over,
-  };
-}
 
 /** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
 function setUp(
@@ -42,7 +26,7 @@ function setUp(
     const named = new Set(Object.values(now).flatMap((routes) => routes.map((route) => route.upstream ?? 'a')));
     book.apply({
       revision: ++revision,
-      upstreams: [...named].map((id) => upstreams.find((known) => known.id === id) ?? upstream(id)),
+      upstreams: [...named].map((id) => upstreams.find((known) => known.id === id) ?? upstreamNamed(id)),
       models: Object.entries(now).map(([id, routes]) => ({
         id,
         routes: routes.map((route) => ({ upstream: 'a', model: 'theirs', weight: 1, priority: 0, ...route })),
@@ -70,7 +54,7 @@ const failed = (over: Partial<UpstreamFailure> = {}): CallEnd => {
 const refusal = (code: string) => expect.objectContaining({ code });
 
 test('a route takes as many calls as its cap says, beside those of its upstream', () => {
-  const { take, ask } = setUp({ m: [{ concurrencyMax: 2 }], n: [{}] }, { queueMax: 0 }, [upstream('a', { connectionsMax: 3 })]);
+  const { take, ask } = setUp({ m: [{ concurrencyMax: 2 }], n: [{}] }, { queueMax: 0 }, [upstreamNamed('a', { connectionsMax: 3 })]);
   const first = take();
   take();
   expect(() => ask()).toThrow(refusal('model_capacity'));
@@ -111,7 +95,7 @@ test('whoever has tried a route does not wait before those who can use it', asyn
 });
 
 test('nobody waits for a route whose upstream has asked for rest', async () => {
-  const { take, ask } = setUp({ m: [{}] }, {}, [upstream('a', { connectionsMax: 2 })]);
+  const { take, ask } = setUp({ m: [{}] }, {}, [upstreamNamed('a', { connectionsMax: 2 })]);
   const [first, second] = [take(), take()];
   const waiting = ask();
   first.end(failed({ code: 'model_unavailable', retryAfterSeconds: 9 }));
@@ -122,7 +106,7 @@ test('nobody waits for a route whose upstream has asked for rest', async () => {
 
 describe('when the only route has failed', () => {
   const LONG = { restMs: 60_000, restMsMax: 60_000 };
-  const alone = (terms: Partial<RoutingTerms> = {}) => setUp({ m: [{}] }, terms, [upstream('a', { connectionsMax: 9 })]);
+  const alone = (terms: Partial<RoutingTerms> = {}) => setUp({ m: [{}] }, terms, [upstreamNamed('a', { connectionsMax: 9 })]);
 
   test('the next request waits a moment and is tried on it; what waits besides is served by its success', async () => {
     const { take, ask } = alone({ restMs: 300, restMsMax: 300 });
@@ -264,7 +248,7 @@ test('an upstream that breaks a limit with every reply rests like one that fails
 });
 
 describe('the budget for second calls', () => {
-  const wide = (id: string) => upstream(id, { connectionsMax: 99 });
+  const wide = (id: string) => upstreamNamed(id, { connectionsMax: 99 });
   const TWO = { m: [{}, { upstream: 'b', priority: 1 }] };
   const setUpTwo = (terms: Partial<RoutingTerms>, models: Parameters<typeof setUp>[0] = TWO) => {
     const registry = new Registry();

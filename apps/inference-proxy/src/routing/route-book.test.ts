@@ -7,7 +7,7 @@ import { CAPABILITIES } from '../upstreams/conformance.js';
 import type { ModelRoute } from './model-route.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';
-import { testBook } from './test-book.js';
+import { testBook, upstreamNamed } from './test-book.js';
 
 /** What becomes of routes, calls and sockets when a new catalog is applied while they are in use. */
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
@@ -40,16 +40,7 @@ function setUp(terms: Partial<RoutingTerms> = {}) {
 }
 
 function entry(id: string): Upstream {
-  return {
-    id,
-    kind: 'openai-chat',
-    baseUrl: `http://${id}.example/v1`,
-    apiKeyEnv: null,
-    allowPrivateNetwork: false,
-    capabilities: CAPABILITIES,
-    timeouts: TIMEOUTS,
-    connectionsMax: 9,
-  };
+  return upstreamNamed(id, { timeouts: TIMEOUTS, connectionsMax: 9 });
 }
 
 function take(book: RouteBook, tried: ReadonlySet<ModelRoute> = new Set()): RouteCall {

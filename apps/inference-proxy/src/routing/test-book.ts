@@ -1,6 +1,8 @@
 import { Registry } from 'prom-client';
+import type { Upstream } from '#contracts/catalog.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { ProxyMetrics } from '../proxy-metrics.js';
+import { CAPABILITIES } from '../upstreams/conformance.js';
 import { RouteBook, type RoutingTerms } from './route-book.js';
 
 /** Nobody waits in line, and a route that has failed may be called again at once, unless its upstream said otherwise. */
@@ -13,6 +15,21 @@ export const TEST_ROUTING_TERMS: RoutingTerms = {
   queueMax: 0,
   queueWaitMs: 0,
 };
+
+/** An upstream that is only named: no test of routing calls it. It has one socket, unless told otherwise. */
+export function upstreamNamed(id: string, over: Partial<Upstream> = {}): Upstream {
+  return {
+    id,
+    kind: 'openai-chat',
+    baseUrl: `http://${id}.example/v1`,
+    apiKeyEnv: null,
+    allowPrivateNetwork: false,
+    capabilities: CAPABILITIES,
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    connectionsMax: 1,
+    ...over,
+  };
+}
 
 /** An empty book without chance: of several routes the first other one is always the second look. */
 export function testBook(
