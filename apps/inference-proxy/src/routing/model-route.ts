@@ -119,6 +119,11 @@ export class ModelRoute implements Choosable {
     return this.upstream.isWell ? lastResortAt(this.breaker, this.terms) - now : this.restMs(now);
   }
 
+  /** It has rested for as long as its upstream asked, and a call is finding out whether that was enough. */
+  get isTriedAgain(): boolean {
+    return this.breaker.state === 'half-open' && this.breaker.isBusy && this.upstream.isWell;
+  }
+
   /** Since when nothing has come of it; undefined when it does not rest, or when it is no use to call it before it has rested. */
   get hopesSince(): number | undefined {
     const { breaker } = this;

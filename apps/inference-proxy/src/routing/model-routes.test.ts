@@ -118,6 +118,23 @@ describe('when the only route has failed', () => {
     expect((await Promise.all(waits)).map(({ route }) => route.breaker.state)).toEqual(['closed', 'closed', 'closed']);
   });
 
+  test('who comes when an upstream has rested as it asked waits for the one call that tries it, and hears what that has found', async () => {
+    const { take, ask } = setUp({ m: [{}] }, {}, [upstreamNamed('a', { connectionsMax: 9 })]);
+    take().end(failed({ code: 'model_capacity', retryAfterSeconds: 0 }));
+    const probe = take();
+    const others = [ask(), ask()];
+    expect(others).toEqual([expect.any(Promise), expect.any(Promise)]);
+    probe.contentCame();
+    for (const call of await Promise.all(others)) call.end(DONE);
+    probe.end(DONE);
+
+    take().end(failed({ code: 'model_capacity', retryAfterSeconds: 0 }));
+    const second = take();
+    const unlucky = ask();
+    second.end(failed({ code: 'model_capacity', retryAfterSeconds: 9 }));
+    await expect(unlucky).rejects.toEqual(refusal('model_capacity'));
+  });
+
   test('nobody waits for longer than a hiccup takes, and then nobody waits at all', async () => {
     const { take, ask } = alone({ ...LONG, queueWaitMs: 20 });
     take().end(failed({ kind: 'unreachable' }));

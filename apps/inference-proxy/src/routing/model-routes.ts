@@ -109,7 +109,7 @@ export class ModelRoutes {
     const route = choice === 'down' ? lastResort(this.routes, { now, tried }) : choice;
     if (route === undefined) return { refusal: this.down() };
     if (choice === 'down' && route.lastResortMs(now) > 0)
-      return tried.size === 0 && this.isHiccup(route, now) ? undefined : { refusal: this.down() };
+      return tried.size === 0 && this.mayPass(route, now) ? undefined : { refusal: this.down() };
     return isFirst || this.isPaid(now) ? { grant: route.begin(request.stream, now) } : { refusal: overBudget() };
   }
 
@@ -119,9 +119,12 @@ export class ModelRoutes {
     return isPaid;
   }
 
-  /** So short an illness may be over before anybody has to hear of it; a longer one is told at once. */
-  private isHiccup({ hopesSince }: ModelRoute, now: number): boolean {
-    return hopesSince !== undefined && now - hopesSince < this.terms.queueWaitMs;
+  /**
+   * So short an illness may be over before anybody has to hear of it; a longer one is told at once. What an upstream has asked for is
+   * over: those who come together then need not hear that only one of them may see whether it is.
+   */
+  private mayPass({ hopesSince, isTriedAgain }: ModelRoute, now: number): boolean {
+    return isTriedAgain || (hopesSince !== undefined && now - hopesSince < this.terms.queueWaitMs);
   }
 
   /** For those who would have waited, or have. */
