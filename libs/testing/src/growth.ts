@@ -1,17 +1,18 @@
-const FACTOR = 8;
+const FACTOR = 64;
 const TRIES = 5;
 
-/** Between what `growthOf` gives for linear work (8) and for quadratic work (64), far from both: machines are busy. */
-export const LINEAR_GROWTH_MAX = 24;
+/** Between what `growthOf` gives for linear work (1) and for quadratic work (64), far from both: collections cost more on a large heap. */
+export const LINEAR_GROWTH_MAX = 8;
 
 /**
- * How many times as long `work` takes for eight times the size, in processor time, so that neither the speed of the machine nor what else it
- * does counts; the best of some tries. `size` should be worth some milliseconds where the work is as it should be.
+ * How many times as long `work` takes at once as in 64 parts of this size, in processor time, so that neither the speed of the machine nor what
+ * else it does counts; the best of some tries.
  */
 export function growthOf(work: (size: number) => void, size: number): number {
-  work(size); // compiled before it counts
-  const small = leastTime(() => work(size));
-  return leastTime(() => work(size * FACTOR)) / small;
+  const inParts = leastTime(() => {
+    for (let part = 0; part < FACTOR; part++) work(size);
+  });
+  return leastTime(() => work(size * FACTOR)) / inParts;
 }
 
 function leastTime(work: () => void): number {

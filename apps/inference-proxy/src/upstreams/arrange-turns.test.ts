@@ -117,7 +117,7 @@ test('turns of one role and instructions without end are merged in a time that g
     const turns = conversations.get(size) ?? Array.from({ length: size }, () => turnsOf('user: A', 'system: B')).flat();
     conversations.set(size, turns);
     expect(arrangeTurns(turns, NONE)).toHaveLength(1);
-  }, 6_000);
+  }, 750);
   expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
 });
 
