@@ -32,7 +32,8 @@ export function foldOf(events: readonly StreamEvent[]): Said {
     else if (event.type === 'tool-call-start') {
       calls[event.index] = { id: event.callId, name: event.tool.name, kind: event.kind, text: '' };
     } else if (event.type === 'tool-call-delta') (calls[event.index] as { text: string }).text += event.text;
-    else if (event.type === 'usage-report') said.usage = event.usage.promptTokens + event.usage.outputTokens > 0 ? event.usage : undefined;
+    // A report of nothing is none (U-3).
+    else if (event.type === 'usage-report') said.usage = event.usage.promptTokens + event.usage.outputTokens > 0 ? event.usage : said.usage;
     else if (event.type === 'completion-finish') said.finish = event.reason;
   }
   said.calls = calls.sort((one, other) => (one.id < other.id ? -1 : 1));
