@@ -1,20 +1,9 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
 import { withoutEcho } from './prompt-echo.js';
+import { asking } from './test-inference.js';
 
 const PROMPT = 'Dear doctor,\n\nmy "brother" has had a cough for 3 weeks.';
-
-function asking(text: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
-  return {
-    model: 'our-model',
-    turns: [{ role: 'user', parts: [{ type: 'text', text }] }],
-    tools: [],
-    output: { kind: 'text' },
-    stream: false,
-    hints: {},
-    ...over,
-  };
-}
 
 test.each<[what: string, prompt: string, words: string, kept: string]>([
   ['as it is', PROMPT, `boom at ${PROMPT} (line 3)`, 'boom at …. (line 3)'],

@@ -32,6 +32,19 @@ export function failure(code: string, retryAfterSeconds?: number): StreamEvent {
   return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
 }
 
+/** A plain request that says this and no more. */
+export function asking(prompt: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
+  return {
+    model: 'our-model',
+    turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],
+    tools: [],
+    output: { kind: 'text' },
+    stream: false,
+    hints: {},
+    ...over,
+  };
+}
+
 export function reader(signal: AbortSignal = new AbortController().signal): Reader {
   return { signal, callerIsThere: async () => !signal.aborted };
 }
@@ -84,15 +97,7 @@ export function startRequest(setting: Setting) {
       promptTokensEstimate: 20,
       leaseMs: 60_000,
     },
-    request: {
-      model: 'our-model',
-      turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi' }] }],
-      tools: [],
-      output: { kind: 'text' },
-      stream: true,
-      hints: {},
-      ...setting.request,
-    },
+    request: asking('Hi', { stream: true, ...setting.request }),
   };
   const client = new AbortController();
   const stream = streamInference(job, reader(client.signal), dependencies);

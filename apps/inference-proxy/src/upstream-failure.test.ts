@@ -1,5 +1,5 @@
-import type { InferenceRequest } from '#inference/request.js';
 import { rememberKey } from './known-keys.js';
+import { asking } from './test-inference.js';
 import { redact, UpstreamFailure } from './upstream-failure.js';
 
 test.each([
@@ -58,14 +58,3 @@ test('an upstream’s words go without those of the request, also where they are
   expect(detailOf(`${'word '.repeat(39)}${prompt}`)).toBe(`${'word '.repeat(39)}…`);
   expect(detailOf('no such model')).toBe('no such model');
 });
-
-function asking(text: string): InferenceRequest {
-  return {
-    model: 'our-model',
-    turns: [{ role: 'user', parts: [{ type: 'text', text }] }],
-    tools: [],
-    output: { kind: 'text' },
-    stream: false,
-    hints: {},
-  };
-}
