@@ -4,6 +4,7 @@ const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
 const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
 const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
+const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
@@ -82,14 +83,19 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   // ---- money that comes and goes ----
-  'apps/billing/src/ledger/refund.ts': [
+  'apps/billing/src/ledger/under-account-lock.ts': [
     [
-      'the lock before a refund',
+      'the lock before an operation on money',
       'SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE',
       'SELECT FROM billing.account WHERE id = $1',
-      REFUNDS,
-      'many at once, each for half',
+      RACES,
+      'a debit finds the money that has come meanwhile',
     ],
+  ],
+  'apps/billing/src/ledger/freeze-accounts.ts': [
+    ['a frozen account keeps its reason', ' FOR NO KEY UPDATE OF a', '', RACES, 'a freeze keeps the reason of the one that came meanwhile'],
+  ],
+  'apps/billing/src/ledger/refund.ts': [
     [
       'a refund takes only what is free',
       'BETWEEN 1 AND least(refundable, free)',
@@ -114,7 +120,6 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   'apps/billing/src/ledger/adjust.ts': [
-    ['the lock before an adjustment', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', REFUNDS, 'many debits at once'],
     [
       'a debit takes only what is free',
       '$3::numeric <= topup - topup_held',
@@ -131,7 +136,6 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   'apps/billing/src/ledger/grant-plan.ts': [
-    ['the lock before a grant', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', LEDGER, 'top-ups, grants, reserves and settles'],
     [
       'the held part of an ended grant stays',
       'SET expired = a.expired + a.plan_held, ',
