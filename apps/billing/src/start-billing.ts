@@ -17,12 +17,16 @@ import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
 import { Reaper } from './holds/reaper.js';
 import { Renewals } from './holds/renewals.js';
+import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { type OnConnection, Treasury } from './ledger/treasury.js';
 
 /** Renewals are many and small: a whole proxy's fit in one batch, and several wait without harm. */
 const RENEWAL_BATCH_MAX = 4_096;
 const RENEWAL_QUEUE_MAX = 65_536;
+
+/** Digests in one query: it takes about a millisecond, which is what a lookup beside a flood of guesses waits. */
+const LOOKUP_BATCH_MAX = 256;
 
 /** Longer than the reaper takes to come by, even when it has to extend all leases first. */
 const HOLD_OVERDUE_MS = 60_000;
@@ -74,6 +78,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     },
   });
   const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
+  const lookups = new KeyLookups(config.keyPepper, { connect, batchMax: LOOKUP_BATCH_MAX, queueMax, deadlineMs, logger });
   const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
     connect,
     batchMax: 1,
@@ -95,7 +100,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
 
   const description = 'Accounts, keys, holds, limits and the ledger';
   const app = await NestFactory.createMicroservice(
-    billingModule({ config, prisma, messaging, lanes, renewals, treasury, auditor, events }),
+    billingModule({ config, prisma, messaging, lanes, renewals, lookups, treasury, auditor, events }),
     {
       strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
       logger: new FrameworkLogger(logger),
@@ -120,7 +125,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     await reaper.stop();
     await app.close();
     await auditor.stop();
-    await Promise.all([lanes.close(), renewals.close(), moneyLane.close()]);
+    await Promise.all([lanes.close(), renewals.close(), lookups.close(), moneyLane.close()]);
     await messaging.close();
     await prisma.$disconnect();
     await ops.close();

@@ -8,6 +8,7 @@ const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
+const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
 const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
 const SERVICE = 'apps/billing/src/billing.integration.test.ts';
@@ -80,6 +81,18 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'Math.floor((lastAt + WINDOW_MS - now) / 1_000)',
       WINDOW,
       '',
+    ],
+  ],
+  // ---- keys ----
+  'apps/billing/src/keys/key-lookups.ts': [
+    ['a revoked key is not found', ' AND k.revoked_at IS NULL', '', LOOKUPS, 'a revoked key is refused'],
+    ['a key of a disabled project is not found', ' AND p.enabled', '', LOOKUPS, 'a key of a disabled project is refused'],
+    [
+      'an answer goes to the lookup that asked for it',
+      'return wanted.map((digest) => found.get(digest));',
+      'return wanted.map(() => found.values().next().value);',
+      LOOKUPS,
+      '1,000 guesses at once',
     ],
   ],
   // ---- money that comes and goes ----
