@@ -22,11 +22,12 @@ const ENDED_MAX = 8_192;
  * Checks a `holdApply` by hand: on the hot path class-validator would cost more than the fold. Ids come out in lower case,
  * as the database writes them. `ServiceError('invalid_request')` names the field.
  */
-export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; reserves: ReserveRequest[] } {
-  const { settles, reserves } = record(payload, '');
+export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; reserves: ReserveRequest[]; partial: boolean } {
+  const { settles, reserves, partial } = record(payload, '');
   return {
     settles: items(settles, 'settles').map((item, position) => parseSettle(item, `settles[${position}].`)),
     reserves: items(reserves, 'reserves').map((item, position) => parseReserve(item, `reserves[${position}].`)),
+    partial: partial === true,
   };
 }
 

@@ -7,6 +7,7 @@ const LANE = `${HOLDS}/lane.integration.test.ts`;
 const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
+const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -234,6 +235,9 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- lanes ----
+  'apps/billing/src/controllers/holds.controller.ts': [
+    ['an item fails alone', 'partial ? outcome.catch', '!partial ? outcome.catch', APPLY, 'items of an account whose queue is full'],
+  ],
   [`${HOLDS}/lane.ts`]: [
     [
       'the end of the queue',

@@ -2,6 +2,7 @@ import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
+  IsBoolean,
   IsIn,
   IsInt,
   IsOptional,
@@ -14,6 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
+import type { ServiceErrorCode } from '../service-error.js';
 import { Id, PICO_USD, Text, TOKENS_MAX } from './fields.js';
 
 /** Pico-USD a token as integer strings; the price a hold is pinned to. */
@@ -88,12 +90,22 @@ export interface SettleOutcome {
 export class HoldApplyRequest {
   @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => SettleRequest) settles!: SettleRequest[];
   @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => ReserveRequest) reserves!: ReserveRequest[];
+  /** True: an item that cannot be decided is answered with `failed`. Absent: it fails the whole message, which may be sent again. */
+  @IsOptional() @IsBoolean() partial?: boolean;
+}
+
+/** Billing could not decide this item of a `partial` message: nothing is known of it, and it may be sent again. */
+export interface FailedItem {
+  status: 'failed';
+  holdId: string;
+  code: ServiceErrorCode;
+  message: string;
 }
 
 /** Outcomes stand in the order of the request. */
 export interface HoldApplyReply {
-  settles: SettleOutcome[];
-  reserves: ReserveOutcome[];
+  settles: (SettleOutcome | FailedItem)[];
+  reserves: (ReserveOutcome | FailedItem)[];
 }
 
 export const holdApply = new Endpoint<HoldApplyRequest, HoldApplyReply>(
