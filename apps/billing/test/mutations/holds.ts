@@ -8,6 +8,7 @@ const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
 const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
+const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -181,6 +182,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       FOLD,
       'the fold does what the serial model does',
     ],
+    ['a window of the future is kept as of now', 'project.requestWindow = window;', '', CLOCK, 'a project at its limit is refused'],
     ['a disabled project', 'project.enabled && ', '', LANES, 'a disabled project is refused'],
     ['a frozen account', 'if (!account.active) return', 'if (false) return', LANES, 'a frozen account is refused'],
     [
@@ -268,10 +270,20 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- reaper ----
+  [`${HOLDS}/database-clock.ts`]: [
+    ['a clock set forward is noticed', 'this.ahead.least > last.most + STEP_MS || ', '', CLOCK, 'set forward by an hour'],
+    [
+      'a clock set back is noticed',
+      ' || this.ahead.most < last.least - STEP_MS',
+      '',
+      CLOCK,
+      'leases of old requests run as long as they should',
+    ],
+  ],
   [`${HOLDS}/reaper.ts`]: [
     [
       'leases are extended after an interruption',
-      'if (this.wasInterrupted()) return await this.extendLeases(connection);',
+      'if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);',
       '',
       LEASES,
       'after an interruption all leases',
@@ -297,6 +309,21 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LEASES,
       'a leader whom renewals do not reach',
     ],
+    [
+      'a lease is cut when the clock was set',
+      'CASE WHEN $2 OR h',
+      'CASE WHEN $2 AND h',
+      CLOCK,
+      'leases of old requests run as long as they should',
+    ],
+    [
+      'a lease of the future is cut',
+      '$2 OR h.created_at > clock_timestamp()',
+      '$2',
+      CLOCK,
+      'set back by an hour while every replica is restarted',
+    ],
+    ['a longer lease is kept', 'greatest(h.lease_until, whole.lease)', 'whole.lease', CLOCK, 'a lease that a replica granted for longer'],
     ['one reaper leads', 'return this.leading;\n  }\n\n  /** Leaves', 'return true;\n  }\n\n  /** Leaves', LEASES, 'one reaper leads'],
   ],
 };

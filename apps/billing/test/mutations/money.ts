@@ -69,12 +69,18 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
     [
       'a counter remembers its last request',
-      'window.with(-1, [at, last[1] + 1])',
+      'window.with(-1, [now, last[1] + 1])',
       'window.with(-1, [last[0], last[1] + 1])',
       WINDOW,
       'a second of requests counts',
     ],
-    ['a clock that steps back stands still', 'Math.max(now, last[0])', 'now', WINDOW, ''],
+    [
+      'requests of a time to come count as of now',
+      'if (!isAhead(within, now)) return within;',
+      'if (within) return within;',
+      WINDOW,
+      'requests from before the clock was set back',
+    ],
     [
       'Retry-After is not early',
       'Math.ceil((lastAt + WINDOW_MS - now) / 1_000)',
