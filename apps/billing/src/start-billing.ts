@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
+import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
@@ -41,7 +42,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     host: config.opsHost,
     port: config.opsPort,
     registry,
-    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma)],
+    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), schemaReadiness(prisma)],
   });
   const { natsUrl: url, natsUser: user, natsPassword: password } = config;
   const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });

@@ -24,6 +24,26 @@ test('readiness names what is missing; liveness does not care', async () => {
   expect(await get('/livez')).toEqual({ status: 200, body: '{"status":"ok"}' });
 });
 
+test('a check says more than its name where it can: why it failed, or what it noticed', async () => {
+  const get = await start([
+    { name: 'schema', check: () => false, detail: () => 'a migration is missing' },
+    { name: 'catalog', check: () => true, detail: () => 'it is an hour old' },
+    { name: 'nats', check: () => true, detail: () => undefined },
+    {
+      name: 'postgres',
+      check: () => {
+        throw new Error('refused');
+      },
+      detail: () => 'of a check before this one',
+    },
+  ]);
+  expect(JSON.parse((await get('/readyz')).body)).toEqual({
+    status: 'unavailable',
+    missing: ['schema: a migration is missing', 'postgres'],
+    notes: ['catalog: it is an hour old'],
+  });
+});
+
 test('a draining service is alive but takes no new work', async () => {
   const get = await start([]);
   expect(await get('/readyz')).toEqual({ status: 200, body: '{"status":"ok","missing":[]}' });

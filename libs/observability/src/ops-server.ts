@@ -6,6 +6,8 @@ import { collectDefaultMetrics, type Registry } from 'prom-client';
 export interface ReadinessCheck {
   name: string;
   check(): boolean | Promise<boolean>;
+  /** What the operator should know of the last check: why it failed, or what it noticed. */
+  detail?(): string | undefined;
 }
 
 export interface OpsServer {
@@ -32,8 +34,8 @@ export async function startOpsServer(options: {
     const path = (request.url ?? '').split('?')[0];
     if (path === '/livez') return reply(200, '{"status":"ok"}');
     if (path === '/readyz') {
-      void readiness(checks, draining).then(({ ready, missing }) =>
-        reply(ready ? 200 : 503, JSON.stringify({ status: ready ? 'ok' : 'unavailable', missing })),
+      void readiness(checks, draining).then(({ ready, missing, notes }) =>
+        reply(ready ? 200 : 503, JSON.stringify({ status: ready ? 'ok' : 'unavailable', missing, notes })),
       );
       return;
     }
@@ -60,18 +62,27 @@ export async function startOpsServer(options: {
   };
 }
 
-/** Runs every check; one that throws has failed. */
-export async function readiness(checks: ReadinessCheck[], draining = false): Promise<{ ready: boolean; missing: string[] }> {
-  const results = await Promise.all(checks.map(async ({ name, check }) => ((await attempt(check)) ? [] : [name])));
-  const missing = [...(draining ? ['shutting-down'] : []), ...results.flat()];
-  return { ready: missing.length === 0, missing };
+/** Runs every check; one that throws has failed. `notes` has the details of those that passed; absent: there are none. */
+export async function readiness(
+  checks: ReadinessCheck[],
+  draining = false,
+): Promise<{ ready: boolean; missing: string[]; notes?: string[] }> {
+  const results = await Promise.all(checks.map(attempt));
+  const named = (passed: boolean): string[] => results.flatMap((result) => (result.passed === passed ? result.text : []));
+  const missing = [...(draining ? ['shutting-down'] : []), ...named(false)];
+  const notes = named(true);
+  return { ready: missing.length === 0, missing, ...(notes.length > 0 && { notes }) };
 }
 
-async function attempt(check: ReadinessCheck['check']): Promise<boolean> {
+/** `text` is the name of a check that failed, and the detail if there is one; of a check that passed, only with a detail. */
+async function attempt(one: ReadinessCheck): Promise<{ passed: boolean; text: string | [] }> {
   try {
-    return await check();
+    const passed = await one.check();
+    const detail = one.detail?.();
+    if (detail !== undefined) return { passed, text: `${one.name}: ${detail}` };
+    return { passed, text: passed ? [] : one.name };
   } catch {
-    return false;
+    return { passed: false, text: one.name };
   }
 }
 

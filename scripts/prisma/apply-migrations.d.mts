@@ -1,0 +1,2 @@
+/** Returns the names of the migrations it has applied. */
+export function applyMigrations(ownerUrl: string, folder: string): Promise<string[]>;
