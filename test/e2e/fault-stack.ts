@@ -42,6 +42,11 @@ export class FaultStack {
     }
   }
 
+  /** The same system, for the requests of another tenant. */
+  as(tenant: Tenant): FaultStack {
+    return new FaultStack(this.facts, this.administrator, tenant);
+  }
+
   /** With names that are new, or what is offered may still be what was offered before. */
   async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
     await this.administrator.request(catalogApply, { yaml: catalogOf(upstreams) });

@@ -4,7 +4,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
 import { GrowingBuffer } from './transport/growing-buffer.js';
-import { HeldBytes } from './transport/held-bytes.js';
+import { HeldBytes, type HeldShare } from './transport/held-bytes.js';
 import { postStream, type ReplyLimits, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
 import { UpstreamFailure } from './upstream-failure.js';
@@ -69,8 +69,8 @@ export async function* callUpstream(
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
-    if (isStream) yield* readEvents(reply, first, link, call, shaper);
-    else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
+    if (isStream) yield* readEvents(reply, first, link, call, shaper, LONG_EVENTS.open(ticket.accountId));
+    else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
   } finally {
     const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
     if (isOver) target.lingers?.(reply, isOver);
@@ -166,11 +166,11 @@ async function* readEvents(
   { adapter, upstream }: CallTarget['link'],
   call: UpstreamCall,
   shaper: ReplyShaper,
+  held: HeldShare,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
   const quiet = new Quiet(upstream.timeouts.totalMs);
-  const held = LONG_EVENTS.open();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];

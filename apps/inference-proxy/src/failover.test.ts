@@ -182,8 +182,8 @@ describe('another route', () => {
       ];
       const started = setUp({ upstreams, request: { stream: false }, terms });
       const { book, job, client, stream } = started;
-      const first = book.acquire(job.request, new Set(), client.signal) as RouteCall;
-      const taken = book.acquire(job.request, new Set([first.route]), client.signal) as RouteCall;
+      const first = book.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
+      const taken = book.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
       const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
       first.end(ended);
       const events = collect(stream, 'open');

@@ -83,7 +83,7 @@ async function acquireRoute(
 ): Promise<RouteCall | UpstreamFailure | undefined> {
   const { request, ticket } = run.job;
   try {
-    return await routes.acquire(request, tried, run.stopSignal, earlier === undefined);
+    return await routes.acquire(request, ticket.accountId, tried, run.stopSignal, earlier === undefined);
   } catch (error) {
     if (run.stopped) return undefined;
     const failure = asFailure(error);
@@ -132,9 +132,13 @@ async function* attemptOn(
 }
 
 /** Of failures that pass: the routes know when, an upstream's own word included (H-4). */
-function retryAfterSeconds(failure: UpstreamFailure, { request }: GenerateRequest, { routes }: InferenceDependencies): number | undefined {
+function retryAfterSeconds(
+  failure: UpstreamFailure,
+  { request, ticket }: GenerateRequest,
+  { routes }: InferenceDependencies,
+): number | undefined {
   const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
-  return passes ? (routes.retryAfterSeconds(request.model) ?? failure.retryAfterSeconds) : undefined;
+  return passes ? (routes.retryAfterSeconds(request.model, ticket.accountId) ?? failure.retryAfterSeconds) : undefined;
 }
 
 function asFailure(error: unknown): UpstreamFailure {

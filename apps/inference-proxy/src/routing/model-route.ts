@@ -1,4 +1,5 @@
 import type { Route } from '#contracts/catalog.js';
+import { FairShares } from '#messaging/fair-shares.js';
 import type { RouteMetrics } from '../route-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import {
@@ -49,10 +50,10 @@ export interface RouteEntry {
 
 /** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
 export class ModelRoute implements Choosable {
-  inFlight = 0;
   breaker: Breaker = NEW_BREAKER;
   readonly hash: number;
   readonly statistics = new RouteStatistics();
+  private readonly calls = new FairShares();
   private readonly latency = new PeakLatency();
   /** Of calls whose clients have left, since the last content: how long they have waited for it. */
   private readonly unanswered = new PeakLatency();
@@ -104,9 +105,19 @@ export class ModelRoute implements Choosable {
     return !isLike;
   }
 
+  get inFlight(): number {
+    return this.calls.inUse;
+  }
+
   get isFull(): boolean {
     const { concurrencyMax } = this.definition;
     return this.upstream.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
+  }
+
+  /** True while the account may begin another call: it has not used up its share of the upstream's connections or of the route's cap. */
+  hasRoomFor(accountId: string): boolean {
+    const { concurrencyMax } = this.definition;
+    return this.upstream.hasRoomFor(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
   }
 
   /** Until it may be called again; not above 0 when it may. */
@@ -130,10 +141,11 @@ export class ModelRoute implements Choosable {
     return breaker.state !== 'closed' && breaker.mayBeTried && this.upstream.isWell ? breaker.since : undefined;
   }
 
-  availability(now: number): Availability {
+  availability(now: number, accountId: string): Availability {
     if (this.definition.weight <= 0 || !this.upstream.isWell || callableAt(this.breaker) > now) return 'down';
     if (this.isFull) return 'full';
-    return this.breaker.state === 'closed' ? 'ready' : 'probe';
+    if (this.breaker.state !== 'closed') return 'probe'; // every account gains from what a probe finds, so shares do not apply
+    return this.hasRoomFor(accountId) ? 'ready' : 'full';
   }
 
   weight(now: number): number {
@@ -154,13 +166,13 @@ export class ModelRoute implements Choosable {
     return unansweredMs;
   }
 
-  begin(isStream: boolean, now: number): RouteCall {
+  begin(accountId: string, isStream: boolean, now: number): RouteCall {
     this.happen({ type: 'call-begun' }, now);
-    this.inFlight += 1;
-    this.upstream.callBegins();
+    this.calls.add(accountId, 1);
+    this.upstream.callBegins(accountId);
     const { link, metrics } = this.entry;
     metrics.inFlight += 1;
-    const call = new RouteCall(this, link, metrics, this.breaker.epoch, now, isStream);
+    const call = new RouteCall(this, link, metrics, accountId, this.breaker.epoch, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
   }
@@ -193,8 +205,8 @@ export class ModelRoute implements Choosable {
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
     this.waiting.delete(call);
-    this.inFlight -= 1;
-    this.upstream.inFlight -= 1;
+    this.calls.add(call.accountId, -1);
+    this.upstream.callEnds(call.accountId);
     call.metrics.inFlight -= 1;
     if (end.failure !== undefined) this.failed(call, end.failure, now);
     else if (call.firstContentAt === undefined) this.endedWithoutContent(call, end.outcome === 'completed', now);

@@ -47,7 +47,7 @@ test('posts the body, asks for no compression, and brings head and body', async 
     });
   };
   const reply = await post();
-  expect({ status: reply.status, header: reply.headers['x-reply'], body: (await reply.readAll()).toString(), seen }).toEqual({
+  expect({ status: reply.status, header: reply.headers['x-reply'], body: (await reply.readAll('account')).toString(), seen }).toEqual({
     status: 201,
     header: 'yes',
     body: 'world',
@@ -74,7 +74,7 @@ test('a redirect is handed over as it is, never followed', async () => {
     response.writeHead(302, { location: '/elsewhere' }).end();
   };
   const reply = await post();
-  await reply.readAll();
+  await reply.readAll('account');
   expect([reply.status, calls]).toEqual([302, 1]);
 });
 
@@ -96,7 +96,7 @@ test('silence before the first byte, between two bytes and over all is a timeout
     response.on('close', () => clearInterval(timer));
   };
   const endless = post({ timeouts: { firstByteMs: 5000, totalMs: 80 } });
-  await expect(endless.then((reply) => reply.readAll())).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+  await expect(endless.then((reply) => reply.readAll('account'))).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 });
 
 test('nobody there: unreachable, nothing was sent', async () => {
@@ -124,7 +124,7 @@ test('a socket closed before the reply is stale if it has served before; a new o
   handle = (request) => request.socket.destroy();
   await expect(post({}, undefined, own)).rejects.toEqual(failure('unanswered', 'upstream_error'));
   handle = (_request, response) => response.end('well');
-  await (await post({}, undefined, own)).readAll();
+  await (await post({}, undefined, own)).readAll('account');
   handle = (request) => request.socket.destroy();
   await expect(post({}, undefined, own)).rejects.toEqual(failure('stale', 'upstream_error'));
   await own.destroy();
@@ -151,7 +151,7 @@ test('heads and bodies have limits', async () => {
 
   handle = (_request, response) => response.end('x'.repeat(1001));
   const reply = await post({ bytesMax: 1000 });
-  await expect(reply.readAll()).rejects.toEqual(failure('limit', 'upstream_error'));
+  await expect(reply.readAll('account')).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
 test('many large plain replies at once: those beyond a bound for all are given up, the others are read, and so are later ones', async () => {
@@ -170,7 +170,7 @@ test('many large plain replies at once: those beyond a bound for all are given u
   const readLarge = async (): Promise<number> => {
     const reply = await post({ bytesMax: 2 * size });
     try {
-      return (await reply.readAll()).length;
+      return (await reply.readAll('account')).length;
     } finally {
       reply.close(); // or what was refused keeps its socket, and its server waits for ever
     }
@@ -284,12 +284,12 @@ describe('what must end by a certain time does, also where our reader has to pau
 
   test('a plain reply', async () => {
     const reply = await post({ bytesMax: 1e9, timeouts: { firstByteMs: 5000, totalMs: 300 } });
-    await expect(reply.readAll()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+    await expect(reply.readAll('account')).rejects.toEqual(failure('timeout', 'upstream_timeout'));
   });
 
   test('the rest of a stream', async () => {
     const reply = await post({ bytesMax: 1e9 });
     reply.hurry(300);
-    await expect(reply.readAll()).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+    await expect(reply.readAll('account')).rejects.toEqual(failure('timeout', 'upstream_timeout'));
   });
 });

@@ -107,10 +107,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return undefined;
   }
 
-  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory. */
-  async readAll(first: Buffer[] = []): Promise<Buffer> {
+  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory; `accountId` is whose share it counts in. */
+  async readAll(accountId: string, first: Buffer[] = []): Promise<Buffer> {
     const body = new GrowingBuffer();
-    const share = LARGE_REPLIES.open();
+    const share = LARGE_REPLIES.open(accountId);
     try {
       for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read()) {
         for (const chunk of more) body.push(chunk);
