@@ -1,6 +1,6 @@
 import { IsOptional, IsString, Length } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
-import { type Revisioned, RevisionRequest } from './revisions.js';
+import { RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
 
 export class EmptyRequest {}
 
@@ -201,4 +201,4 @@ export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>
 );
 
 /** Published at once by the replica that applied it, and by any that finds a revision it has not heard of: it may come twice. */
-export const catalogChanged = new Topic<{ revision: number }>('catalog.v1.event.changed', 'The catalog has a new revision');
+export const catalogChanged = new Topic('catalog.v1.event.changed', RevisionChanged, 'The catalog has a new revision');

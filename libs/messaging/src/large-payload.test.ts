@@ -1,8 +1,9 @@
+import { headers } from 'nats';
 import { untilCollected } from '#testing/until-collected.js';
-import { offerPayload, type PayloadOffer } from './large-payload.js';
+import { offerPayload, type PayloadOffer, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { Receiver } from './receiver.js';
-import { PAYLOAD_FROM_HEADER } from './wire.js';
+import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 
 const MESSAGE_BYTES_MAX = 64 * 1024;
 const PIECES = 4;
@@ -32,9 +33,9 @@ function offerOf(link: Link): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
   return { offer: offerPayload(link, bytes), bytes: new WeakRef(bytes) };
 }
 
-function fetchAll(receivers: Map<string, Receiver>): void {
+function fetchAll(receivers: Map<string, Receiver>, reply = '_INBOX.asker.1.2'): void {
   for (let piece = 0; piece < PIECES; piece++)
-    receivers.get('payload')?.receive({ subject: 'payload', reply: 'asker', data: Buffer.from(String(piece * MESSAGE_BYTES_MAX)) });
+    receivers.get('payload')?.receive({ subject: 'payload', reply, data: Buffer.from(String(piece * MESSAGE_BYTES_MAX)) });
 }
 
 test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => void, number]>([
@@ -52,4 +53,22 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
   });
   await untilCollected(bytes);
   offer.withdraw(); // it is still there
+});
+
+test('pieces go to an inbox only', () => {
+  const { link, receivers, sent } = newLink();
+  const { offer } = offerOf(link);
+  fetchAll(receivers, 'catalog.v1.event.changed');
+  expect([sent, receivers.size]).toEqual([[], 1]);
+  offer.withdraw();
+});
+
+test('no payload is fetched from outside of an inbox', async () => {
+  const { link, sent } = newLink();
+  const announcement = headers();
+  announcement.set(PAYLOAD_BYTES_HEADER, '10');
+  announcement.set(PAYLOAD_FROM_HEADER, 'catalog.v1.event.changed');
+  const message = { subject: 'reply', data: Buffer.alloc(0), headers: announcement };
+  await expect(withPayload(link, message, String)).rejects.toMatchObject({ kind: 'broken' });
+  expect(sent).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { headers, type MsgHdrs } from 'nats';
 import { call } from './call.js';
+import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
 import { type Beating, TICK_MS } from './pulse.js';
@@ -38,13 +39,19 @@ export function announcedBytes(message: IncomingMessage): number {
   return text && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
+/** Subject that hands out the pieces of an announced payload. */
+export function payloadSource(message: IncomingMessage): string {
+  return message.headers?.get(PAYLOAD_FROM_HEADER) ?? '';
+}
+
 /**
  * Fetches an announced payload and gives it to `use`. Waits while too many others are being put together; the bytes
  * count until `use` returns. The caller has checked the size against `link.payloadBytesMax`.
  */
 export async function withPayload<Result>(link: Link, message: IncomingMessage, use: (bytes: Buffer) => Result): Promise<Result> {
   const bytes = announcedBytes(message);
-  const from = message.headers?.get(PAYLOAD_FROM_HEADER) ?? '';
+  const from = payloadSource(message);
+  if (!isInbox(from)) throw new MessagingError('broken', 'A large payload was offered outside of an inbox.');
   await link.assembly.take(bytes);
   try {
     return use(await fetchPieces(link, from, bytes));
@@ -88,7 +95,7 @@ class Offer implements Receiver, Beating {
   receive(message: IncomingMessage): void {
     this.idleTicks = 0;
     const offset = Number(Buffer.from(message.data).toString());
-    if (!message.reply || !Number.isInteger(offset) || offset < 0) return;
+    if (!message.reply || !isInbox(message.reply) || !Number.isInteger(offset) || offset < 0) return;
     const end = Math.min(this.bytes.length, offset + Math.min(PIECE_BYTES_MAX, this.link.messageBytesMax));
     this.link.outbox.send(message.reply, this.bytes.subarray(offset, end));
     if (end === this.bytes.length) this.withdraw();

@@ -9,6 +9,7 @@ import { type CallOptions, type EventStream, type Messaging, MessagingError } fr
 import type { IncomingMessage } from './receiver.js';
 import { type PackedRequest, StreamReader } from './stream-reader.js';
 import { subscribe } from './subscribe.js';
+import { validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
 export interface MessagingSettings {
@@ -71,7 +72,7 @@ export class NatsMessaging implements Messaging {
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
     return subscribe(this.connection, topic.subject, (message) => {
       try {
-        handler(decodeJson(message.data) as Event);
+        handler(validatePayload(topic.event, decodeJson(message.data)));
       } catch (error) {
         this.settings.logger.error({ err: error, subject: topic.subject }, 'event not handled');
       }

@@ -1,5 +1,6 @@
 import type { MsgHdrs } from 'nats';
 import { type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { type EventStream, MessagingError } from './messaging.js';
 import { type Beating, TICK_MS } from './pulse.js';
@@ -132,6 +133,10 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     const frame = parseFrame(message.data);
     if (frame === undefined) {
       this.breakOff(`${this.peer} sent something that is not a frame.`);
+      return;
+    }
+    if (message.reply && !isInbox(message.reply)) {
+      this.breakOff(`${this.peer} wants to be told outside of an inbox.`);
       return;
     }
     this.silentTicks = 0;

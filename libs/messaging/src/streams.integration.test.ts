@@ -337,6 +337,22 @@ describe('a lost frame', () => {
   });
 });
 
+test('a writer that wants to be told elsewhere than in an inbox is an error, and is told nothing', async () => {
+  const elsewhere: string[] = [];
+  raw.subscribe('test.v1.event.changed', { callback: (_error, message) => elsewhere.push(message.string()) });
+  raw.subscribe(countUp.subject, {
+    callback: (_error, message) => raw.publish(message.reply ?? '', 'E1\n[1]', { reply: 'test.v1.event.changed' }),
+  });
+  await raw.flush();
+  const caller = await connections.connect('caller');
+  const read = async (): Promise<void> => {
+    for await (const _batch of caller.openStream(countUp, { count: 1 }));
+  };
+  await expect(read()).rejects.toMatchObject({ kind: 'broken' });
+  await Promise.all([caller.link.connection.flush(), raw.flush()]);
+  expect(elsewhere).toEqual([]);
+});
+
 describe('a peer that dies', () => {
   /** Starts the other end in a process of its own; resolves when it says that it is at work. */
   async function peer(role: 'reader' | 'writer'): Promise<ChildProcess> {
