@@ -55,10 +55,14 @@ export interface Messaging {
 export interface EventStream<Event> extends AsyncIterable<readonly Event[]> {
   /**
    * Asks the writer to stop. Iteration goes on until the writer's last frame, which comes within the cancel grace or is
-   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice.
+   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice. `detach`: the writer's work may go on without a
+   * reader, and the writer's `signal` fires with `DETACHED` as its reason.
    */
-  cancel(): void;
+  cancel(options?: { detach?: boolean }): void;
 }
+
+/** Reason of a `CallContext.signal` whose caller cancelled and lets the work go on without a reader. */
+export const DETACHED: unique symbol = Symbol('detached');
 
 export type MessagingErrorKind =
   /** Nobody serves the subject, or there is no connection. Nothing was done. */
@@ -86,7 +90,7 @@ export class MessagingError extends Error {
 export interface CallContext {
   readonly subject: string;
   readonly traceparent: string | undefined;
-  /** Aborts when the caller cancelled, died or gave up. On plain requests it never fires. */
+  /** Aborts when the caller cancelled, died or gave up, with `DETACHED` as its reason where the work may go on. On plain requests it never fires. */
   readonly signal: AbortSignal;
   /**
    * Whether the caller's process still listens; false only when the server knows that it does not. `signal` cannot tell: it fires

@@ -8,7 +8,7 @@ import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { Connections, CountRequest, countUp, eventually, measure, serve, TextRequest } from '../testing/test-services.js';
 import { WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
-import type { CallContext, EventStream } from './messaging.js';
+import { type CallContext, DETACHED, type EventStream } from './messaging.js';
 import { Serves } from './serves.js';
 
 let server: TestNatsServer;
@@ -262,6 +262,22 @@ describe('a cancel', () => {
       return ((await noticed) ?? Number.NaN) - cancelledAt;
     };
     expect(await leastMs(250, cancel)).toBeLessThan(250);
+  });
+
+  test.each([
+    ['lets the work go on says so', { detach: true }, true],
+    ['does not says nothing of it', {}, false],
+  ])('that %s to the writer', async (_name, options, isDetached) => {
+    const reasons: unknown[] = [];
+    const { caller } = await start(async function* (_count, { signal }) {
+      await aborted(signal);
+      reasons.push(signal.reason);
+      yield [1];
+    });
+    const stream = caller.openStream(countUp, { count: 1 });
+    stream.cancel(options);
+    expect(await collect(stream)).toEqual([[1]]);
+    expect(reasons.map((reason) => reason === DETACHED)).toEqual([isDetached]);
   });
 
   test('by leaving the loop reaches the writer', async () => {

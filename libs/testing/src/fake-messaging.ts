@@ -75,6 +75,8 @@ export class FakeEventStream<Event> implements EventStream<Event> {
   private readonly queue: (readonly Event[] | 'end' | Error)[] = [];
   private readonly signals = new EventEmitter();
   private isCancelled = false;
+  /** True when its reader let the work go on. */
+  isDetached = false;
   /** Batches the reader has taken. */
   taken = 0;
 
@@ -95,8 +97,9 @@ export class FakeEventStream<Event> implements EventStream<Event> {
     if (!this.isCancelled) await once(this.signals, 'cancel');
   }
 
-  cancel(): void {
+  cancel({ detach = false }: { detach?: boolean } = {}): void {
     this.isCancelled = true;
+    this.isDetached = detach;
     this.signals.emit('cancel');
   }
 
