@@ -86,7 +86,7 @@ export class Fleet {
         retryAfterSeconds: (...asked) => this.book.retryAfterSeconds(...asked),
       },
       leases: { keep: () => () => undefined },
-      settlements: { schedule: () => undefined },
+      settlements: { schedule: () => undefined, settleAfter: () => undefined },
       logger: SILENT,
       attemptsMax: 3,
       failoverMs: 130_000,

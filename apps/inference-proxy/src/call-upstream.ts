@@ -57,6 +57,7 @@ export async function* callUpstream(
       path: link.basePath + rendered.path,
       headers: { ...rendered.headers, 'user-agent': 'tollgate' },
       body: rendered.body,
+      onSent: () => meter.sent(),
       ...limitsOf(stream),
     },
     signal,
@@ -66,11 +67,15 @@ export async function* callUpstream(
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
+    meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
-    if (isStream) yield* readEvents(reply, first, link, call, shaper, LONG_EVENTS.open(ticket.accountId));
+    if (isStream) yield* readEvents(reply, first, link, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
+  } catch (error) {
+    if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
+    yield shaper.endStopped(); // the reply is whole for its client, whatever became of the rest
   } finally {
     const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
     if (isOver) target.lingers?.(reply, isOver);
@@ -166,10 +171,12 @@ async function* readEvents(
   { adapter, upstream }: CallTarget['link'],
   call: UpstreamCall,
   shaper: ReplyShaper,
+  meter: UsageMeter,
   held: HeldShare,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
+  meter.answered(() => parser.usageSoFar);
   const quiet = new Quiet(upstream.timeouts.totalMs);
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {

@@ -2,6 +2,7 @@ import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { createLogger } from '#observability/logger.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { InferenceRun } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
@@ -54,9 +55,14 @@ function newRun({ lease, settlements, client }: Surroundings, request: Partial<G
           };
         },
       },
-      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }) },
+      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }), settleAfter: fail },
+      logger: createLogger('test', 'silent'),
     },
   );
+}
+
+function fail(): never {
+  throw new Error('nothing is read on');
 }
 
 /** A run that has returned `events`. */

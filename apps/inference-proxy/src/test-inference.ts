@@ -5,6 +5,7 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { DETACHED } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import type { Reader } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
@@ -75,6 +76,8 @@ export function startRequest(setting: Setting) {
   book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
   const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
   const settlements: (() => SettleRequest)[] = [];
+  const closing = new AbortController();
+  const deferred: Promise<SettleRequest>[] = [];
   const dependencies: InferenceDependencies = {
     routes: book,
     leases: {
@@ -83,7 +86,7 @@ export function startRequest(setting: Setting) {
         return () => Object.assign(lease, { ended: true });
       },
     },
-    settlements: { schedule: (read) => settlements.push(read) },
+    settlements: { schedule: (read) => settlements.push(read), settleAfter: (read) => deferred.push(read(closing.signal)) },
     logger: createLogger('test', 'silent'),
     attemptsMax: setting.attemptsMax ?? 3,
     failoverMs: setting.failoverMs ?? 60_000,
@@ -101,7 +104,9 @@ export function startRequest(setting: Setting) {
   };
   const client = new AbortController();
   const stream = streamInference(job, reader(client.signal), dependencies);
-  return { stream, client, lease, settlements, book, registry, dependencies, job };
+  /** As the gateway does whose client has left. */
+  const leave = (): void => client.abort(DETACHED);
+  return { stream, client, leave, lease, settlements, deferred, closing, book, registry, dependencies, job };
 }
 
 /** All events of a request. Their grammar is checked. */

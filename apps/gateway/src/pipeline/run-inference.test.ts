@@ -145,7 +145,7 @@ describe.each([
 ])('a client that leaves, $form (H-9, T-39)', ({ stream }) => {
   const cases: [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined][] = [
     ['before content pays nothing', [START], ['end'], undefined],
-    ['before content pays nothing, whatever is reported', [START], [USAGE, 'end'], undefined],
+    ['before content pays what the proxy says that the upstream has begun to work on', [START], [USAGE, 'end'], REPORT],
     ['after content pays what was received until the cancel took effect', [START, TEXT], [TEXT, USAGE, 'end'], REPORT],
     ['after content pays an estimate where nothing is reported', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED],
     ['after content pays also when the upstream fails on the cancel', [START, TEXT], [USAGE, FAILURE, 'end'], REPORT],
@@ -174,6 +174,25 @@ describe.each([
       },
     ]);
     expect(reply.finished).toBeUndefined();
+  });
+
+  test.each([
+    ['before content', [START]],
+    ['after content', [START, TEXT]],
+  ])('%s of an upstream that the proxy reads on: the proxy settles, and the record says so', async (_name, before) => {
+    const { fakes, run, reply, record } = await set();
+    let model: FakeEventStream<StreamEvent> | undefined;
+    fakes.model = (opened) => {
+      model = opened;
+      opened.write(...before);
+      void opened.cancelled().then(() => script({ type: 'settlement-deferred' }, 'end')(opened));
+      setImmediate(() => reply.leave());
+    };
+    await run({ stream });
+    expect(model?.isDetached).toBe(true);
+    expect(fakes.settles).toEqual([]);
+    const holdId = fakes.reserves[0]?.holdId;
+    expect(record).toEqual({ model: 'test-model', stream, holdId, upstream: 'local', ending: 'client-left', settlement: 'deferred' });
   });
 
   test('while its hold is being made starts nothing and pays nothing', async () => {
@@ -223,6 +242,22 @@ describe.each([
       { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'failed', usage: billed, upstream: 'local' },
     ]);
     expect([reply.events, reply.finished, record.ending]).toEqual([sent, undefined, 'failed']);
+  });
+
+  test('is settled here, and the work may not go on without it', async () => {
+    const { fakes, run, reply } = await set();
+    let model: FakeEventStream<StreamEvent> | undefined;
+    fakes.model = (opened) => {
+      model = opened;
+      opened.write(START, TEXT);
+      void opened.cancelled().then(() => script({ type: 'settlement-deferred' }, 'end')(opened));
+      setImmediate(() => reply.stop(RESTARTING));
+    };
+    await expect(run({ stream })).rejects.toBe(RESTARTING);
+    expect({ isDetached: model?.isDetached, reasons: fakes.settles.map(({ reason }) => reason) }).toEqual({
+      isDetached: false,
+      reasons: ['failed'],
+    });
   });
 
   test('is finished all the same when the rest of it was on its way', async () => {

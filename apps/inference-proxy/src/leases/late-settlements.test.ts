@@ -73,3 +73,26 @@ test('a hold that its gateway has settled is not remembered', async () => {
   await settlements.close(); // has nothing to wait for
   expect({ asked, looks }).toEqual({ asked: [], looks: 3 });
 });
+
+describe('what a gateway has left to the proxy', () => {
+  test('is settled as soon as it is known what it comes to, and asked for again until billing answers', async () => {
+    const { settlements, asked } = setUp([new Error('away'), 'settled']);
+    const known = Promise.withResolvers<SettleRequest>();
+    settlements.settleAfter(() => known.promise);
+    await new Promise(setImmediate);
+    expect(asked).toEqual([]);
+    known.resolve(SETTLE);
+    while (asked.length < 2) await new Promise(setImmediate);
+    await settlements.close();
+    expect(asked).toEqual([SETTLE, SETTLE]);
+  });
+
+  test('is settled at a shutdown with what is known', async () => {
+    const { settlements, asked } = setUp(['settled']);
+    settlements.settleAfter(
+      (closing) => new Promise((resolve) => closing.addEventListener('abort', () => resolve({ ...SETTLE, reason: 'completed' }))),
+    );
+    await settlements.close();
+    expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+  });
+});

@@ -72,6 +72,7 @@ class ChatStream implements StreamRenderer {
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return '';

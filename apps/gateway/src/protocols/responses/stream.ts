@@ -98,6 +98,7 @@ class ResponsesStream implements StreamRenderer {
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return '';

@@ -26,6 +26,10 @@ export class MessagesStreamParser implements StreamParser {
     this.calls = new ToolCallAssembler(call.request.tools);
   }
 
+  get usageSoFar(): Usage | undefined {
+    return usageOf(this.counts);
+  }
+
   push(payload: string, events: StreamEvent[]): void {
     if (this.done || payload.trim() === '' || payload.trim() === '[DONE]') return;
     for (const event of parseEvents(payload)) if (!this.done) this.read(event, events);

@@ -31,6 +31,10 @@ export class ChatStreamParser implements StreamParser {
     this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
   }
 
+  get usageSoFar(): Usage | undefined {
+    return this.usage;
+  }
+
   push(payload: string, events: StreamEvent[]): void {
     if (this.done) return;
     const text = this.textChunks.match(payload);
