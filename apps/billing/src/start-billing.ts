@@ -103,7 +103,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const app = await NestFactory.createMicroservice(
     billingModule({ config, prisma, messaging, lanes, renewals, lookups, treasury, auditor, events }),
     {
-      strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
+      strategy: new NatsTransport({ messaging, name: 'billing', description, logger }),
       logger: new FrameworkLogger(logger),
     },
   );

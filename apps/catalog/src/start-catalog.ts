@@ -59,7 +59,6 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const transport = new NatsTransport({
     messaging,
     name: 'catalog',
-    version: '1.0.0',
     description: 'Models, prices, capabilities and routes',
     logger,
     shutdownGraceMs: config.shutdownGraceMs,

@@ -51,7 +51,7 @@ beforeAll(async () => {
   [nats] = await Promise.all([startNatsWithUsers(), build()]);
   const messaging = await connectMessaging({ url: nats.url, user: 'billing', password: TEST_NATS_PASSWORD, service: 'billing', logger });
   const app = await NestFactory.createMicroservice(FakeBillingModule, {
-    strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description: 'Not really', logger, shutdownGraceMs: 0 }),
+    strategy: new NatsTransport({ messaging, name: 'billing', description: 'Not really', logger, shutdownGraceMs: 0 }),
     logger: false,
   });
   await app.listen();

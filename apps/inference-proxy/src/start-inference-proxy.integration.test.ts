@@ -108,7 +108,7 @@ async function connectAs(user: string): Promise<Messaging> {
 
 async function serveAs(user: string, module: new () => object): Promise<Messaging> {
   const messaging = await connectMessaging({ url: nats.url, user, password: TEST_NATS_PASSWORD, service: user, logger });
-  const strategy = new NatsTransport({ messaging, name: user, version: '1.0.0', description: user, logger });
+  const strategy = new NatsTransport({ messaging, name: user, description: user, logger });
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false });
   await app.listen();
   cleanUps.push(async () => {

@@ -1,5 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection } from 'nats';
+import { VERSION } from '#config/version.js';
 import { Topic } from '#contracts/endpoint.js';
 import { RevisionChanged } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
@@ -241,7 +242,7 @@ describe('service discovery', () => {
       type: 'io.nats.micro.v1.info_response',
       name: 'test',
       id: expect.any(String),
-      version: '1.2.3',
+      version: VERSION,
       description: 'A service of a test',
       endpoints: [
         {
@@ -265,7 +266,7 @@ describe('service discovery', () => {
     await raw.close();
     raw = await connect({ servers: server.url, reconnect: false });
     expect(await ask('INFO')).toEqual(info);
-    expect(await ask('PING')).toMatchObject({ name: 'test', version: '1.2.3' });
+    expect(await ask('PING')).toMatchObject({ name: 'test', version: VERSION });
   });
 
   test('counts requests and failures', async () => {

@@ -1,6 +1,7 @@
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { VERSION } from '#config/version.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { isListening } from './call.js';
@@ -21,8 +22,6 @@ export interface NatsTransportOptions {
   messaging: NatsMessaging;
   /** The service's name in NATS service discovery, and its queue group. */
   name: string;
-  /** Semantic version. */
-  version: string;
   description: string;
   logger: Logger;
   /** How long running work may take after `close`; streams are then cancelled. Default 30,000. */
@@ -73,9 +72,9 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { name, version, description } = this.options;
+    const { name, description } = this.options;
     const endpoints = [...this.messageHandlers].map(([subject, handler]) => this.endpoint(subject, handler));
-    this.registration = new ServiceRegistration(this.link.connection, { name, version, description }, endpoints, this.log);
+    this.registration = new ServiceRegistration(this.link.connection, { name, version: VERSION, description }, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
   }
 

@@ -34,8 +34,8 @@ export async function serve(
   settings: { name?: string; logger?: Logger; shutdownGraceMs?: number; runningMax?: number } = {},
 ): Promise<INestMicroservice> {
   const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, runningMax } = settings;
-  const about = { name, version: '1.2.3', description: 'A service of a test' };
-  const strategy = new NatsTransport({ ...about, messaging, logger, shutdownGraceMs, runningMax });
+  const description = 'A service of a test';
+  const strategy = new NatsTransport({ messaging, name, description, logger, shutdownGraceMs, runningMax });
   const app = await NestFactory.createMicroservice({ module: TestModule, controllers }, { strategy, logger: false });
   await app.listen();
   return app;

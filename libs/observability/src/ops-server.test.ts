@@ -1,4 +1,5 @@
 import { Counter, Registry } from 'prom-client';
+import { VERSION } from '#config/version.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from './ops-server.js';
 
 let server: OpsServer;
@@ -52,9 +53,11 @@ test('a draining service is alive but takes no new work', async () => {
   expect((await get('/livez')).status).toBe(200);
 });
 
-test('serves the metrics of its registry', async () => {
+test('serves the metrics of its registry, and the version that runs', async () => {
   const registry = new Registry();
   new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
   const get = await start([], registry);
-  expect((await get('/metrics')).body).toContain('tolls_total 3');
+  const { body } = await get('/metrics');
+  expect(body).toContain('tolls_total 3');
+  expect(body).toContain(`tollgate_build_info{version="${VERSION}",node="${process.version}"} 1`);
 });

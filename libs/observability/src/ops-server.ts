@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { VERSION } from '#config/version.js';
 
 /** A dependency the service cannot work without. Readiness only: liveness never depends on others. */
 export interface ReadinessCheck {
@@ -26,6 +27,7 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, checks, registry } = options;
   collectDefaultMetrics({ register: registry });
+  registerBuildInfo(registry);
   let draining = false;
   const server = createServer((request, response) => {
     const reply = (status: number, body: string, type = 'application/json'): void => {
@@ -60,6 +62,15 @@ export async function startOpsServer(options: {
         server.closeAllConnections();
       }),
   };
+}
+
+/** A metric that is always 1, with the version as a label: joined to another metric it tells which version a change came with. */
+export function registerBuildInfo(registry: Registry): void {
+  const labels = { version: VERSION, node: process.version };
+  new Gauge({ name: 'tollgate_build_info', help: 'The version that runs', labelNames: Object.keys(labels), registers: [registry] }).set(
+    labels,
+    1,
+  );
 }
 
 /** Runs every check; one that throws has failed. `notes` has the details of those that passed; absent: there are none. */

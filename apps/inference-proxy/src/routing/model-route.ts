@@ -1,6 +1,5 @@
 import type { Route } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
-import type { RouteMetrics } from '../route-metrics.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import {
   type Breaker,
@@ -18,6 +17,7 @@ import type { KnownUpstream } from './known-upstream.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
 import { type CallEnd, RouteCall } from './route-call.js';
+import type { RouteEntry, RouteObserver } from './route-entry.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamLink } from './upstream-link.js';
 
@@ -33,20 +33,6 @@ const LEFT_MS_MIN = 10_000;
 const LEFT_USUALS_MIN = 5;
 /** Those that leave within this time count once: they may all be one client's, who has stopped a batch. */
 const LEFT_GAP_MS = 1_000;
-
-export interface RouteObserver {
-  /** The breaker has another state. */
-  breakerMoved(route: ModelRoute): void;
-  /** A call has ended: there may be room for another. */
-  callEnded(): void;
-}
-
-/** A route as the catalog has it now. It may change with every one, while calls under way keep what they began with. */
-export interface RouteEntry {
-  route: Route;
-  link: UpstreamLink;
-  metrics: RouteMetrics;
-}
 
 /** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
 export class ModelRoute implements Choosable {
