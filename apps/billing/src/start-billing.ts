@@ -91,7 +91,13 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection, events);
   const auditor = new Auditor({
     connect: () =>
-      connectPg({ url: config.databaseUrl, applicationName: 'tollgate-billing-auditor', statementTimeoutMs: config.ledgerCheckTimeoutMs }),
+      connectPg({
+        url: config.databaseUrl,
+        applicationName: 'tollgate-billing-auditor',
+        statementTimeoutMs: config.ledgerCheckTimeoutMs,
+        // A replica that stops in the middle of a check must not keep its snapshot, which a change of the schema waits for.
+        settings: { idle_in_transaction_session_timeout: '10000' },
+      }),
     overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
     intervalMs: config.ledgerCheckIntervalMs,
     onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),

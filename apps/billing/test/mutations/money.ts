@@ -111,6 +111,29 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'a debit finds the money that has come meanwhile',
     ],
   ],
+  'apps/billing/src/ledger/guard-check.ts': [
+    [
+      'a check gives way to a change of the schema',
+      '.rowCount) giveWay();',
+      '.rowCount) undefined;',
+      AUDITOR,
+      'gives way to a change of the schema',
+    ],
+    [
+      'a check gives way to nothing else',
+      " AND waits.mode = 'AccessExclusiveLock'",
+      '',
+      AUDITOR,
+      'is not disturbed by what does not wait for readers',
+    ],
+    [
+      'a check is cancelled when the service stops',
+      'if (cancelled.aborted && !done.aborted) await',
+      'if (false) await',
+      AUDITOR,
+      'a service that stops',
+    ],
+  ],
   'apps/billing/src/ledger/freeze-accounts.ts': [
     ['a frozen account keeps its reason', ' FOR NO KEY UPDATE OF a', '', RACES, 'a freeze keeps the reason of the one that came meanwhile'],
   ],
