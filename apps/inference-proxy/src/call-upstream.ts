@@ -3,6 +3,7 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
+import { SharedTurns } from './shared-turns.js';
 import { GrowingBuffer } from './transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from './transport/held-bytes.js';
 import { postStream, type ReplyLimits, type UpstreamReply } from './transport/post-stream.js';
@@ -178,6 +179,7 @@ async function* readEvents(
   const parser = adapter.openStream(call);
   meter.answered(() => parser.usageSoFar);
   const quiet = new Quiet(upstream.timeouts.totalMs);
+  const turns = new SharedTurns();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];
@@ -189,6 +191,7 @@ async function* readEvents(
       if (events.length > 0) quiet.ends();
       else quiet.goesOn();
       held.set(lines.heldBytes);
+      if (shaper.hasStopped) await turns.shared();
     }
   } finally {
     held.release();

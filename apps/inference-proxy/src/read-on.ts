@@ -1,5 +1,6 @@
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { RouteCall } from './routing/route-call.js';
+import { SharedTurns } from './shared-turns.js';
 import { asFailure, type UpstreamFailure } from './upstream-failure.js';
 
 /** How the reply of an upstream that was read on came to its end; `stopped`: we ended it. */
@@ -11,10 +12,12 @@ export type ReadOnEnd = 'complete' | 'stopped' | UpstreamFailure;
  */
 export async function readOn(rest: AsyncIterable<readonly StreamEvent[]>, call: RouteCall, stop: AbortSignal): Promise<ReadOnEnd> {
   let end: ReadOnEnd = 'stopped';
+  const turns = new SharedTurns();
   try {
     for await (const events of rest) {
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (events.at(-1)?.type === 'completion-finish') end = 'complete';
+      await turns.shared();
     }
   } catch (error) {
     if (!stop.aborted) end = asFailure(error);
