@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { Agent, get } from 'node:http';
+import { once } from 'node:events';
+import { Agent, get, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum, BASE62 } from '#contracts/api-key.js';
@@ -9,11 +10,14 @@ import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum, BASE62 } from '#
  * attacks, which run side by side, and gets back for each how many of its requests ended in which way. Node runs this file as it is, with its types stripped.
  */
 
-/** One attack on the gateway at `port` of 127.0.0.1. It ends after `forMs`, also when the gateway has not answered everything by then. */
-export type Attack = { port: number; forMs: number } & (
-  | { kind: 'bodies'; model: string; apiKeys: string[]; everyMs: number }
+/**
+ * One attack on the gateway at `port` of 127.0.0.1. It ends after `forMs`, also when the gateway has not answered everything by then; one
+ * that `repeats` begins again when everything was answered earlier.
+ */
+export type Attack = { port: number; forMs: number; repeats?: boolean } & (
+  | { kind: 'bodies'; model: string; apiKey: string; everyMs: number }
   | { kind: 'pipelined'; path: string; apiKey?: string; connections: number; requests: number }
-  | { kind: 'unfinished-bodies'; apiKey: string; connections: number; bytesSent: number; bytesAnnounced: number }
+  | { kind: 'unfinished-bodies'; apiKey: string; connections: number; bytesAtOnce: number }
   | { kind: 'wrong-keys'; guesses: number }
   | { kind: 'slow-readers'; model: string; apiKeys: string[]; readers: number }
 );
@@ -25,15 +29,15 @@ type AttackOf<Kind extends Attack['kind']> = Extract<Attack, { kind: Kind }>;
 
 const HOST = '127.0.0.1';
 
-/** JSON that is slow to read, by what it is full of; `model` is left open, since it comes first. */
-const HOSTILE_BODIES: Record<string, string> = {
-  'numbers beyond a double, 6.3 MB': asTool(`[${'1e9999,'.repeat(900_000)}1]`),
-  'long numbers, 2 MB': asTool(`[${'0.12345678901234567,'.repeat(100_000)}1]`),
-  'a schema of 600,000 choices, 7.8 MB': asSchema(list(600_000, (index) => `"c${index + 1_000_000}"`)),
-  '90,000 tools': withFields(`"tools":[${list(90_000, (index) => tool(`t${index}`, '{}'))}]`),
-  '500,000 keys': asTool(`{${list(500_000, (index) => `"k${index}":0`)}}`),
-  ...Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`2 MB, ${index}`, asTool(`[${'1e9999,'.repeat(285_000)}1]`)])),
-};
+/** JSON that is slow to read. What comes before it, the brace and the model, is added to each. */
+const HOSTILE_BODIES = [
+  asTool(`[${'1e9999,'.repeat(900_000)}1]`),
+  asTool(`[${'0.12345678901234567,'.repeat(100_000)}1]`),
+  asSchema(list(600_000, (index) => `"c${index + 1_000_000}"`)),
+  withFields(`"tools":[${list(90_000, (index) => tool(`t${index}`, '{}'))}]`),
+  asTool(`{${list(500_000, (index) => `"k${index}":0`)}}`),
+  ...Array.from({ length: 15 }, () => asTool(`[${'1e9999,'.repeat(285_000)}1]`)),
+];
 
 function list(length: number, item: (index: number) => string): string {
   return Array.from({ length }, (_, index) => item(index)).join();
@@ -58,17 +62,16 @@ function withFields(fields: string): string {
 }
 
 const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally) => Promise<void> } = {
-  /** Every hostile body once for each key, each on a connection of its own. */
-  bodies: async ({ port, model, apiKeys, everyMs }, tally) => {
+  /** Every hostile body once, each on a connection of its own. */
+  bodies: async ({ port, model, apiKey, everyMs }, tally) => {
     const requests: Promise<void>[] = [];
-    for (const body of Object.values(HOSTILE_BODIES)) {
-      for (const apiKey of apiKeys) {
-        const socket = tally.open(port, 1);
-        socket.write(post(apiKey, Buffer.byteLength(body) + model.length + 11));
-        socket.write(`{"model":"${model}",${body}`);
-        requests.push(socket.answered.then(() => void socket.destroy()));
-        await delay(everyMs);
-      }
+    for (const body of HOSTILE_BODIES) {
+      if (tally.ended) break;
+      const socket = tally.open(port, 1);
+      socket.write(post(apiKey, Buffer.byteLength(body) + model.length + 11));
+      socket.write(`{"model":"${model}",${body}`);
+      requests.push(socket.answered.then(() => void socket.destroy()));
+      await delay(everyMs);
     }
     await Promise.all(requests);
   },
@@ -83,15 +86,19 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     await Promise.all(sockets.map(({ answered }) => answered));
   },
 
-  /** Bodies that begin and never end, until the attack ends. */
-  'unfinished-bodies': async ({ port, apiKey, connections, bytesSent, bytesAnnounced }, tally) => {
-    const start = Buffer.from(`{"user":"${'a'.repeat(bytesSent)}`);
+  /** Bodies that begin with `bytesAtOnce` and go on in small pieces without an end, so that they fill what room there is. */
+  'unfinished-bodies': async ({ port, apiKey, connections, bytesAtOnce }, tally) => {
+    const start = `{"user":"${'a'.repeat(bytesAtOnce)}`;
+    const piece = 'a'.repeat(2_000);
     const sockets = Array.from({ length: connections }, () => tally.open(port, 1));
     for (const socket of sockets) {
-      socket.write(post(apiKey, bytesAnnounced));
+      socket.write(post(apiKey, BODY_BYTES_MAX));
       socket.write(start);
     }
-    await Promise.all(sockets.map(({ answered }) => answered));
+    const timer = setInterval(() => {
+      for (const socket of sockets) if (socket.writable && socket.writableLength < piece.length) socket.write(piece);
+    }, 50);
+    await Promise.all(sockets.map(({ answered }) => answered)).finally(() => clearInterval(timer));
   },
 
   /** Keys with a right checksum that were never issued, at an even pace, fifty at a time. */
@@ -126,6 +133,8 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
 };
 
 const GUESSES_AT_ONCE = 50;
+/** What the gateway takes by default. */
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 function post(apiKey: string, length: number): string {
   return (
@@ -135,13 +144,13 @@ function post(apiKey: string, length: number): string {
 }
 
 function anyKey(): string {
-  const body = API_KEY_PREFIX + Array.from({ length: API_KEY_RANDOM_LENGTH }, () => BASE62[randomInt(BASE62.length)]).join('');
+  const body = API_KEY_PREFIX + Array.from({ length: API_KEY_RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join('');
   return body + apiKeyChecksum(body);
 }
 
-function guess(options: Parameters<typeof get>[0], tally: Tally): Promise<void> {
+function guess(options: RequestOptions, tally: Tally): Promise<void> {
   return new Promise((resolve) => {
-    const request = get(options as object, (response) => {
+    const request = get(options, (response) => {
       tally.add(String(response.statusCode));
       response.resume().once('close', resolve);
     });
@@ -198,17 +207,25 @@ class Tally {
     return Object.assign(socket, { answered });
   }
 
-  close(): void {
+  /** Resolves when every connection has said that it is closed. */
+  async close(): Promise<void> {
     this.ended = true;
-    for (const socket of this.sockets) socket.destroy();
+    await Promise.all(
+      [...this.sockets].map((socket) => {
+        const closed = once(socket, 'close');
+        socket.destroy();
+        return closed;
+      }),
+    );
   }
 }
 
 async function run(attack: Attack): Promise<Outcomes> {
   const tally = new Tally(attack.forMs);
-  await Promise.race([attacks[attack.kind](attack as never, tally), tally.end]);
-  tally.close();
-  await new Promise(setImmediate); // the connections say that they are closed
+  const attackOnce = (): Promise<void> => Promise.race([attacks[attack.kind](attack as never, tally), tally.end]);
+  do await attackOnce();
+  while (attack.repeats && !tally.ended);
+  await tally.close();
   return tally.outcomes;
 }
 

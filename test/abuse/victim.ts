@@ -2,10 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { type Answer, type FaultStack, heard } from '../e2e/fault-stack.js';
 
-/** What a tenant saw of the gateway for a while: every request that did not get its whole reply, and how long the others took. */
+/** What a tenant saw of the gateway for a while. Times are those of the short requests that got their whole reply. */
 export interface Observation {
   requests: number;
-  failed: string[];
+  /** How many requests did not get their whole reply, by kind of request and fault. */
+  failed: Record<string, number>;
   p50Ms: number;
   p99Ms: number;
 }
@@ -15,38 +16,54 @@ const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 const KINDS = FORMATS.flatMap((format) => [true, false].map((stream) => ({ format, stream })));
 /** The upstream takes 40 ms for its first token, as a fast one does. */
 const SHORT = { directives: 'ttft=40 tokens=12', outputTokens: 12 };
-/** Six seconds, so that streams run when an attack begins. */
-const LONG = { directives: 'rate=20 tokens=120', outputTokens: 120 };
+/** Two seconds, and one after the other, so that streams run at any moment of an attack. */
+const LONG = { directives: 'rate=20 tokens=40', outputTokens: 40 };
 const PATIENCE_MS = 20_000;
 
-/** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and three long streams at a time. */
+/** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and one long stream after the other in each format. */
 export class Victim {
   constructor(
     private readonly stack: FaultStack,
     private readonly model: string,
-    private readonly perSecond = 30,
+    private readonly perSecond = 40,
   ) {}
 
   /** Sends requests until `ends` resolves, however long the replies take, and returns when all of them have ended. */
   async observe(ends: Promise<unknown>): Promise<Observation> {
     let isOver = false;
     const over = ends.finally(() => (isOver = true));
-    const failed: string[] = [];
+    const failed: Observation['failed'] = {};
     const durationsMs: number[] = [];
     const ask = async (kind: (typeof KINDS)[number], size: typeof SHORT): Promise<void> => {
       const begunAt = performance.now();
       const fault = await this.ask(kind, size);
-      if (fault !== undefined) failed.push(`${kind.format}, ${kind.stream ? 'streamed' : 'plain'}: ${fault}`);
+      const what = `${kind.format}, ${kind.stream ? 'streamed' : 'plain'}: ${fault}`;
+      if (fault !== undefined) failed[what] = (failed[what] ?? 0) + 1;
       else if (size === SHORT) durationsMs.push(performance.now() - begunAt);
     };
-    const requests: Promise<void>[] = FORMATS.map((format) => ask({ format, stream: true }, LONG));
+    const streams = FORMATS.map(async (format) => {
+      while (!isOver) await ask({ format, stream: true }, LONG);
+    });
+    const requests: Promise<void>[] = [];
     for (let count = 0; !isOver; count++) {
       requests.push(ask(KINDS[count % KINDS.length] as (typeof KINDS)[number], SHORT));
       await delay(1_000 / this.perSecond);
     }
-    await Promise.all([over, ...requests]);
+    await Promise.all([over, ...streams, ...requests]);
     durationsMs.sort((a, b) => a - b);
-    return { requests: requests.length, failed, p50Ms: percentile(durationsMs, 50), p99Ms: percentile(durationsMs, 99) };
+    return { requests: durationsMs.length, failed, p50Ms: percentile(durationsMs, 50), p99Ms: percentile(durationsMs, 99) };
+  }
+
+  /** Resolves when a request is answered well, which comes after everything that waits before it. */
+  async untilServed(deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs;
+    let fault: string | undefined;
+    do {
+      fault = await this.ask({ format: 'chat', stream: false }, SHORT);
+      if (fault === undefined) return;
+      await delay(100);
+    } while (performance.now() < deadline);
+    throw new Error(`the victim is not served ${deadlineMs} ms after an attack: ${fault}`);
   }
 
   /** Returns what is wrong with the reply, if anything is. */
@@ -62,13 +79,12 @@ export class Victim {
 }
 
 function faultOf(format: FormatName, stream: boolean, answer: Answer, outputTokens: number): string | undefined {
-  if (answer.status !== 200) return `${answer.status} ${answer.text.slice(0, 200)}`;
-  if (!stream) {
+  if (!stream && answer.status === 200) {
     const usage = answer.isBroken ? undefined : CLIENT_FORMATS[format].usageOf(JSON.parse(answer.text));
-    return usage?.outputTokens === outputTokens ? undefined : `broken off: ${answer.text.slice(-200)}`;
+    return usage?.outputTokens === outputTokens ? undefined : 'broken off';
   }
   const { ended, text, code } = heard(format, answer);
-  return ended === 'complete' && text.length === 4 * outputTokens ? undefined : `${ended} after ${text.length} characters ${code ?? ''}`;
+  return ended === 'complete' && text.length === 4 * outputTokens ? undefined : `${answer.status} ${ended} ${code ?? ''}`;
 }
 
 /** By nearest rank. */
