@@ -108,7 +108,7 @@ export const slow: Row[] = [
     () =>
       // As fast as they are taken, so that their number is what ends them and not a clock.
       ({ socket }) =>
-        void flood(socket, 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'),
+        void flood(socket, 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(1_000)),
     failed(),
   ],
   [
