@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { leastMs } from '#testing/least-ms.js';
 import type { RoutingTerms } from './routing/route-book.js';
 import type { RouteCall } from './routing/route-call.js';
 import { streamInference } from './stream-inference.js';
@@ -274,11 +275,15 @@ describe('room', () => {
     });
     const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
     await collect(stream);
-    const since = performance.now();
-    for (let request = 0; request < 3; request++)
-      expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
-    expect(performance.now() - since).toBeLessThan(1_000); // that long it may take to end where nobody needs it
-    expect(upstream.connections).toBe(4);
+    const threeMore = async (): Promise<number> => {
+      const since = performance.now();
+      for (let request = 0; request < 3; request++)
+        expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
+      return performance.now() - since;
+    };
+    // The upstream has a second to end the reply where its socket is not needed.
+    expect(await leastMs(1_000, threeMore)).toBeLessThan(1_000);
+    expect((upstream.connections - 1) % 3).toBe(0);
   });
 
   test('a reader that leaves while waiting takes nothing, and owes nothing', async () => {
