@@ -47,6 +47,8 @@ export const GRANTS = {
           'meter_output_tokens',
           'meter_reasoning_tokens',
           'meter_source',
+          'meter_prompt_source',
+          'meter_output_source',
         ],
         delete: true,
       },

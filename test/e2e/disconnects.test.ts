@@ -30,14 +30,22 @@ const PASSED_ON_MS = 200;
 const TOKENS = ['one ', 'two ', 'thr '];
 const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
 
-const NOTHING = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NOTHING = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const WHAT_CAME = { ...NOTHING, promptTokens: expect.any(Number), outputTokens: TOKENS.length };
 const REPORTED = {
   promptTokens: USAGE.prompt_tokens,
   cachedTokens: 0,
   outputTokens: USAGE.completion_tokens,
   reasoningTokens: 0,
-  source: 'reported',
+  promptSource: 'reported',
+  outputSource: 'reported',
 };
 const HALF_A_TEXT = 20;
 
@@ -155,12 +163,12 @@ async function heldRequest(): Promise<string> {
   return holds[0]?.requestId ?? '';
 }
 
-async function billOf(requestId: string): Promise<Omit<NonNullable<BilledRequest['settlement']>, 'settledAt'>> {
+async function billOf(requestId: string): Promise<Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>> {
   await untilNoHolds(administrator, tenant.accountId, 5_000);
   const { settlement } = await administrator.request(requestShow, { requestId });
   if (!settlement) throw new Error(`${requestId} was not settled`);
-  const { settledAt: _settledAt, ...bill } = settlement;
-  return bill;
+  const { reason, usage, costPicoUsd } = settlement;
+  return { reason, usage, costPicoUsd };
 }
 
 /** What docs/money.md says of each cell. */

@@ -39,7 +39,8 @@ test('a client that takes nothing stops its upstream, is cut off after a while, 
   expect(bytes).toBeLessThan(KERNEL_BYTES_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const { reason, usage } = await stack.billOf(reader.requestId);
-  expect({ reason, source: usage.source }).toEqual({ reason: 'client-left', source: 'estimated' });
+  const { promptSource, outputSource } = usage;
+  expect({ reason, promptSource, outputSource }).toEqual({ reason: 'client-left', promptSource: 'estimated', outputSource: 'counted' });
   // What had come is more than the client has read, and less than the upstream has written.
   expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
   expect(usage.outputTokens * 4).toBeLessThan(bytes);

@@ -101,8 +101,8 @@ test.each(CELLS)(
 
 /** A bill in the words of the table. */
 function wordsFor({ usage }: Bill, way: Way): string {
-  const { outputTokens, source, promptTokens } = usage;
-  if (source === 'reported') return promptTokens === 12 ? 'all, as reported' : 'another report';
+  const { outputTokens, outputSource, promptTokens } = usage;
+  if (outputSource === 'reported') return promptTokens === 12 ? 'all, as reported' : 'another report';
   if (promptTokens === 0) return 'nothing';
   if (outputTokens === 0) return 'the prompt';
   if (outputTokens === FLOOR) return 'the prompt and the floor';
@@ -179,7 +179,7 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const bill = await stack.billOf(requestId);
   expect(bill.reason).toBe('client-left');
-  if (bill.usage.source === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
+  if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   return bill;
 }
 
@@ -199,7 +199,7 @@ async function stall(column: Column): Promise<Bill> {
   client.leave();
   const bill = await stack.billOf(client.requestId);
   expect(bill.reason).toBe('client-left');
-  if (bill.usage.source === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
+  if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   else expect(bill.usage.outputTokens).toBeGreaterThan(FLOOD_PIECE / 4);
   return bill;
 }

@@ -8,7 +8,7 @@ jest.unstable_mockModule('node:timers/promises', () => ({
   setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
 }));
 const { runRequest } = await import('./world.js');
-const { billOf } = await import('./request-story.js');
+const { billOf, REPORTED } = await import('./request-story.js');
 
 /** Each with another upstream: how fast it is decides how far things have come. */
 const SEEDS = [1, 2, 3, 4];
@@ -145,7 +145,7 @@ test.each(CELLS)('%s: %s', async (_row, _who, steps, event, endings) => {
 async function endingOf(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
   const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream, hides: false };
   const { story, cost } = await runRequest(seed, script, { step, event });
-  const usage = { promptTokens: 9, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'reported' } as const;
+  const usage = { ...REPORTED, promptTokens: 9 };
   const whole = billOf(story, { ...usage, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
   const prompt = billOf(story, { ...usage, promptTokens: story.promptTokensEstimate });
   const parts = new Map<bigint | undefined, string>([

@@ -4,6 +4,16 @@ import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
 import { HIDDEN_TOKENS, PROMPT_TOKENS, type Script } from './simulated-upstream.js';
 
+/** A report of no tokens, to be filled in. */
+export const REPORTED: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
+
 /** One client's request, as the client and an all-knowing observer see it. */
 export class RequestStory {
   readonly record: InferenceRecord = {};
@@ -70,7 +80,7 @@ function mostOwed({ script, producedTokens, upstreamReported, amount, clientGone
   if (producedTokens === 0 && !clientGone.signal.aborted) return 0n;
   const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
   const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);
-  return costOf({ promptTokens: PROMPT_TOKENS + 100, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'reported' }, amount);
+  return costOf({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, amount);
 }
 
 function costOf(usage: Usage | undefined, amount: bigint): bigint {

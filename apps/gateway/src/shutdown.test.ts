@@ -68,7 +68,9 @@ test('a stream that outlasts the grace ends with an error, and is billed for wha
   const closed = gateway.close();
   expect(await textOf(response)).toMatch(/"content":"Hello".*\n\ndata: \{"error":[^\n]*"code":"model_unavailable"\}\}\n\n$/s);
   await closed;
-  expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { source: 'estimated', outputTokens: 2 } }]);
+  expect(gateway.fakes.settles).toMatchObject([
+    { reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 2 } },
+  ]);
   expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', ending: 'failed' }]);
 });
 

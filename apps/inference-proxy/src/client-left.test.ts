@@ -16,10 +16,11 @@ const SETTLEMENT = {
   upstream: 'test',
 };
 const CAP = 4_000;
-const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NO_TOKENS = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+const NOTHING: Usage = { ...NO_TOKENS, promptSource: 'estimated', outputSource: 'counted' };
 const PROMPT: Usage = { ...NOTHING, promptTokens: 20 };
 const HIDDEN_REPORT = { prompt_tokens: 12, completion_tokens: 3_000, total_tokens: 3_012 };
-const REPORTED: Usage = { promptTokens: 12, cachedTokens: 0, outputTokens: 3_000, reasoningTokens: 0, source: 'reported' };
+const REPORTED: Usage = { ...NO_TOKENS, promptTokens: 12, outputTokens: 3_000, promptSource: 'reported', outputSource: 'reported' };
 const END = chunk('', 'stop') + usageChunk(HIDDEN_REPORT) + DONE;
 
 let upstream: TestUpstream;

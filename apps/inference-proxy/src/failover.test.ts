@@ -172,7 +172,14 @@ describe('another route', () => {
   });
 
   describe('is waited for by a plain request, and what the first one had sent is owed by nobody', () => {
-    const OWED = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' as const };
+    const OWED = {
+      promptTokens: 0,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      promptSource: 'estimated' as const,
+      outputSource: 'counted' as const,
+    };
 
     /** A request whose first upstream has broken off after content; the second has no room. */
     async function wait(terms: Partial<RoutingTerms> = { queueMax: 1, queueWaitMs: 60_000 }) {

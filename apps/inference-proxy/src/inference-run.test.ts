@@ -18,10 +18,24 @@ const TICKET = {
   promptTokensEstimate: 20,
   leaseMs: 60_000,
 };
-const NOTHING = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NOTHING = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const HELLO: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
-const SO_FAR = { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const SO_FAR = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 /** What a run asks of leases, settlements and its call, in the test's hands. */
 interface Surroundings {

@@ -27,8 +27,22 @@ import { startInferenceProxy } from './start-inference-proxy.js';
 import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
 
 const logger = createLogger('test', 'silent');
-const REPORTED = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' };
-const ESTIMATED = { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const REPORTED = {
+  promptTokens: 12,
+  cachedTokens: 0,
+  outputTokens: 3,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
+const ESTIMATED = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 let routes: RouteListReply;
 const asked = new EventEmitter();
@@ -217,7 +231,8 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   await dying.link.connection.close(); // without a word, as a process dies
   await closed;
   const { holdId, accountId } = work.ticket;
-  expect((await settled)[0]).toEqual({ holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test' });
+  const settle = { holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
+  expect((await settled)[0]).toEqual(settle);
 }, 15_000);
 
 test('a running request renews its hold with a reading, and stops when the hold is gone', async () => {

@@ -273,7 +273,14 @@ describe('a client that leaves (T-39)', () => {
           holdId: '01990000-0000-7000-8000-000000000001',
           accountId: '01990000-0000-7000-8000-000000000002',
           reason: 'client-left',
-          usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' },
+          usage: {
+            promptTokens: 20,
+            cachedTokens: 0,
+            outputTokens: 2,
+            reasoningTokens: 0,
+            promptSource: 'estimated',
+            outputSource: 'counted',
+          },
           upstream: 'test',
         },
       ]);
@@ -386,9 +393,23 @@ test('the meter reading of a lease is nothing before content, then what has come
   upstream.behave(hanging(chunk('Hello')));
   const { stream, lease, client } = setUp();
   const first = stream.next();
-  expect(lease.read?.()).toEqual({ promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' });
+  expect(lease.read?.()).toEqual({
+    promptTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   await first;
-  expect(lease.read?.()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' });
+  expect(lease.read?.()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 2,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   client.abort();
   await collect(stream, 'open');
 });

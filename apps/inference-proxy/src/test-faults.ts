@@ -17,7 +17,7 @@ export const GOOD: StreamEvent[] = [HELLO, { type: 'usage-report', usage: REPORT
 export function received(outputTokens: number): StreamEvent {
   return {
     type: 'usage-report',
-    usage: { promptTokens: 20, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'estimated' },
+    usage: { promptTokens: 20, cachedTokens: 0, outputTokens, reasoningTokens: 0, promptSource: 'estimated', outputSource: 'counted' },
   };
 }
 

@@ -15,7 +15,7 @@ import { type InferenceDependencies, streamInference } from './stream-inference.
 import { grammarFault } from './upstreams/event-grammar.js';
 
 export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
-export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, source: 'reported' });
+export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, promptSource: 'reported', outputSource: 'reported' });
 export const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
 
 export function text(value: string): StreamEvent {
@@ -25,7 +25,15 @@ export function text(value: string): StreamEvent {
 export function usage(over: Partial<Usage>): StreamEvent {
   return {
     type: 'usage-report',
-    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated', ...over },
+    usage: {
+      promptTokens: 20,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      promptSource: 'estimated',
+      outputSource: 'counted',
+      ...over,
+    },
   };
 }
 

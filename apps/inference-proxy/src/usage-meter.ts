@@ -2,7 +2,14 @@ import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/receive
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
-export const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+export const NOTHING: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 /**
  * After so long an upstream that was sent a request works on it, also before it answers: a client that leaves then pays for the prompt.
@@ -72,15 +79,17 @@ export class UsageMeter {
   final(): Usage {
     const { reported, received } = this;
     if (reported === undefined) return this.estimate();
+    const countsPrompt = reported.promptTokens > 0;
     const countsOutput = reported.outputTokens > 0 || received.bytes === 0;
-    if (reported.promptTokens > 0 && countsOutput) return reported;
+    if (countsPrompt && countsOutput) return reported;
     const estimate = received.estimateUsage(this.caps);
     const completed: Usage = {
-      promptTokens: reported.promptTokens || estimate.promptTokens,
+      promptTokens: countsPrompt ? reported.promptTokens : estimate.promptTokens,
       cachedTokens: reported.cachedTokens,
       outputTokens: countsOutput ? reported.outputTokens : estimate.outputTokens,
       reasoningTokens: countsOutput ? reported.reasoningTokens : estimate.reasoningTokens,
-      source: 'estimated',
+      promptSource: countsPrompt ? 'reported' : 'estimated',
+      outputSource: countsOutput ? 'reported' : 'counted',
     };
     return withinCap(completed, this.caps.outputTokensMax);
   }
@@ -95,10 +104,12 @@ export class UsageMeter {
     const usage = this.soFar();
     if (this.isReported || usage === NOTHING) return usage;
     const { outputTokens, reasoningTokens } = this.received.estimateUsage(this.caps);
-    const hidden = {
+    if (usage.outputTokens >= outputTokens + floor) return usage;
+    const hidden: Usage = {
       ...usage,
-      outputTokens: Math.max(usage.outputTokens, outputTokens + floor),
+      outputTokens: outputTokens + floor,
       reasoningTokens: Math.max(usage.reasoningTokens, reasoningTokens + floor),
+      outputSource: 'floor',
     };
     return withinCap(hidden, this.caps.outputTokensMax);
   }
@@ -113,7 +124,8 @@ export class UsageMeter {
       cachedTokens: soFar.cachedTokens,
       outputTokens: Math.max(soFar.outputTokens, estimate.outputTokens),
       reasoningTokens: Math.max(soFar.reasoningTokens, estimate.reasoningTokens),
-      source: 'estimated',
+      promptSource: soFar.promptTokens > 0 ? 'reported' : 'estimated',
+      outputSource: soFar.outputTokens > estimate.outputTokens ? 'reported' : 'counted',
     };
     return withinCap(counted, this.caps.outputTokensMax);
   }

@@ -99,6 +99,9 @@ export const HELLO: StreamEvent[] = [
   { type: 'upstream-start', upstream: 'local' },
   { type: 'text-delta', text: 'Hel' },
   { type: 'text-delta', text: 'lo.' },
-  { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+  {
+    type: 'usage-report',
+    usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+  },
   { type: 'completion-finish', reason: 'stop' },
 ];

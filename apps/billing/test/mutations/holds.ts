@@ -9,6 +9,7 @@ const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
 const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
 const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
+const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -32,6 +33,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a settlement after the reaper adds',
     ],
     ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LATER, 'a settlement after the reaper adds'],
+    [
+      'a hold without a meter reading has no usage',
+      'if (row.meter_sequence === 0) return undefined;',
+      '',
+      SHOWN,
+      'a request that was reaped before its first meter reading',
+    ],
   ],
   [`${HOLDS}/renew.ts`]: [
     [
@@ -47,6 +55,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'meter_prompt_tokens = CASE WHEN true THEN',
       LEASES,
       'an older reading',
+    ],
+    [
+      'a reading clears the source of an older replica',
+      'THEN NULL ELSE h.meter_source END',
+      'THEN h.meter_source ELSE h.meter_source END',
+      SHOWN,
+      'a meter reading that a newer replica wrote',
     ],
     [
       'a revoked key stops',
@@ -223,17 +238,45 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'an account that was not there',
-      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($31), 'an account was not there')",
+      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account was not there')",
       'true',
       WRITES,
       'an account',
     ],
     [
       'a project that was not there',
-      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($39), 'a project was not there')",
+      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')",
       'true',
       WRITES,
       'a project',
+    ],
+  ],
+  // ---- sources of a usage ----
+  [`${HOLDS}/usage-sources.ts`]: [
+    [
+      'the one source of an older row',
+      'if (formerSource !== null) return sourcesOfFormer(formerSource);',
+      '',
+      SHOWN,
+      'rows of the version before, which have one source for both counts a settlement',
+    ],
+  ],
+  [`${HOLDS}/parse-hold-requests.ts`]: [
+    [
+      'the one source of an older service',
+      'sourcesOfFormer(source)',
+      'undefined',
+      `${HOLDS}/parse-hold-requests.test.ts`,
+      'the single source of an older service',
+    ],
+  ],
+  [`${HOLDS}/show-request.ts`]: [
+    [
+      'a late settlement replaces the bill of the reaper',
+      'row.late ? lateSettlement(row, row.late) : ',
+      '',
+      SHOWN,
+      'a late settlement shows',
     ],
   ],
   // ---- lanes ----

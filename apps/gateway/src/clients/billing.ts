@@ -38,7 +38,7 @@ export class BillingClient {
 
   /** One attempt; throws what the transport or billing threw. Repeating is safe. */
   settle(request: SettleRequest): Promise<SettleOutcome> {
-    return this.batches.settle(request);
+    return this.batches.settle({ ...request, settledBy: 'gateway' });
   }
 
   /** Spec 2.2, exact at this moment. */

@@ -121,7 +121,10 @@ function expectRendered<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<P
     { type: 'tool-call-start', index: 0, callId: 'call_1', tool: tool?.key ?? { name: 'add' }, kind: tool?.kind ?? 'function' },
     { type: 'tool-call-delta', index: 0, text: '{"a":1}' },
     { type: 'tool-call-end', index: 0 },
-    { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+    {
+      type: 'usage-report',
+      usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+    },
     { type: 'completion-finish', reason: 'tool-calls' },
   ];
   JSON.parse(adapter.renderCompletion(REPLY, parsed, collectCompletion(events)));

@@ -5,6 +5,7 @@ import { LateSettlements } from './late-settlements.js';
 
 const GONE = { callerIsThere: async () => false };
 const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
+const ASKED: SettleRequest = { ...SETTLE, settledBy: 'inference-proxy' };
 
 function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean = () => true) {
   const messaging = new FakeMessaging();
@@ -26,7 +27,7 @@ test('asks after the delay, with what is known by then', async () => {
   expect(asked).toEqual([]);
   settle.reason = 'completed';
   await settlements.close();
-  expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+  expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
 });
 
 test('asks again when billing is away', async () => {
@@ -34,7 +35,7 @@ test('asks again when billing is away', async () => {
   settlements.schedule(() => SETTLE, GONE);
   while (asked.length < 3) await new Promise(setImmediate);
   await settlements.close();
-  expect(asked).toEqual([SETTLE, SETTLE, SETTLE]);
+  expect(asked).toEqual([ASKED, ASKED, ASKED]);
 });
 
 test('a shutdown does not wait for ever', async () => {
@@ -56,7 +57,7 @@ test('a gateway that lives is left to settle, until it is gone', async () => {
   });
   while (asked.length === 0) await new Promise(setImmediate);
   await settlements.close();
-  expect({ asked, askedBy }).toEqual({ asked: [SETTLE], askedBy: [0, 0, 0] });
+  expect({ asked, askedBy }).toEqual({ asked: [ASKED], askedBy: [0, 0, 0] });
 });
 
 test('a hold that its gateway has settled is not remembered', async () => {

@@ -59,7 +59,7 @@ export class LateSettlements {
       try {
         if (!(await this.isOpen(holdId))) return;
         if (!(await gateway.callerIsThere())) {
-          const { status } = await this.messaging.request(holdSettle, settlement);
+          const { status } = await this.messaging.request(holdSettle, { ...settlement, settledBy: 'inference-proxy' });
           if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
           return;
         }

@@ -14,6 +14,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { Id, PICO_USD, Text, TOKENS_MAX } from './fields.js';
@@ -63,13 +64,20 @@ export class TokenUsage {
   @IsInt() @Min(0) @Max(TOKENS_MAX) cachedTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
-  @IsIn(['reported', 'estimated']) source!: 'reported' | 'estimated';
+  /** Origin of `promptTokens`. */
+  @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
+  /** Origin of `outputTokens`. */
+  @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
 }
 
 /** How a request ended, as those say who had to do with it. */
 export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released'] as const;
 /** `lease-expired` is the reaper's alone: nobody said how. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
+
+/** The services that settle: the gateway, or the inference-proxy for a gateway that is gone. */
+export const SETTLERS = ['gateway', 'inference-proxy'] as const;
+export type Settler = (typeof SETTLERS)[number];
 
 export class SettleRequest {
   @Id() holdId!: string;
@@ -78,6 +86,8 @@ export class SettleRequest {
   /** Absent: nothing is billed. */
   @IsOptional() @ValidateNested() @Type(() => TokenUsage) usage?: TokenUsage;
   @IsOptional() @IsString() @Length(1, 256) upstream?: string;
+  /** The service that settles. Absent: a release, or a service older than the field. */
+  @IsOptional() @IsIn(SETTLERS) settledBy?: Settler;
 }
 
 export interface SettleOutcome {

@@ -24,7 +24,14 @@ const DELTAS = {
   tool_use: '{"type":"input_json_delta","partial_json":',
 } satisfies Record<BlockKind, string>;
 
-const NO_USAGE: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NO_USAGE: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const PING = frame('ping', '{"type":"ping"}');
 const STOP = frame('message_stop', '{"type":"message_stop"}');
 

@@ -209,7 +209,14 @@ function usageOf(counts: Counts): Usage | undefined {
   const promptTokens = promptOf(counts);
   const { cached, output: outputTokens, thinking } = counts;
   if (promptTokens === 0 && outputTokens === 0) return undefined;
-  return { promptTokens, cachedTokens: cached, outputTokens, reasoningTokens: Math.min(thinking, outputTokens), source: 'reported' };
+  return {
+    promptTokens,
+    cachedTokens: cached,
+    outputTokens,
+    reasoningTokens: Math.min(thinking, outputTokens),
+    promptSource: 'reported',
+    outputSource: 'reported',
+  };
 }
 
 const TOKENS_MAX = 2 ** 31 - 1;

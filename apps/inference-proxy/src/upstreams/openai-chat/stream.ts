@@ -254,7 +254,8 @@ export function parseUsage(value: unknown): Usage | undefined {
     cachedTokens: Math.min(cached, promptTokens),
     outputTokens,
     reasoningTokens: Math.min(reasoning, outputTokens),
-    source: 'reported',
+    promptSource: 'reported',
+    outputSource: 'reported',
   };
 }
 
