@@ -42,17 +42,39 @@ test('bytes that are not UTF-8 are not JSON', () => {
 test.each([
   ['"__proto__"', '{"a":[{"__proto__":{"b":1}}]}'],
   ['an escaped "__proto__"', '{"\\u005f_pr\\u006fto__" : 1}'],
+  ['"__proto__", far from its colon', `{"__proto__"${' \n'.repeat(500)}:{"b":1}}`],
 ])('a field %s is refused', (_name, body) => {
   expect(refusal(body).code).toBe('invalid_request');
 });
 
-test('depth and number of values are limited', () => {
+test('depth is limited', () => {
   expect(parseJson(Buffer.from(`${'['.repeat(64)}${']'.repeat(64)}`))).toBeDefined();
   expect(refusal(`${'['.repeat(65)}${']'.repeat(65)}`)).toEqual({
     code: 'invalid_request',
     message: 'The request body is nested deeper than 64 levels.',
   });
-  expect(refusal(`[${'0,'.repeat(1_000_000)}0]`).code).toBe('invalid_request');
+});
+
+test.each([
+  ['items', `[${'0,'.repeat(99_999)}0]`],
+  ['long numbers', `[${'1e9999,'.repeat(99_999)}0]`],
+  ['fields', `{${'"a":1,'.repeat(99_999)}"b":1}`],
+  ['arrays within arrays', `[${Array.from({ length: 2_000 }, () => '['.repeat(50) + ']'.repeat(50)).join(',')}]`],
+])('the number of values is limited: %s', (_name, body) => {
+  expect(refusal(body)).toEqual({ code: 'invalid_request', message: 'The request body holds more than 100000 values.' });
+});
+
+test('values up to the limit pass', () => {
+  expect(parseJson(Buffer.from(`[${'0,'.repeat(99_997)}0]`))).toHaveLength(99_998);
+});
+
+test('the number of different field names is limited, that of fields with known names is not', () => {
+  const objects = (names: number): string => `[${Array.from({ length: 40_000 }, (_, index) => `{"k${index % names}" :1}`).join()}]`;
+  expect(refusal(objects(20_001))).toEqual({
+    code: 'invalid_request',
+    message: 'The request body holds more than 20000 different field names.',
+  });
+  expect(parseJson(Buffer.from(objects(20_000)))).toHaveLength(40_000);
 });
 
 test('structure within strings is text', () => {
