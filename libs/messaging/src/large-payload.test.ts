@@ -28,9 +28,9 @@ function newLink() {
   return { link: link as unknown as Link, receivers, beating, sent };
 }
 
-function offerOf(link: Link): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
+function offerOf(link: Link, onEnd: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
   const bytes = Buffer.alloc(PIECES * MESSAGE_BYTES_MAX);
-  return { offer: offerPayload(link, bytes), bytes: new WeakRef(bytes) };
+  return { offer: offerPayload(link, bytes, undefined, onEnd), bytes: new WeakRef(bytes) };
 }
 
 function fetchAll(receivers: Map<string, Receiver>, reply = '_INBOX.asker.1.2'): void {
@@ -43,16 +43,19 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
   ['withdrawn', (offer) => offer.withdraw(), 0],
 ])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
   const { link, receivers, beating, sent } = newLink();
-  const { offer, bytes } = offerOf(link);
+  let ends = 0;
+  const { offer, bytes } = offerOf(link, () => ends++);
   expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
   end(offer, receivers);
-  expect({ sent, receivers: receivers.size, beating: beating.size }).toEqual({
+  expect({ ends, sent, receivers: receivers.size, beating: beating.size }).toEqual({
+    ends: 1,
     sent: Array(pieces).fill(MESSAGE_BYTES_MAX),
     receivers: 0,
     beating: 0,
   });
   await untilCollected(bytes);
   offer.withdraw(); // it is still there
+  expect(ends).toBe(1);
 });
 
 test('pieces go to an inbox only', () => {

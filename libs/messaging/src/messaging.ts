@@ -1,4 +1,5 @@
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { EncodedJson } from './encoded-json.js';
 
 export interface CallOptions {
   /** Default: the connection's `requestTimeoutMs`. Of a stream: how long it may take to start; without it, no limit but liveness. */
@@ -30,7 +31,7 @@ export interface Messaging {
   /** Starts at once. Payloads above the server's limit travel in chunks. */
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     options?: CallOptions,
   ): EventStream<Event>;
 

@@ -3,6 +3,7 @@ import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#con
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
 import { callEvery } from './call-every.js';
+import { EncodedJson } from './encoded-json.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import { Link } from './link.js';
 import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
@@ -52,12 +53,13 @@ export class NatsMessaging implements Messaging {
 
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     options: CallOptions = {},
   ): EventStream<Event> {
     const reader = new StreamReader<Event>(this.link, endpoint.subject, options.signal);
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) {
+      if (payload instanceof EncodedJson) payload.onSent();
       reader.fail(refusal);
       return reader;
     }
@@ -137,10 +139,14 @@ export class NatsMessaging implements Messaging {
   }
 
   private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined): PackedRequest {
-    const body = encodeJson(payload);
+    const encoded = payload instanceof EncodedJson ? payload : undefined;
+    const body = encoded?.bytes ?? encodeJson(payload);
     const headers = requestHeaders(timeoutMs, traceparent);
-    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) return { body, headers };
-    const offer = offerPayload(this.link, body, headers);
+    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
+      encoded?.onSent();
+      return { body, headers };
+    }
+    const offer = offerPayload(this.link, body, headers, encoded?.onSent);
     return { body: Buffer.alloc(0), headers: offer.announcement, withdraw: offer.withdraw };
   }
 

@@ -7,6 +7,7 @@ import { leastMs } from '#testing/least-ms.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { Connections, CountRequest, countUp, eventually, measure, serve, TextRequest } from '../testing/test-services.js';
+import { EncodedJson } from './encoded-json.js';
 import { WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import { type CallContext, DETACHED, type EventStream } from './messaging.js';
 import { Serves } from './serves.js';
@@ -119,6 +120,13 @@ describe('a stream', () => {
     const { caller } = await start(async function* () {});
     const text = 'x'.repeat(8 * 1024 * 1024);
     expect(await collect(caller.openStream(measure, { text }))).toEqual([[8 * 1024 * 1024]]);
+  });
+
+  test.each([8, 8 * 1024 * 1024])('takes a request of %d bytes that is JSON already, and says when it has been sent', async (length) => {
+    const { caller } = await start(async function* () {});
+    let sent = 0;
+    const request = new EncodedJson(Buffer.from(JSON.stringify({ text: 'x'.repeat(length) })), () => sent++);
+    expect([await collect(caller.openStream(measure, request)), sent]).toEqual([[[length]], 1]);
   });
 
   test('knows also after its end whether its reader’s process is there', async () => {
@@ -373,9 +381,13 @@ describe('a peer that dies', () => {
   /** Starts the other end in a process of its own; resolves when it says that it is at work. */
   async function peer(role: 'reader' | 'writer'): Promise<ChildProcess> {
     const here = (path: string): string => new URL(`../testing/${path}`, import.meta.url).pathname;
-    const child = spawn(process.execPath, ['--import', here('typescript-hooks.mjs'), here('stream-peer.ts'), role, server.url], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', here('../../testing/src/typescript-hooks.mjs'), here('stream-peer.ts'), role, server.url],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     children.push(child);
     await once(child.stdout, 'data');
     return child;

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import { EncodedJson } from '#messaging/encoded-json.js';
 import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.js';
 
 type Answer = (payload: never) => unknown;
@@ -38,13 +39,13 @@ export class FakeMessaging implements Messaging {
 
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     _options?: CallOptions,
   ): EventStream<Event> {
     const serve = this.streams.get(endpoint.subject);
     if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
     const stream = new FakeEventStream<Event>();
-    serve(payload as never, stream as unknown as FakeEventStream<never>);
+    serve(received(payload) as never, stream as unknown as FakeEventStream<never>);
     return stream;
   }
 
@@ -68,6 +69,13 @@ export class FakeMessaging implements Messaging {
   async close(): Promise<void> {
     this.connected = false;
   }
+}
+
+/** What the other side gets. */
+function received(payload: object): object {
+  if (!(payload instanceof EncodedJson)) return payload;
+  payload.onSent();
+  return JSON.parse(payload.bytes.toString());
 }
 
 /** Both ends of a stream: what is written here is what its reader gets. */
