@@ -9,8 +9,15 @@ export class GatewayConfig extends ServiceConfig {
 
   /** Spec 8: 8 MB is 8 × 1024². */
   @IsInt() @Min(1024) bodyBytesMax = 8 * 1024 * 1024;
-  /** Of all requests together; beyond it a request is refused with 503 while it is being read. */
+  /** All bodies in flight; beyond it 503. One account may hold a quarter, beyond it 429; the last eighth is for bodies of at most 64 KiB. */
   @IsInt() @Min(1024) bodiesInFlightBytesMax = 256 * 1024 * 1024;
+  /** Least average rate of a body, counted after the grace; slower ones are cut off with 408. */
+  @IsInt() @Min(0) bodyBytesPerSecondMin = 8 * 1024;
+  @IsInt() @Min(0) bodyGraceMs = 5_000;
+  /** Threads that parse large bodies. */
+  @IsInt() @Min(1) @Max(64) bodyWorkers = 2;
+  /** The most memory for the objects of one of them, in MiB. The worst body of 8 MiB needs less than 64. */
+  @IsInt() @Min(32) bodyWorkerHeapMb = 96;
 
   /** How long a reply waits for its first content before the status is sent without it. */
   @IsInt() @Min(1) peekMs = 30_000;
