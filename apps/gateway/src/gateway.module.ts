@@ -3,6 +3,8 @@ import { APP_FILTER } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import { BodyParser } from './bodies/body-parser.js';
+import { BodyWorkers, type StartWorker } from './bodies/body-workers.js';
 import { ApiKeys } from './clients/api-keys.js';
 import { BillingClient } from './clients/billing.js';
 import { CatalogClient } from './clients/catalog.js';
@@ -28,13 +30,15 @@ export interface GatewayFoundation {
   logger: Logger;
   registry: Registry;
   messaging: Messaging;
+  /** By default the worker of the build; tests have one that runs TypeScript. */
+  startBodyWorker?: StartWorker;
 }
 
 @Module({})
 class GatewayModule {}
 
 /** The composition root: every object of the gateway, and what it is made of. */
-export function gatewayModule({ config, logger, registry, messaging }: GatewayFoundation): DynamicModule {
+export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayFoundation): DynamicModule {
   return {
     module: GatewayModule,
     controllers: [GenerationController, CountTokensController, AccountController, HealthController, OpenApiController],
@@ -52,11 +56,13 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
       ),
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
+      provide(BodyWorkers, [], () => new BodyWorkers(config, logger, startBodyWorker)),
+      provide(BodyParser, [BodyWorkers], (workers) => new BodyParser(workers)),
       provide(
         GenerationHandler,
-        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader],
-        (catalog, billing, inference, settlements, bodies) =>
-          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
+        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader, BodyParser],
+        (catalog, billing, inference, settlements, bodies, parser) =>
+          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, parser, config),
       ),
       provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
       provide(APP_FILTER, [], () => new ErrorFilter()),

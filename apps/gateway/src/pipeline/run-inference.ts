@@ -9,6 +9,7 @@ import { type EventStream, MessagingError } from '#messaging/messaging.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
+import type { EncodedRequest } from '../encoded-request.js';
 import { type Ending, Meter } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { refusalError } from './refusal.js';
@@ -23,7 +24,7 @@ export interface InferenceServices {
 }
 
 export interface InferenceCall {
-  request: InferenceRequest;
+  request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
   /** W3C trace context of the caller, passed on. */
