@@ -28,7 +28,7 @@ function newLink() {
   return { link: link as unknown as Link, receivers, beating, sent };
 }
 
-function offerOf(link: Link, onEnd: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
+function offerOf(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
   const bytes = Buffer.alloc(PIECES * MESSAGE_BYTES_MAX);
   return { offer: offerPayload(link, bytes, undefined, onEnd), bytes: new WeakRef(bytes) };
 }
