@@ -6,6 +6,12 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(0) @Max(65535) port = 8080;
   @IsString() @MinLength(1) host = '127.0.0.1';
   @IsInt() @Min(1) connectionsMax = 20_000;
+  /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
+  @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
+  /** Of one key, for endpoints that cost nothing. An account has four times as many. */
+  @IsInt() @Min(1) freeRequestsPerSecond = 100;
+  /** Of one client address, without a valid key. Beyond it refusals come a second late. */
+  @IsInt() @Min(1) unkeyedRequestsPerSecond = 10;
 
   /** Spec 8: 8 MB is 8 × 1024². */
   @IsInt() @Min(1024) bodyBytesMax = 8 * 1024 * 1024;

@@ -33,13 +33,14 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
   await app.init();
 
   const handler = app.getHttpAdapter().getInstance() as RequestListener;
-  const server = new HttpServer(handler, app.get(AccessLog), logger, config);
-  const settlements = app.get(SettleOnEnd);
   const readiness = app.get(Readiness);
+  const server = new HttpServer(handler, app.get(AccessLog), logger, config, () => readiness.isReady());
+  const settlements = app.get(SettleOnEnd);
   const bodies = app.get(BodyReader);
   const bodyWorkers = app.get(BodyWorkers);
   const metrics = app.get(GatewayMetrics);
   metrics.gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  metrics.gauge('tollgate_gateway_connections_open', 'Client connections', () => server.connectionsOpen);
   metrics.gauge('tollgate_gateway_settlements_pending', 'Settlements billing has not confirmed', () => settlements.pending);
   metrics.gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
   metrics.gauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);

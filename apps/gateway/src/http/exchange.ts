@@ -20,6 +20,8 @@ export class Exchange {
   /** The client sends its body only when told to (`Expect: 100-continue`). */
   awaitsContinue = false;
   caller: ResolvedKey | undefined;
+  /** The client's IP address, behind trusted proxies too; empty where the connection was gone already. */
+  address = '';
   /** The error the client was told, by status or within the stream. */
   error: GatewayError | undefined;
   firstContentAt: number | undefined;

@@ -92,10 +92,15 @@ const SECURITY = {
   'bearer-or-x-api-key': [{ bearer: [] }, { apiKey: [] }],
 } satisfies Record<Route['key'], object[]>;
 
-function success({ reply, replyHeaders, stream }: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream'>): object {
+function success({
+  reply,
+  replyHeaders,
+  stream,
+  isProbe,
+}: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream' | 'isProbe'>): object {
   return {
     description: stream === undefined ? 'The reply.' : 'The reply; with `stream` as server-sent events, each with data of this schema.',
-    headers: { ...REPLY_HEADERS, ...replyHeaders },
+    headers: { ...(!isProbe && REPLY_HEADERS), ...replyHeaders },
     content: { 'application/json': reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
   };
 }
