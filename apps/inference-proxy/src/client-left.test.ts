@@ -16,11 +16,24 @@ const SETTLEMENT = {
   upstream: 'test',
 };
 const CAP = 4_000;
-const NO_TOKENS = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-const NOTHING: Usage = { ...NO_TOKENS, promptSource: 'estimated', outputSource: 'counted' };
+const NOTHING: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const PROMPT: Usage = { ...NOTHING, promptTokens: 20 };
 const HIDDEN_REPORT = { prompt_tokens: 12, completion_tokens: 3_000, total_tokens: 3_012 };
-const REPORTED: Usage = { ...NO_TOKENS, promptTokens: 12, outputTokens: 3_000, promptSource: 'reported', outputSource: 'reported' };
+const REPORTED: Usage = {
+  promptTokens: 12,
+  cachedTokens: 0,
+  outputTokens: 3_000,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 const END = chunk('', 'stop') + usageChunk(HIDDEN_REPORT) + DONE;
 
 let upstream: TestUpstream;
@@ -142,7 +155,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     const closed = once(response, 'close');
     started.leave();
     const reasoningTokens = Math.min(outputTokens, terms.hiddenTokensFloor ?? 1_024);
-    expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: { ...PROMPT, outputTokens, reasoningTokens } });
+    expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: { ...PROMPT, outputTokens, reasoningTokens, outputSource: 'floor' } });
     await closed;
   });
 
@@ -152,7 +165,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     await started.stream.next();
     started.leave();
     started.closing.abort();
-    expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026 } });
+    expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026, outputSource: 'floor' } });
   });
 
   test('a lost hold ends the reading, at the floor', async () => {
@@ -161,7 +174,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     await started.stream.next();
     started.leave();
     started.lease.lose?.('revoked');
-    expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026 } });
+    expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026, outputSource: 'floor' } });
   });
 
   test('an upstream that fails is billed as if the client had stayed: what came of a stream', async () => {
@@ -274,7 +287,7 @@ describe('a client leaves before the first content', () => {
     await response;
     await untilRead();
     started.leave();
-    expect(await events).toEqual([START, usage({ promptTokens: 80_000, cachedTokens: 5_000 })]);
+    expect(await events).toEqual([START, usage({ promptTokens: 80_000, cachedTokens: 5_000, promptSource: 'reported' })]);
   });
 });
 
