@@ -61,6 +61,17 @@ export class AbuseStack {
     return apiKey;
   }
 
+  /** The status of an ordinary request. */
+  async statusOf(apiKey: string): Promise<number> {
+    const response = await fetch(`${this.stack.facts.gatewayUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: ATTACKED_MODEL, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    await response.text();
+    return response.status;
+  }
+
   /** Watches the victim for a while alone, and then during the attacks. */
   async round(victim: Victim, plans: AttackPlan[]): Promise<Round> {
     await this.calm(victim);

@@ -126,7 +126,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
       socket.write(post(apiKeys[index % apiKeys.length] ?? '', body.length) + body);
       socket.once('data', () => socket.pause());
       sockets.push(socket);
-      if (index % 50 === 49) await delay(20);
+      if (index % 50 === 49) await delay(100);
     }
     await Promise.all([...sockets.map(({ answered }) => answered), tally.end]);
   },
@@ -190,10 +190,7 @@ class Tally {
     const answered = new Promise<void>((resolve) => {
       socket.on('data', (bytes) => {
         const text = tail + bytes.toString('latin1');
-        for (const [, status = ''] of text.matchAll(STATUS_LINE)) {
-          left--;
-          this.add(status);
-        }
+        for (const [, status = ''] of text.matchAll(STATUS_LINE)) this.add(left-- > 0 ? status : 'one answer too many');
         tail = text.slice(-11);
         if (left <= 0) resolve();
       });

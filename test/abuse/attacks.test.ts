@@ -30,6 +30,8 @@ beforeAll(async () => {
     greedy: await abuse.keyOf('100000.00', { requestsPerMinuteMax: 100_000, concurrencyMax: 1_000 }),
     defaults: await Promise.all([1, 2, 3].map(() => abuse.keyOf('100000.00'))),
   };
+  // From its first refusal on it is known that the account has nothing.
+  expect(await abuse.statusOf(keys.penniless)).toBe(402);
   // Code that has not run yet is slow.
   await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000));
 }, 120_000);
