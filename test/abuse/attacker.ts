@@ -68,8 +68,9 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     for (const body of HOSTILE_BODIES) {
       if (tally.ended) break;
       const socket = tally.open(port, 1);
-      socket.write(post(apiKey, Buffer.byteLength(body) + model.length + 11));
-      socket.write(`{"model":"${model}",${body}`);
+      const start = `{"model":"${model}",`;
+      socket.write(post(apiKey, start.length + body.length) + start);
+      socket.write(body);
       requests.push(socket.answered.then(() => void socket.destroy()));
       await delay(everyMs);
     }
