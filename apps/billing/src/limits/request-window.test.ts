@@ -102,7 +102,7 @@ test('requests from before the clock was set back count for 60 s more, and no lo
   expect(ask(rebased, 9, START + 60_000).window).toEqual([[START + 60_000, 1]]);
 });
 
-test('with a clock that is set to any time there are never more requests than the limit in any 60 s, and none is refused for longer', () => {
+test('a clock that is set to any time neither lets a project exceed its limit nor refuses it for longer than a minute', () => {
   const steps = fc.array(fc.tuple(fc.nat(20_000), fc.oneof(fc.constant(0), fc.integer({ min: -4_000_000, max: 0 }))), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), steps, (limit, asks) => {
