@@ -109,3 +109,14 @@ test('billing that cannot be asked is not a wrong key', async () => {
   answer(() => TEST_CALLER);
   expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
 });
+
+test('a key that was valid is asked for at once when its answer has expired, however many wrong keys are being looked up', async () => {
+  const { keys, clock, answer, asked } = set(1_000);
+  await keys.resolve(GOOD);
+  answer(() => new Promise(() => undefined));
+  for (let number = 0; number < 100; number++) void keys.resolve(testKey(100 + number));
+  const lookups = asked();
+  clock.now = 5_000;
+  answer(() => TEST_CALLER);
+  expect([lookups, await resolved(keys, GOOD)]).toEqual([1 + 64, TEST_CALLER]);
+});
