@@ -16,14 +16,14 @@ import { protocolAt, ROUTES } from './routes.js';
 /** A request takes about a millisecond; one that takes this long hangs. */
 const ANSWER_MS_MAX = 10_000;
 
-const NOTHING = {
+const BALANCE = {
   object: 'balance',
   currency: 'USD',
-  balance_pico_usd: '0',
-  balance_usd: '0',
+  balance_pico_usd: '1000000000000',
+  balance_usd: '1',
   reserved_pico_usd: '0',
-  available_pico_usd: '0',
-  topup_balance_pico_usd: '0',
+  available_pico_usd: '1000000000000',
+  topup_balance_pico_usd: '1000000000000',
   plan_balance_pico_usd: '0',
   plan_expires_at: null,
   expiredHeld: '0',
@@ -36,7 +36,7 @@ let pool: Pool;
 beforeAll(async () => {
   fakes = new FakeServices();
   fakes.models = [{ ...TEST_MODEL, id: 'sim-fast', input: ['text', 'image'], contextTokens: 100_000 }];
-  fakes.messaging.answer(balanceGet, () => NOTHING);
+  fakes.messaging.answer(balanceGet, () => BALANCE);
   gateway = await startTestGateway({}, fakes);
   pool = new Pool(gateway.url, { connections: 1, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX });
 });

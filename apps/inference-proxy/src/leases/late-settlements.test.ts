@@ -85,7 +85,7 @@ describe('what a gateway has left to the proxy', () => {
     known.resolve(SETTLE);
     while (asked.length < 2) await new Promise(setImmediate);
     await settlements.close();
-    expect(asked).toEqual([SETTLE, SETTLE]);
+    expect(asked).toEqual([ASKED, ASKED]);
   });
 
   test('is settled at a shutdown with what is known', async () => {
@@ -94,6 +94,6 @@ describe('what a gateway has left to the proxy', () => {
       (closing) => new Promise((resolve) => closing.addEventListener('abort', () => resolve({ ...SETTLE, reason: 'completed' }))),
     );
     await settlements.close();
-    expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+    expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
   });
 });
