@@ -155,7 +155,7 @@ prompt             1200 tokens, of which 0 cached: estimated from the size of th
 output             300 tokens, of which 0 reasoning: counted from the text that was received, 4 bytes a token
 cost               1200 × $0.15 + 300 × $0.60 per million tokens = $0.00036 (360000000 pico)
 ended              the client disconnected before the reply was complete
-settled            ${settlement?.settledAt} by the inference-proxy, because the gateway was gone
+settled            ${settlement?.settledAt} by the inference-proxy, because the client or the gateway was gone
 `,
     err: '',
   });

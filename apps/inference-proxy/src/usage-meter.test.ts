@@ -58,6 +58,28 @@ test('a report without output, or without a prompt, is completed, and each count
   expect(meter.final()).toEqual({ ...REPORT, promptTokens: 20, cachedTokens: 0, promptSource: 'estimated' });
 });
 
+test.each([
+  ['the prompt alone', { outputTokens: 0 }, { outputTokens: 10, outputSource: 'counted' }],
+  ['less output than was received', { outputTokens: 9 }, { outputTokens: 10, outputSource: 'counted' }],
+  ['more output than was received', { outputTokens: 11 }, { outputTokens: 11, outputSource: 'reported' }],
+] as const)('of a client that left, an upstream that has counted %s is taken at its word for it', (_title, counted, billed) => {
+  const meter = new UsageMeter(CAPS);
+  meter.sent();
+  meter.answered(() => ({ ...REPORT, reasoningTokens: 0, ...counted }));
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  meter.clientLeft();
+  expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });
+});
+
+test.each([
+  ['is added', 500, { outputTokens: 510, reasoningTokens: 500, outputSource: 'floor' }],
+  ['of 0 adds nothing', 0, { outputTokens: 10, reasoningTokens: 0, outputSource: 'counted' }],
+] as const)('a floor for hidden output %s, and the source says so', (_title, floor, output) => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  expect(meter.withHidden(floor)).toEqual({ promptTokens: 20, cachedTokens: 0, promptSource: 'estimated', ...output });
+});
+
 test('an estimate stays within the cap', () => {
   const meter = new UsageMeter({ ...CAPS, outputTokensMax: 3 });
   meter.count({ type: 'reasoning-delta', text: 'a'.repeat(400) });

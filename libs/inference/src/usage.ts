@@ -3,8 +3,8 @@ export const PROMPT_SOURCES = ['reported', 'estimated'] as const;
 export type PromptSource = (typeof PROMPT_SOURCES)[number];
 
 /**
- * Origin of an output count: `reported` by the upstream, `counted` from the text that was received (`estimateOutputTokens`), or a
- * `floor`: the least that is billed for output that the upstream hid and did not report.
+ * Origin of an output count: `reported` by the upstream, `counted` from the text that was received (`estimateOutputTokens`), or
+ * `floor`: counted, and a floor added for output that the upstream hides and did not report.
  */
 export const OUTPUT_SOURCES = ['reported', 'counted', 'floor'] as const;
 export type OutputSource = (typeof OUTPUT_SOURCES)[number];

@@ -101,7 +101,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
     [
       ...COUNTED,
       'ended: the client disconnected before the reply was complete',
-      `settled: ${AT} by the inference-proxy, because the gateway was gone`,
+      `settled: ${AT} by the inference-proxy, because the client or the gateway was gone`,
     ],
   ],
   [
@@ -118,7 +118,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
     { reason: 'client-left', usage: { ...BROKEN, promptSource: 'reported', outputSource: 'floor' } },
     [
       'prompt: 10 tokens, of which 0 cached: reported by the upstream',
-      'output: 20 tokens, of which 0 reasoning: the least that is billed for output that the upstream hid and did not report',
+      'output: 20 tokens, of which 0 reasoning: counted from the text that was received, and a floor added for output that the upstream hides',
       'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135 (13500000 pico)',
       'ended: the client disconnected before the reply was complete',
       `settled: ${AT} by the gateway`,

@@ -86,7 +86,7 @@ const PROMPT_ORIGIN: Record<TokenUsage['promptSource'], string> = {
 const OUTPUT_ORIGIN: Record<TokenUsage['outputSource'], string> = {
   reported: 'reported by the upstream',
   counted: 'counted from the text that was received, 4 bytes a token',
-  floor: 'the least that is billed for output that the upstream hid and did not report',
+  floor: 'counted from the text that was received, and a floor added for output that the upstream hides',
 };
 
 const REASONS: Record<SettleReason, string> = {
@@ -107,7 +107,7 @@ const FREE_BECAUSE: Record<SettleReason, string> = {
 
 const SETTLED_BY: Record<NonNullable<RequestSettlement['settledBy']> | 'unknown', string> = {
   gateway: 'the gateway',
-  'inference-proxy': 'the inference-proxy, because the gateway was gone',
+  'inference-proxy': 'the inference-proxy, because the client or the gateway was gone',
   reaper: 'the reaper, with the last meter reading',
   unknown: 'a service that is not recorded',
 };

@@ -75,7 +75,7 @@ export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released']
 /** `lease-expired` is the reaper's alone: nobody said how. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 
-/** The services that settle: the gateway, or the inference-proxy for a gateway that is gone. */
+/** The services that settle: the gateway, or the inference-proxy after the client or the gateway is gone. */
 export const SETTLERS = ['gateway', 'inference-proxy'] as const;
 export type Settler = (typeof SETTLERS)[number];
 
