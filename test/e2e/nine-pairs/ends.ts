@@ -1,10 +1,12 @@
-import { type Exception, type Scenario, saying } from './scenario.js';
+import { type Exception, type Reply, type Scenario, saying } from './scenario.js';
 
-/** Stop sequences, in every pair that has them. */
-const STOP: Exception[] = [
-  { client: 'responses', impossible: true, reason: 'spec 4.4 has no stop sequences' },
-  { dialect: 'openai-responses', estimated: true, reason: 'the dialect has no stop sequences: we cut, before its usage has come' },
-];
+/** Stop sequences, in every pair that has them. `written` is the reply of a model that does not stop there. */
+function stopping(written: Partial<Reply>): Exception[] {
+  return [
+    { client: 'responses', impossible: true, reason: 'spec 4.4 has no stop sequences' },
+    { dialect: 'openai-responses', written, reason: 'the dialect has no stop sequences: the upstream is read to its end, for its usage' },
+  ];
+}
 
 const CUT_CALL: Exception[] = [
   {
@@ -21,19 +23,19 @@ export const ENDS: Scenario[] = [
     name: 'a stop sequence across pieces',
     ask: { ...saying('[[sim say="One two END three four five six seven eight" rate=20]]'), stop: ['wo END th', 'nine'] },
     reply: { text: 'One t' },
-    exceptions: STOP,
+    exceptions: stopping({ text: 'One two END three four five six seven eight' }),
   },
   {
     name: 'a stop sequence before a call',
     ask: { ...saying('call weather {"city":"Rome"} [[sim say="One END two"]]'), tools: ['weather'], stop: ['END'] },
     reply: { text: 'One ' },
-    exceptions: STOP,
+    exceptions: stopping({ text: 'One END two', calls: [{ name: 'weather', input: { city: 'Rome' } }] }),
   },
   {
     name: 'nothing before a stop sequence',
     ask: { ...saying('[[sim say="END of it"]]'), stop: ['END'] },
     reply: {},
-    exceptions: STOP,
+    exceptions: stopping({ text: 'END of it' }),
   },
   {
     name: 'a length cut',

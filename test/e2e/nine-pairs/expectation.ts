@@ -44,7 +44,7 @@ function replying(one: Case, mode: Mode): Expected {
   const exceptions = exceptionsOf(one, mode);
   const written = replyOf(scenario);
   const seen: Reply = Object.assign({}, written, ...exceptions.map(({ reply }) => reply));
-  const usage = exceptions.some(({ estimated }) => estimated) ? estimated(scenario.ask, written.text) : reported(scenario, written);
+  const usage = reported(scenario, Object.assign({}, written, ...exceptions.map((exception) => exception.written)));
   const { promptSource: _promptSource, outputSource: _outputSource, reasoningTokens, ...told } = usage;
   return {
     status: 200,

@@ -80,8 +80,8 @@ export interface Exception {
   impossible?: true;
   /** The client gets this instead. */
   reply?: Partial<Reply>;
-  /** The upstream reports no usage in time: it is estimated from the text. */
-  estimated?: true;
+  /** All that the model writes, where it is billed for more than the client gets. */
+  written?: Partial<Reply>;
 }
 
 export type ToolName = 'weather' | 'traffic' | 'clock' | 'shell' | 'spawn';
