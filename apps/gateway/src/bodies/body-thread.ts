@@ -2,8 +2,8 @@ import { isMarkedAsUntransferable, type Worker } from 'node:worker_threads';
 import type { BodyKind, LargeBody } from './parse-large-body.js';
 import { type BodyAnswer, type BodyJob, readAnswer, workerFailed } from './worker-messages.js';
 
-/** No body within the limits takes a hundredth of this: a thread that does is stuck. */
-const JOB_MS_MAX = 30_000;
+/** No body within the limits takes a hundredth of this, even on a busy machine: a thread that does is stuck. */
+const JOB_MS_MAX = 120_000;
 
 interface Job {
   resolve(answer: BodyAnswer): void;
