@@ -4,8 +4,13 @@
  * May be killed and run again at any time. Exits 1 with one line when it fails.
  */
 import { fileURLToPath } from 'node:url';
-import { applyMigrations } from './apply-migrations.mjs';
-import { ensureServiceRoles } from './service-roles.mjs';
+
+// Before anything large is loaded: the kernel drops what the first process of a container does not handle. Codes as a shell has them.
+process.on('SIGTERM', () => process.exit(143));
+process.on('SIGINT', () => process.exit(130));
+
+const { applyMigrations } = await import('./apply-migrations.mjs');
+const { ensureServiceRoles } = await import('./service-roles.mjs');
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 

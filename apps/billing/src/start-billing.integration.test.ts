@@ -1,5 +1,9 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { ledgerCheck } from '#contracts/billing/ledger.js';
+import { movementList } from '#contracts/billing/movements.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { freePort } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
@@ -7,11 +11,68 @@ import { createEmptyDatabase } from '#testing/test-database.js';
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
+const logger = createLogger('test', 'silent');
+
+/** The service on a database where the test is the owner, and what asks it as an administrator. */
+async function start(settings: Partial<BillingConfig>) {
+  const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
+  await database.migrate();
+  const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: database.url.href };
+  const config = Object.assign(new BillingConfig(), {
+    ...access,
+    keyPepper: 'p'.repeat(32),
+    opsPort,
+    ledgerCheckIntervalMs: 0,
+    ...settings,
+  });
+  const stop = await startBilling(config, logger);
+  const messaging = await connectMessaging({ url: nats.url, user: 'cli', password: TEST_NATS_PASSWORD, service: 'cli', logger });
+  const owner = new pg.Client({ connectionString: database.url.href });
+  await owner.connect();
+  /** Resolves when a statement of the service waits for what the owner has locked. */
+  const waiting = async (): Promise<void> => {
+    const sql = `SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    while ((await owner.query(sql)).rowCount === 0) await delay(5);
+  };
+  const cleanUp = async (): Promise<void> => {
+    await messaging.close();
+    await owner.end();
+    await Promise.all([nats.stop(), database.drop()]);
+  };
+  return { stop, messaging, owner, waiting, cleanUp };
+}
+
+test('a check of the ledger that an operator has asked for does not delay a stop', async () => {
+  const { stop, messaging, owner, waiting, cleanUp } = await start({ shutdownGraceMs: 600_000 });
+  await owner.query('BEGIN; LOCK TABLE billing.settlement IN ACCESS EXCLUSIVE MODE'); // as long as this lasts, no check ends
+  const checked = expect(messaging.request(ledgerCheck, {}, { timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'unavailable' });
+  await waiting();
+  await stop();
+  await checked;
+  await cleanUp();
+});
+
+test('a stop waits for what runs as long as SHUTDOWN_GRACE_MS says, and no longer', async () => {
+  const { stop, messaging, owner, waiting, cleanUp } = await start({ shutdownGraceMs: 100 });
+  const accountId = '0190a6f0-7c1e-7000-8000-00000000000a';
+  await owner.query('BEGIN; LOCK TABLE billing.movement IN ACCESS EXCLUSIVE MODE'); // until the statement's own limit of 10 s
+  let answered = false;
+  const asked = messaging.request(movementList, { accountId }, { timeoutMs: 60_000 }).then(
+    () => (answered = true),
+    () => (answered = true),
+  );
+  await waiting();
+  await stop();
+  expect(answered).toBe(false);
+  await cleanUp();
+  await asked;
+});
+
 test('on an empty database it is not ready, and names the migration it needs; once it is migrated it serves without a restart', async () => {
   const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
   const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: database.url.href };
   const settings = { ...access, keyPepper: 'p'.repeat(32), opsPort };
-  const stop = await startBilling(Object.assign(new BillingConfig(), settings), createLogger('test', 'silent'));
+  const stop = await startBilling(Object.assign(new BillingConfig(), settings), logger);
   const readyz = async (): Promise<[number, unknown]> => {
     const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
     return [response.status, await response.json()];

@@ -6,6 +6,7 @@ import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import type { BillingConfig } from './billing.config.js';
@@ -109,7 +110,13 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const app = await NestFactory.createMicroservice(
     billingModule({ config, prisma, messaging, lanes, renewals, lookups, treasury, auditor, events }),
     {
-      strategy: new NatsTransport({ messaging, name: 'billing', description, logger }),
+      strategy: new NatsTransport({
+        messaging,
+        name: 'billing',
+        description,
+        logger,
+        shutdownGraceMs: config.shutdownGraceMs,
+      }),
       logger: new FrameworkLogger(logger),
     },
   );
@@ -129,12 +136,12 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
 
   return async () => {
     ops.drain();
-    await reaper.stop();
-    await app.close();
-    await auditor.stop();
-    await Promise.all([lanes.close(), renewals.close(), lookups.close(), moneyLane.close()]);
+    const withinGrace = beginGrace(config.shutdownGraceMs);
+    // Nothing is lost with a check, and whoever asked for one would keep the service from closing.
+    await Promise.all([withinGrace(auditor.stop()), withinGrace(reaper.stop()), app.close()]);
+    await withinGrace(Promise.all([lanes.close(), renewals.close(), lookups.close(), moneyLane.close()]));
     await messaging.close();
-    await prisma.$disconnect();
+    await withinGrace(prisma.$disconnect());
     await ops.close();
   };
 }

@@ -7,6 +7,7 @@ import { createPrismaClient } from '#database/prisma-client.js';
 import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import { Announcements } from './announcements.js';
@@ -81,12 +82,12 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   return async () => {
     ops.drain();
     stopping.abort();
+    const withinGrace = beginGrace(config.shutdownGraceMs);
     await app.close();
     unsubscribe();
-    await applying;
-    await snapshot.stop();
+    await withinGrace(Promise.all([applying, snapshot.stop()]));
     await messaging.close();
-    await prisma.$disconnect();
+    await withinGrace(prisma.$disconnect());
     await ops.close();
   };
 }

@@ -1,8 +1,11 @@
-import 'reflect-metadata';
-import { loadConfig } from '#config/load-config.js';
-import { CliConfig } from './cli.config.js';
-import { connectCli, connectionSettings } from './connection.js';
-import { EXIT, runCli } from './run-cli.js';
+// Before anything is loaded: the kernel drops what the first process of a container does not handle. Codes as a shell has them.
+process.on('SIGTERM', () => process.exit(143));
+process.on('SIGINT', () => process.exit(130));
+
+const { loadConfig } = await import('#config/load-config.js');
+const { CliConfig } = await import('./cli.config.js');
+const { connectCli, connectionSettings } = await import('./connection.js');
+const { EXIT, runCli } = await import('./run-cli.js');
 
 const output = {
   writeOut: (text: string) => void process.stdout.write(text),
@@ -18,3 +21,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await runCli(process.argv.slice(2), output, async () =>
   connectCli(connectionSettings(loadConfig(CliConfig), process.cwd())),
 );
+
+export {};

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
@@ -12,6 +13,9 @@ import { ProxyMetrics } from './proxy-metrics.js';
 import { followCatalog } from './routing/follow-catalog.js';
 import { RouteBook, type RoutingTerms } from './routing/route-book.js';
 import { UpstreamTests } from './upstream-test/upstream-tests.js';
+
+/** How long settlements may take once everything that ran has ended: billing may be away. Their leases end what is left. */
+const SETTLE_FLUSH_MS = 10_000;
 
 /**
  * Starts the service: every object of it on one screen. It serves as soon as NATS is there and is ready once routes are
@@ -56,9 +60,10 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     ops.drain();
     await app.close();
     stopFollowing();
-    await leases.flush();
+    const withinFlush = beginGrace(SETTLE_FLUSH_MS);
+    await withinFlush(leases.flush());
     leases.close();
-    await settlements.close();
+    await withinFlush(settlements.close());
     await messaging.close();
     await routes.close();
     await ops.close();

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A signal ends every program at any moment of its start, also where it is the first process of a container. */
+const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
+const hasNamespaces = spawnSync(NAMESPACE[0], [...NAMESPACE.slice(1), 'true']).status === 0;
+/** Tells on the fourth descriptor when the program has begun to listen for SIGTERM. */
+const TELL = `process.once('newListener', function tell(event) {
+  if (event !== 'SIGTERM') return process.once('newListener', tell);
+  process.nextTick(async () => (await import('node:fs')).writeSync(3, 'x'));
+});`;
+
+/** Takes connections, and never says anything: as NATS and Postgres are when they hang. */
+let silent: Server;
+let sockets: Socket[];
+let children: ChildProcess[];
+beforeEach(async () => {
+  sockets = [];
+  children = [];
+  silent = createServer((socket) => sockets.push(socket.on('error', () => undefined)));
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+});
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+});
+
+const SERVICE_ARGS = ['gateway', 'inference-proxy', 'billing', 'catalog'].map(
+  (name) => [name, [`dist/apps/${name}/src/main.js`], 0] as const,
+);
+const PROGRAMS = [
+  ...SERVICE_ARGS,
+  ['the migration', ['scripts/prisma/migrate-deploy.mjs'], 143],
+  ['the command line', ['dist/apps/cli/src/main.js', 'account', 'list'], 143],
+] as const;
+
+interface Started {
+  /** Resolves to its exit code. */
+  ended: Promise<number | null>;
+  /** Resolves when it listens for SIGTERM. */
+  listens: Promise<unknown>;
+  /** The process itself, not what started it. */
+  pid(): Promise<number>;
+}
+
+function start(args: readonly string[], isFirst: boolean): Started {
+  const { port } = silent.address() as AddressInfo;
+  const nats = { NATS_URL: `nats://127.0.0.1:${port}`, NATS_USER: 'user', NATS_PASSWORD: 'secret', NATS_CLI_PASSWORD: 'secret' };
+  const settings = { ...nats, DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/none`, KEY_PEPPER: 'p'.repeat(32) };
+  const env = { PATH: process.env.PATH, ...settings, OPS_PORT: '0', PORT: '0' };
+  const [command, ...rest] = [...(isFirst ? NAMESPACE : []), process.execPath, '--import', `data:text/javascript,${TELL}`, ...args] as [
+    string,
+    ...string[],
+  ];
+  const child = spawn(command, rest, { env, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  children.push(child);
+  return {
+    listens: once(child.stdio[3] as Readable, 'data'),
+    ended: once(child, 'exit').then(([code]) => code as number | null),
+    pid: async () => {
+      while (isFirst && childOf(child) === undefined) await delay(2);
+      return (isFirst ? childOf(child) : child.pid) as number;
+    },
+  };
+}
+
+function childOf({ pid }: ChildProcess): number | undefined {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined;
+}
+
+// Without the right to make a namespace, or without /proc, a process cannot be made the first of one.
+(hasNamespaces ? describe : describe.skip)('as the first process of a container', () => {
+  test.each(PROGRAMS)('%s ends as soon as it listens for the signal, whatever it loads or waits for', async (_, args, code) => {
+    const { ended, pid, listens } = start(args, true);
+    await listens;
+    process.kill(await pid(), 'SIGTERM');
+    expect(await ended).toBe(code);
+  });
+
+  test.each(PROGRAMS)('%s ends while it waits for NATS or Postgres', async (_, args, code) => {
+    const { ended, pid } = start(args, true);
+    while (sockets.length === 0) await delay(5);
+    process.kill(await pid(), 'SIGTERM');
+    expect(await ended).toBe(code);
+  });
+});
+
+test.each(SERVICE_ARGS)('%s ends on SIGINT while it waits for NATS', async (_, args, code) => {
+  const { ended, pid } = start(args, false);
+  while (sockets.length === 0) await delay(5);
+  process.kill(await pid(), 'SIGINT');
+  expect(await ended).toBe(code);
+});
