@@ -11,16 +11,14 @@ export type ReadOnEnd = 'complete' | 'stopped' | UpstreamFailure;
  * to go on: it has ended the call itself.
  */
 export async function readOn(rest: AsyncIterable<readonly StreamEvent[]>, call: RouteCall, stop: AbortSignal): Promise<ReadOnEnd> {
-  let end: ReadOnEnd = 'stopped';
   const turns = new SharedTurns();
   try {
     for await (const events of rest) {
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
-      if (events.at(-1)?.type === 'completion-finish') end = 'complete';
       await turns.shared();
     }
+    return 'complete'; // a call that does not come to its end throws
   } catch (error) {
-    if (!stop.aborted) end = asFailure(error);
+    return stop.aborted ? 'stopped' : asFailure(error);
   }
-  return end;
 }
