@@ -7,7 +7,7 @@ import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { ResponsesFields } from './schema.js';
-import { DeclaredTools, parseToolChoice, parseTools } from './tools.js';
+import { DeclaredTools, echoTools, parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ResponsesRequest extends ParsedRequest {
@@ -24,7 +24,7 @@ export interface ResponsesEcho {
   temperature: number;
   text: JsonObject;
   tool_choice: unknown;
-  tools: unknown;
+  tools: JsonObject[];
   top_p: number;
 }
 
@@ -34,14 +34,14 @@ export function parseRequest(body: unknown): ResponsesRequest {
   refuseStoredState(source);
   const fields = validateFields(ResponsesFields, source);
   const names = new WireNames();
-  const tools = parseTools(source, names);
-  const declared = new DeclaredTools(tools, names);
+  const declared = new DeclaredTools(parseTools(source, names), names);
+  const { tools, toolChoice } = parseToolUse(source, declared);
   return {
     request: {
       model: fields.model,
       turns: [...parseInstructions(fields), ...parseTurns(source, declared)],
-      tools,
-      toolChoice: parseToolChoice(source, declared),
+      tools: [...tools],
+      toolChoice,
       maxOutputTokens: fields.max_output_tokens,
       temperature: fields.temperature,
       topP: fields.top_p,
@@ -59,7 +59,7 @@ export function parseRequest(body: unknown): ResponsesRequest {
       temperature: fields.temperature ?? 1,
       text: echoText(source),
       tool_choice: source.tool_choice ?? 'auto',
-      tools: source.tools ?? [],
+      tools: echoTools(source),
       top_p: fields.top_p ?? 1,
     },
   };

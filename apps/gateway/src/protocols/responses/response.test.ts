@@ -78,7 +78,7 @@ test('R-3, R-15: what is echoed is echoed as received', () => {
     temperature: 0,
     text: { format: { type: 'json_object' }, verbosity: 'low' },
     tool_choice: { type: 'function', name: 'f' },
-    tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: { z: 1, a: { y: 2 } }, strict: null, extra: [1] }],
+    tools: [{ type: 'function', name: 'f', parameters: { z: 1, a: { y: 2 } }, strict: null, extra: [1] }],
     top_p: 0,
   };
   const response = render(echoed);
