@@ -101,10 +101,42 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ResponseSummary: replyObject({ type: word('summary_text'), text }),
   ResponseUsage: replyObject({
     input_tokens: described(count, 'Cached tokens included.'),
-    input_tokens_details: replyObject({ cached_tokens: count }),
+    input_tokens_details: replyObject({ cached_tokens: count, cache_write_tokens: ZERO }),
     output_tokens: described(count, 'Reasoning included.'),
     output_tokens_details: replyObject({ reasoning_tokens: count }),
     total_tokens: count,
+  }),
+  ResponseTool: byProperty('type', {
+    function: 'ResponseFunctionTool',
+    custom: 'ResponseCustomTool',
+    namespace: 'ResponseNamespace',
+  }),
+  ResponseFunctionTool: repeated({
+    type: word('function'),
+    name: text,
+    description: orNull(text),
+    parameters: orNull(anyObject),
+    strict: orNull({ type: 'boolean' }),
+  }),
+  ResponseCustomTool: repeated({ type: word('custom'), name: text }),
+  ResponseNamespace: repeated({
+    type: word('namespace'),
+    name: text,
+    description: text,
+    tools: list(byProperty('type', { function: 'ResponseFunctionTool', custom: 'ResponseCustomTool' })),
+  }),
+  ResponseTextFormat: byProperty('type', {
+    text: 'ResponsePlainFormat',
+    json_object: 'ResponsePlainFormat',
+    json_schema: 'ResponseJsonSchemaFormat',
+  }),
+  ResponsePlainFormat: repeated({ type: word('text', 'json_object') }),
+  ResponseJsonSchemaFormat: repeated({
+    type: word('json_schema'),
+    name: text,
+    description: orNull(text),
+    schema: anyObject,
+    strict: { type: 'boolean' },
   }),
   ResponseStreamEvent: {
     ...byProperty('type', Object.fromEntries(Object.entries(EVENTS).map(([type, [component]]) => [type, component]))),
@@ -116,6 +148,11 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ...Object.fromEntries(Object.entries(EVENTS).map(([type, [component, schema]]) => [component, schema(type)])),
 };
 
+/** An object of the request, repeated with all that it has. */
+function repeated(required: Record<string, JsonSchema>): JsonSchema {
+  return { ...replyObject(required), additionalProperties: true };
+}
+
 /** What a Response repeats of its request. */
 function echo(): Record<string, JsonSchema> {
   return {
@@ -124,9 +161,9 @@ function echo(): Record<string, JsonSchema> {
     parallel_tool_calls: { type: 'boolean' },
     prompt_cache_key: orNull(text),
     temperature: { type: 'number' },
-    text: anyObject,
+    text: repeated({ format: ref('ResponseTextFormat') }),
     tool_choice: either({ type: 'string' }, { type: 'object' }),
-    tools: list(anyObject),
+    tools: described(list(ref('ResponseTool')), 'Those of the request that are not hosted.'),
     top_p: { type: 'number' },
   };
 }
@@ -134,6 +171,7 @@ function echo(): Record<string, JsonSchema> {
 /** What the service does not do, in the fields that say so. */
 function notOffered(): Record<string, JsonSchema> {
   return {
+    access_programs: NULL,
     background: FALSE,
     frequency_penalty: ZERO,
     max_tool_calls: NULL,

@@ -1,7 +1,7 @@
 import { GatewayError } from '#inference/errors.js';
 import type { OutputFormat } from '#inference/request.js';
 import type { SystemTurn } from '#inference/turn.js';
-import { invalidField, isAbsent, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
+import { invalidField, isAbsent, isObject, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
 import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
@@ -108,9 +108,19 @@ function parseTextFormat(source: JsonObject): OutputFormat {
   }
 }
 
+/** With every field that the `text` of a Response must have; `parseTextFormat` has checked the format. */
 function echoText(source: JsonObject): JsonObject {
-  const text = readOptionalObject(source, 'text', '') ?? {};
-  return { ...text, format: text.format ?? { type: 'text' } };
+  const { format, verbosity, ...text } = readOptionalObject(source, 'text', '') ?? {};
+  return { ...text, ...(isVerbosity(verbosity) && { verbosity }), format: echoFormat(isObject(format) ? format : { type: 'text' }) };
+}
+
+function echoFormat(format: JsonObject): JsonObject {
+  if (format.type !== 'json_schema') return format;
+  return { ...format, description: format.description ?? null, strict: format.strict ?? false };
+}
+
+function isVerbosity(value: unknown): boolean {
+  return value === 'low' || value === 'medium' || value === 'high';
 }
 
 const METADATA_PAIRS_MAX = 16;

@@ -126,6 +126,7 @@ export function responseRenderer(reply: ReplyContext, { echo }: ResponsesRequest
 
 /** What the service does not do, in the fields that say so; the schemas of some clients require them. */
 const NOT_OFFERED = {
+  access_programs: null,
   background: false,
   frequency_penalty: 0,
   max_tool_calls: null,
@@ -140,11 +141,11 @@ const NOT_OFFERED = {
   user: null,
 };
 
-/** Spec 2.9. */
+/** Spec 2.9. Writes to a cache are not counted apart. */
 function renderUsage(usage: Usage) {
   return {
     input_tokens: usage.promptTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.promptTokens + usage.outputTokens,

@@ -99,12 +99,17 @@ function findChosen(choice: JsonObject, path: string, declared: DeclaredTools): 
   return tool;
 }
 
-/** The entries of `tools` that are in force, as a Response repeats them. `parseTools` has checked them. */
+/**
+ * The entries of `tools` that are in force, as a Response repeats them: with every field that a tool of a Response must have, null
+ * where the request says nothing. `parseTools` has checked them.
+ */
 export function echoTools(owner: JsonObject, isNested = false): JsonObject[] {
   return readArray(owner, 'tools', '').flatMap((value) => {
     const entry = value as JsonObject;
-    if (entry.type === 'function' || entry.type === 'custom') return [entry];
-    return entry.type === 'namespace' && !isNested ? [{ ...entry, tools: echoTools(entry, true) }] : [];
+    const { type, description = null, parameters = null, strict = null } = entry;
+    if (type === 'function') return [{ ...entry, description, parameters, strict }];
+    if (type === 'custom') return [entry];
+    return type === 'namespace' && !isNested ? [{ ...entry, description: description ?? '', tools: echoTools(entry, true) }] : [];
   });
 }
 
