@@ -130,7 +130,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesToolChoice: either(
     mode,
     described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
-    described(requestObject({ type: word('allowed_tools'), mode }), 'Counts as its mode.'),
+    described(
+      requestObject({ type: word('allowed_tools'), mode, tools: list(ref('ResponsesAllowedTool')) }),
+      'Only the listed ones of `tools` are told to the model.',
+    ),
+  ),
+  ResponsesAllowedTool: either(
+    described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'One of `tools` by its name.'),
+    hostedTool('A hosted tool: ignored.', DECLARED),
   ),
   ResponsesTextFormat: byProperty('type', {
     text: 'ResponsesPlainFormat',

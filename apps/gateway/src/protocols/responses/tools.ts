@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice, ToolKey } from '#inference/tool.js';
+import type { Tool, ToolKey } from '#inference/tool.js';
 import {
   asObject,
   fieldPath,
@@ -12,7 +12,7 @@ import {
   readOptionalString,
   readOptionalTrue,
 } from '../body-fields.js';
-import { parseToolChoiceMode, type ToolChoiceMode } from '../tool-choice-mode.js';
+import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
 
 /**
@@ -60,12 +60,6 @@ export class DeclaredTools {
   }
 }
 
-/** The tools that go upstream, and how the model may choose among them. */
-export interface ToolUse {
-  tools: readonly Tool[];
-  toolChoice?: ToolChoice;
-}
-
 /** `tool_choice` applied to the declared tools (R-1f). `auto` and `none` say nothing when no tool is left (T-4). */
 export function parseToolUse(source: JsonObject, declared: DeclaredTools): ToolUse {
   const { tools } = declared;
@@ -79,18 +73,19 @@ export function parseToolUse(source: JsonObject, declared: DeclaredTools): ToolU
       return { tools, toolChoice: { kind: 'tool', wireName: findChosen(choice, 'tool_choice', declared).wireName } };
     case 'allowed_tools': {
       const mode = parseToolChoiceMode(readName(choice, 'mode', 'tool_choice'), 'tool_choice.mode');
-      // Its list is a hint for prompt caches; only its mode counts, as in chat (C-9).
-      return useInMode(mode, tools, 'tool_choice');
+      const allowed = parseAllowedTools(choice, 'tool_choice', tools, (entry, path) =>
+        isHosted(readName(entry, 'type', path)) ? undefined : findChosen(entry, path, declared),
+      );
+      return useInMode(mode, allowed, 'tool_choice.tools');
     }
     default:
       throw invalidField('tool_choice.type', 'must be function, custom or allowed_tools: hosted tools are not available');
   }
 }
 
-function useInMode(mode: ToolChoiceMode, tools: readonly Tool[], param: string): ToolUse {
-  if (tools.length > 0) return { tools, toolChoice: { kind: mode } };
-  if (mode === 'required') throw invalidField(param, 'requires a call, but there is no function or custom tool to call');
-  return { tools };
+/** Of any type that is not one of the client's own tools. */
+function isHosted(type: unknown): boolean {
+  return type !== 'function' && type !== 'custom';
 }
 
 function findChosen(choice: JsonObject, path: string, declared: DeclaredTools): Tool {
