@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
+import { JSON_LEVELS_MAX } from '../protocols/body-fields.js';
 import { findJsonFault } from './json-fault.js';
 
-const DEPTH_MAX = 64;
 const VALUES_MAX = 1_000_000;
 
 const QUOTE = 0x22;
@@ -11,8 +11,8 @@ const BACKSLASH = 0x5c;
 
 /**
  * Parses a request body. Throws `invalid_json` that says where it is not JSON, and `invalid_request` for what is JSON but
- * would cost too much or do harm further in: deeper than 64 levels, more than a million values, a key `__proto__`
- * (billing.md 7, "HTTP").
+ * would cost too much further in: more than 128 levels or a million values. Keys are data: `JSON.parse` makes `__proto__` a property
+ * like any other.
  */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
@@ -38,16 +38,14 @@ function checkShape(text: string): { hasLongNumbers: boolean } {
       case QUOTE: {
         const end = stringEnd(text, at + 1);
         if (end === -1) return { hasLongNumbers };
-        // `"__proto__"` has 11 characters, and up to 56 with every one of them escaped.
-        if (end - at >= 10 && end - at <= 55 && isProtoKey(text, at, end)) {
-          throw new GatewayError('invalid_request', 'The request body must not have a field "__proto__".');
-        }
         at = end;
         break;
       }
       case 0x7b: // {
       case 0x5b: // [
-        if (++depth > DEPTH_MAX) throw new GatewayError('invalid_request', `The request body is nested deeper than ${DEPTH_MAX} levels.`);
+        if (++depth > JSON_LEVELS_MAX) {
+          throw new GatewayError('invalid_request', `The request body is nested deeper than ${JSON_LEVELS_MAX} levels.`);
+        }
         values++;
         break;
       case 0x7d: // }
@@ -90,15 +88,4 @@ function stringEnd(text: string, from: number): number {
     if (escapes % 2 === 0) return end;
   }
   return -1;
-}
-
-function isProtoKey(text: string, start: number, end: number): boolean {
-  const written = text.slice(start + 1, end);
-  if (written !== '__proto__' && !written.includes('\\u')) return false;
-  if (!/^\s*:/.test(text.slice(end + 1, end + 64))) return false;
-  try {
-    return JSON.parse(`"${written}"`) === '__proto__';
-  } catch {
-    return false;
-  }
 }

@@ -13,4 +13,17 @@ describeConformance({
   fixtures: join(import.meta.dirname, '__fixtures__'),
   optionalFields: [...Object.keys(new MessagesFields()).filter((field) => !required.includes(field)), ...handParsed, ...ignored],
   readStream,
+  continueWith: ({ content }: { content: { type: string; id?: string }[] }) => ({
+    messages: [
+      { role: 'user', content: 'Hello' },
+      { role: 'assistant', content },
+      {
+        role: 'user',
+        content: [
+          ...content.flatMap(({ id }) => (id === undefined ? [] : [{ type: 'tool_result', tool_use_id: id, content: 'done' }])),
+          { type: 'text', text: 'Go on.' },
+        ],
+      },
+    ],
+  }),
 });

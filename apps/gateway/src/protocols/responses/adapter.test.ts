@@ -12,5 +12,12 @@ describeConformance({
   fixtures: join(import.meta.dirname, '__fixtures__'),
   optionalFields: [...Object.keys(new ResponsesFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
   readStream,
+  continueWith: ({ output }: { output: { type: string; call_id?: string }[] }) => ({
+    input: [
+      { role: 'user', content: 'Hello' },
+      ...output,
+      ...output.flatMap(({ type, call_id }) => (call_id === undefined ? [] : [{ type: `${type}_output`, call_id, output: 'done' }])),
+    ],
+  }),
   customTools: true,
 });

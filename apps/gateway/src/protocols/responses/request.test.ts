@@ -89,10 +89,10 @@ test('an array of 200,000 parts is no deeper than one', () => {
   expect(request.turns[0]?.role === 'assistant' && request.turns[0].parts.length).toBe(200_000);
 });
 
-test('64 levels are accepted, 65 are not', () => {
+test('128 levels are accepted, 129 are not', () => {
   const body = (levels: number) => ({ ...minimal, include: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) });
-  expect(parseRequest(body(64)).request.model).toBe('sim-fast');
-  expect(() => parseRequest(body(65))).toThrow(/64 levels/);
+  expect(parseRequest(body(128)).request.model).toBe('sim-fast');
+  expect(() => parseRequest(body(129))).toThrow(/128 levels/);
 });
 
 test('nothing of a prompt is in a refusal', () => {
