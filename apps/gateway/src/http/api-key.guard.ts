@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { GatewayError } from '#inference/errors.js';
 import { ApiKeys } from '../clients/api-keys.js';
 import type { GatewayRequest } from './exchange.js';
 import { type Route, routeAt } from './routes.js';
@@ -14,7 +15,9 @@ export class ApiKeyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<GatewayRequest>();
     const route = routeAt(request.url ?? '/');
-    request.exchange.caller = await this.keys.resolve(keyOf(request.headers, route?.key ?? 'bearer'));
+    const key = keyOf(request.headers, route?.key ?? 'bearer');
+    if (key === undefined) throw keyMissing(route);
+    request.exchange.caller = await this.keys.resolve(key);
     return true;
   }
 }
@@ -25,4 +28,10 @@ function keyOf(headers: IncomingHttpHeaders, place: Route['key']): string | unde
   if (place === 'bearer-or-x-api-key' && apiKey !== undefined) return String(apiKey).trim();
   const { authorization } = headers;
   return authorization === undefined ? undefined : (BEARER.exec(authorization)?.[1] ?? '');
+}
+
+/** Names the header in which the format's own clients send the key (spec 5). */
+function keyMissing(route: Route | undefined): GatewayError {
+  const header = route?.format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
+  return new GatewayError('invalid_api_key', `No API key was sent. Send it in the header "${header}".`);
 }
