@@ -3,6 +3,7 @@ import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import { CatalogClient } from '../clients/catalog.js';
+import { checkCapabilities } from '../pipeline/quote.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import type { GatewayRequest } from './exchange.js';
@@ -24,8 +25,10 @@ export class CountTokensController {
   async countTokens(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     try {
       const prompt = parseCountRequest(parseJson(await this.bodies.read(request, response)));
-      const { tokensPerImageMax, reasoningEcho } = this.catalog.model(prompt.model);
-      const inputTokens = estimatePromptTokens(measurePrompt(prompt, reasoningEcho), tokensPerImageMax);
+      const model = this.catalog.model(prompt.model);
+      const size = measurePrompt(prompt, model.reasoningEcho);
+      checkCapabilities(model, size);
+      const inputTokens = estimatePromptTokens(size, model.tokensPerImageMax);
       writeJson(request.exchange, response, JSON.stringify({ input_tokens: inputTokens }));
     } finally {
       this.bodies.release(request);
