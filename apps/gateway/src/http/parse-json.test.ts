@@ -44,6 +44,14 @@ test.each(['{"a":[{"__proto__":{"b":1}}]}', '{"constructor":{"prototype":1}}'])(
   expect(({} as { b?: number }).b).toBeUndefined();
 });
 
+test('a byte order mark before the JSON is skipped, and no second one', () => {
+  expect(parseJson(Buffer.from('\ufeff{"a":"\ufeff"}'))).toEqual({ a: '\ufeff' });
+  expect(refusal('\ufeff\ufeff{}')).toEqual({
+    code: 'invalid_json',
+    message: 'The request body is not valid JSON: line 1, column 1: expected a value.',
+  });
+});
+
 test('depth and number of values are limited', () => {
   expect(parseJson(Buffer.from(`${'['.repeat(128)}${']'.repeat(128)}`))).toBeDefined();
   expect(refusal(`${'['.repeat(129)}${']'.repeat(129)}`)).toEqual({

@@ -16,13 +16,18 @@ const BACKSLASH = 0x5c;
  */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
-  const text = body.toString('utf8');
+  const text = body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0);
   const { hasLongNumbers } = checkShape(text);
   try {
     return hasLongNumbers ? parseExactly(text) : JSON.parse(text);
   } catch {
     throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
   }
+}
+
+/** Some clients on Windows write one, and JSON has no place for it. */
+function startsWithByteOrderMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
 /**
