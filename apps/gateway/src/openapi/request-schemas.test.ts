@@ -20,7 +20,7 @@ const BEYOND_SHAPE = [
   /is declared twice|must be the name of one of `tools`|requires a call, but there is no/, // one field against another
   /is only valid when `stream` is true|differs from `max_tokens`/,
   /must have at least one message/, // when nothing is left of the input
-  /`(functions|function_call|audio|logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
+  /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
   /nested too deeply/,
 ];
 

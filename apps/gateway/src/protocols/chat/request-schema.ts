@@ -55,7 +55,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     ),
     description:
       'Other fields are ignored, but for those that would change what you get: `functions`, `function_call`, `audio`, an audio ' +
-      'modality, and `logprobs` with `top_logprobs` are refused.',
+      'modality, `logprobs` and `top_logprobs` are refused.',
   },
   ChatMessage: byProperty('role', {
     system: 'ChatInstructionMessage',

@@ -54,7 +54,10 @@ export function parseRequest(body: unknown): ChatRequest {
 
 /** Unknown fields are ignored (D4), except the few whose absence would change what the client gets (C-8). */
 function refuseWhatCannotBeIgnored(source: JsonObject): void {
-  if (source.logprobs === true && !isAbsent(source.top_logprobs)) throw invalidField('logprobs', 'is not supported');
+  for (const field of ['logprobs', 'top_logprobs']) {
+    const value = source[field];
+    if (!isAbsent(value) && value !== false && value !== 0) throw invalidField(field, 'is not supported: replies have no probabilities');
+  }
   for (const legacy of ['functions', 'function_call']) {
     const value = source[legacy];
     if (!isAbsent(value) && !isEmptyArray(value)) throw invalidField(legacy, 'is not supported: use `tools` and `tool_choice`');
