@@ -26,6 +26,7 @@ export class ReplyShaper {
   private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
   private readonly runawayTokens: number;
+  private isRefusing = false;
   private readonly openCalls = new Map<number, { bare: boolean }>();
 
   constructor(
@@ -42,7 +43,7 @@ export class ReplyShaper {
     const shaped: StreamEvent[] = [];
     for (const event of this.characters.mend(events)) {
       if (this.finished) break;
-      this.add(event, shaped);
+      this.add(this.isRefusing && event.type === 'text-delta' ? { type: 'refusal-delta', text: event.text } : event, shaped);
     }
     if (!this.finished && this.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
     return shaped;
@@ -79,9 +80,11 @@ export class ReplyShaper {
       case 'tool-call-end':
         this.openCalls.delete(event.index);
         break;
+      case 'refusal-delta':
+        this.isRefusing = true;
+        break;
       case 'upstream-start':
       case 'reasoning-delta':
-      case 'refusal-delta':
       case 'completion-failure':
         break;
     }

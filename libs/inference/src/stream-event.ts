@@ -15,7 +15,8 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * `tool-call-start` comes only when id and name are final; ids are unique in the stream. The joined deltas of a function
  * call are never empty by the time of its end (`{}` at least). The last `usage-report` wins, and precedes the terminal event.
  * A failure after content also comes after a `usage-report`, so that everyone bills the same. Deltas are never empty,
- * and as the inference proxy passes them on, none begins or ends within a character.
+ * and as the inference proxy passes them on, none begins or ends within a character. After the first `refusal-delta` there is no
+ * `text-delta`: what the model says from then on is its refusal.
  */
 export type StreamEvent =
   | { type: 'upstream-start'; upstream: string }

@@ -58,7 +58,11 @@ export const ANSWERS: Scenario[] = [
   {
     name: 'a refusal in words',
     ask: saying('[[sim refusal="I cannot help with that."]]'),
-    reply: { text: 'I cannot help with that.' },
+    reply: { text: 'I cannot help with that.', ending: 'refused' },
+    exceptions: [
+      { client: 'messages', reply: { ending: 'filtered' }, reason: 'spec 2.6 has a stop reason for it, and no part' },
+      { dialect: 'anthropic-messages', reply: { ending: 'end' }, reason: 'the dialect says it as text' },
+    ],
   },
   {
     name: 'a refusal by a filter',

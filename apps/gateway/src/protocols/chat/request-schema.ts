@@ -1,6 +1,7 @@
 import { fieldSchemas } from '../fields-schema.js';
 import {
   anyObject,
+  anything,
   byProperty,
   described,
   either,
@@ -70,6 +71,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     { role: word('assistant') },
     {
       content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
+      refusal: described(anything, 'A refusal of an earlier reply: a text of the assistant.'),
       reasoning_content: described(text, 'Reasoning of an earlier reply. Need not be sent back.'),
       tool_calls: list(ref('ChatEarlierToolCall')),
     },

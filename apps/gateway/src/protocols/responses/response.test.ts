@@ -6,6 +6,8 @@ const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, no
 const completion: Completion = {
   text: 'Hi.',
   trailingText: '',
+  refusal: '',
+  trailingRefusal: '',
   reasoning: '',
   leadingReasoning: '',
   toolCalls: [],
