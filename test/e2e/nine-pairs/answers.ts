@@ -53,7 +53,6 @@ export const ANSWERS: Scenario[] = [
       },
     },
     reply: { text: '{"city":"sim","days":2}' },
-    exceptions: [{ client: 'messages', impossible: true, reason: 'spec 4.5 has no field for a schema' }],
   },
   {
     name: 'a refusal in words',

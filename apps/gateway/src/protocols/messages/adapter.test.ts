@@ -5,8 +5,8 @@ import { readStream } from './conformance-client.js';
 import { MessagesFields } from './schema.js';
 
 const required = ['model', 'max_tokens'];
-const handParsed = ['system', 'tools', 'tool_choice', 'stop_sequences', 'thinking', 'thread'];
-const ignored = ['top_k', 'metadata', 'cache_control', 'output_config', 'context_management', 'container', 'service_tier'];
+const handParsed = ['output_config', 'output_format', 'system', 'tools', 'tool_choice', 'stop_sequences', 'thinking', 'thread'];
+const ignored = ['top_k', 'metadata', 'cache_control', 'context_management', 'container', 'service_tier'];
 
 describeConformance({
   adapter: messagesAdapter,

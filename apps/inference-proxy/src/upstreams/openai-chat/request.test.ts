@@ -259,15 +259,18 @@ describe('tools', () => {
   });
 });
 
-test('output formats; a schema becomes json_object where schemas are not known', () => {
-  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+test('output formats; strict where the dialect takes it, and a schema becomes json_object where schemas are not known', () => {
+  const schema = { type: 'object', additionalProperties: false };
+  const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
     bodyOf({ output: { kind: 'json-object' } }).response_format,
     bodyOf({ output }).response_format,
+    bodyOf({ output: { ...output, schema: { type: 'object' } } }).response_format,
     bodyOf({ output }, { jsonSchema: false }).response_format,
   ]).toEqual([
     { type: 'json_object' },
-    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' }, strict: true } },
+    { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
     { type: 'json_object' },
   ]);
 });

@@ -233,15 +233,18 @@ describe('tools', () => {
   });
 });
 
-test('output formats; a schema becomes json_object where schemas are not known', () => {
-  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+test('output formats; strict where the dialect takes it, and a schema becomes json_object where schemas are not known', () => {
+  const schema = { type: 'object', additionalProperties: false };
+  const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
     bodyOf({ output: { kind: 'json-object' } }).text,
     bodyOf({ output }).text,
+    bodyOf({ output: { ...output, schema: { type: 'object' } } }).text,
     bodyOf({ output }, { jsonSchema: false }).text,
   ]).toEqual([
     { format: { type: 'json_object' } },
-    { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true } },
+    { format: { type: 'json_schema', name: 'answer', schema, strict: true } },
+    { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } } },
     { format: { type: 'json_object' } },
   ]);
 });
