@@ -4,8 +4,8 @@ import type { UpstreamCapabilities, UpstreamTimeouts } from './catalog.js';
 export const CAPABILITY_DEFAULTS: Readonly<UpstreamCapabilities> = {
   streamOptions: true,
   jsonSchema: true,
-  parallelToolCalls: false,
-  strictTools: false,
+  parallelToolCalls: true,
+  strictTools: true,
   developerRole: false,
   systemMessages: 'anywhere',
   alternatingRoles: false,
