@@ -2,7 +2,8 @@
  * Starts what it measures, loads each target in turn in short rounds, and prints a table of medians. See README.md for the method.
  *
  *   node bench/run.mjs [--quick] [--rounds N] [--seconds S] [--warm-up S] [--connections 1,32,128] [--modes plain,streamed]
- *                      [--targets direct,minimal,portkey,tollgate] [--out NAME] [--profile DIRECTORY]
+ *                      [--targets direct,minimal,portkey,tollgate] [--before DIRECTORY] [--out NAME]
+ *                      [--profile DIRECTORY]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +15,7 @@ import { stopChild } from './child-process.mjs';
 import { cpuSeconds, machineSeconds } from './cpu-time.mjs';
 import { describeMachine, middle, renderCpu, renderNoise, renderTable } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
-import { startTollgate } from './tollgate.mjs';
+import { startBefore, startTollgate } from './tollgate.mjs';
 
 /** @typedef {import('./targets.mjs').Target} Target @typedef {import('./report.mjs').Series} Series */
 
@@ -33,6 +34,7 @@ const { values: flags } = parseArgs({
     connections: { type: 'string', default: '1,32,128' },
     modes: { type: 'string', default: 'plain,streamed' },
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    before: { type: 'string' },
     out: { type: 'string' },
     profile: { type: 'string' },
   },
@@ -70,7 +72,9 @@ async function main() {
   });
   stops.push(() => stopChild(loader));
   const text = await expectedText(/** @type {Target} */ (targets[0]));
-  const measured = targets.filter((target) => wanted.includes(target.name === 'minimal proxy' ? 'minimal' : target.name.toLowerCase()));
+  const isMeasured = (/** @type {Target} */ { name }) =>
+    name === 'before' || wanted.includes(name === 'minimal proxy' ? 'minimal' : name.toLowerCase());
+  const measured = targets.filter(isMeasured);
   /** @type {Series[]} */
   const series = scenarios.flatMap((scenario) => measured.map((target) => ({ scenario, target: target.name, samples: [] })));
 
@@ -90,6 +94,7 @@ async function startTargets() {
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
   if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, flags.profile)));
+  if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
   return targets;
 }
 
@@ -207,6 +212,7 @@ async function expectedText(upstream) {
 /** @param {Series[]} series @param {Target[]} targets */
 function renderReport(series, targets) {
   const tollgate = renderCpu(series, 'Tollgate');
+  const before = renderCpu(series, 'before');
   const versions = targets.map((target) => target.name).join(', ');
   return [
     `# ${new Date().toISOString().slice(0, 10)}: chat completions of ${TOKENS} tokens`,
@@ -216,6 +222,7 @@ function renderReport(series, targets) {
     renderNoise(series),
     renderTable(series),
     ...(tollgate ? ['Tollgate’s CPU-seconds per 1,000 requests, by process:', tollgate] : []),
+    ...(before ? ['Those of the state before:', before] : []),
     '',
   ].join('\n\n');
 }

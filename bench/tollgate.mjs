@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
@@ -39,4 +39,14 @@ export async function startTollgate(upstream, profileDir) {
       removeStack(DATA_DIR);
     },
   };
+}
+
+/**
+ * The Tollgate of another checkout, installed and built there: the state before a change, measured in the same run.
+ *
+ * @param {string} directory @param {import('./targets.mjs').Target} upstream @returns {Promise<import('./targets.mjs').Target>}
+ */
+export async function startBefore(directory, upstream) {
+  const checkout = await import(pathToFileURL(resolve(directory, 'bench/tollgate.mjs')).href);
+  return { ...(await checkout.startTollgate(upstream, undefined)), name: 'before' };
 }

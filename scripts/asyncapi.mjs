@@ -9,7 +9,8 @@ import { readUsers } from './asyncapi/nats-users.mjs';
 const PAGE = 'docs/asyncapi.yaml';
 const HEAD = '# Made from libs/contracts and config/nats.conf by scripts/asyncapi.mjs. Change those, and run it.\n';
 
-const document = asyncApiDocument(readContracts(), readUsers(readFileSync('config/nats.conf', 'utf8')));
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const document = asyncApiDocument(readContracts(), readUsers(readFileSync('config/nats.conf', 'utf8')), version);
 const page = HEAD + stringify(document, { lineWidth: 0, aliasDuplicateObjects: false });
 if (process.argv.includes('--print')) process.stdout.write(page);
 else writeFileSync(PAGE, page);

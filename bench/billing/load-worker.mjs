@@ -50,7 +50,14 @@ const RESERVE = {
   amountPicoUsd: '1000000000',
   price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
 };
-const USAGE = { promptTokens: 100, cachedTokens: 20, outputTokens: 200, reasoningTokens: 0, source: 'reported' };
+const USAGE = {
+  promptTokens: 100,
+  cachedTokens: 20,
+  outputTokens: 200,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
   return new HoldLanes({

@@ -15,7 +15,8 @@ export const USAGE = /** @type {const} */ ({
   cachedTokens: 40_000,
   outputTokens: 300,
   reasoningTokens: 0,
-  source: 'reported',
+  promptSource: 'reported',
+  outputSource: 'reported',
 });
 
 /** Without the terminal event. */

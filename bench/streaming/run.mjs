@@ -2,7 +2,8 @@
  * What streaming costs: tokens a second with 32 streams at full speed, and how much later the tokens of 500 and 1,000 paced streams
  * come than from the upstream itself. See ../README.md, "Streams".
  *
- *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,tollgate] [--out NAME]
+ *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,tollgate]
+ *                                [--before DIRECTORY] [--out NAME]
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,7 @@ import { stopChild } from '../child-process.mjs';
 import { cpuSeconds } from '../cpu-time.mjs';
 import { describeMachine, markdown, median } from '../report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from '../targets.mjs';
-import { startTollgate } from '../tollgate.mjs';
+import { startBefore, startTollgate } from '../tollgate.mjs';
 
 /**
  * @typedef {import('../targets.mjs').Target} Target
@@ -38,6 +39,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '4' },
     paced: { type: 'string', default: '500,1000' },
     targets: { type: 'string', default: 'direct,minimal,portkey,tollgate' },
+    before: { type: 'string' },
     out: { type: 'string', default: 'streaming' },
   },
 });
@@ -63,6 +65,7 @@ async function main() {
   if (wanted.includes('minimal')) targets.push(await started(startMinimalProxy(upstream)));
   if (wanted.includes('portkey')) targets.push(await started(startPortkey(upstream)));
   if (wanted.includes('tollgate')) targets.push(await started(startTollgate(upstream, undefined)));
+  if (flags.before) targets.push(await started(startBefore(flags.before, upstream)));
 
   for (const target of targets) idleMb.set(target, memoryMb(target));
   /** @type {Map<string, Sample[]>} */

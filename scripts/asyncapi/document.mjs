@@ -9,13 +9,13 @@ const ERROR_HEADERS = {
   required: ['Nats-Service-Error-Code', 'Nats-Service-Error', 'Tollgate-Error-Code'],
 };
 
-/** The AsyncAPI 3 document of these contracts. `users` says who may publish and listen. */
-export function asyncApiDocument({ contracts, schemas }, users) {
+/** The AsyncAPI 3 document of these contracts. `users` says who may publish and listen, `version` is that of Tollgate. */
+export function asyncApiDocument({ contracts, schemas }, users, version) {
   return {
     asyncapi: '3.0.0',
     info: {
       title: 'Tollgate over NATS',
-      version: '1.0.0',
+      version,
       description:
         'What the services of Tollgate can be asked, and what they tell: plain JSON on subjects that carry their version. Unknown fields are ignored, in requests and by whoever reads replies. Examples to run are in nats-api.md.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { lockFileInstalled } from './dependencies.mjs';
+import { commonEnvironment, serviceEnvironment } from './environments.mjs';
 import { LogFile } from './log-file.mjs';
 import { natsAnswers, refusedUsers } from './nats.mjs';
 import { reservePort } from './port-reservations.mjs';
@@ -13,7 +14,6 @@ import { claimPort, freePort, rememberPorts } from './ports.mjs';
 import { postgresAnswers } from './postgres.mjs';
 import { runCommand } from './run-command.mjs';
 import { loadSecrets, NATS_USERS } from './secrets.mjs';
-import { serviceProgram } from './services.mjs';
 
 let folder;
 const servers = [];
@@ -101,14 +101,35 @@ test('secrets that cannot be read stop the start: others would lock it out of it
   expect(() => loadSecrets(folder)).toThrow(/secrets\.json is not JSON any more: restore it, or start with --reset$/);
 });
 
-test('a service gets its own secrets and nobody else’s', () => {
-  const secrets = loadSecrets(folder);
-  const ports = { gateway: 1, 'upstream-sim': 2 };
-  const connections = { databaseUrls: { billing: 'postgres://secret', catalog: 'postgres://secret' }, natsUrl: 'nats://x', gatewayPort: 3 };
-  const { env } = serviceProgram('gateway', { connections, ports, secrets });
-  expect(env).toMatchObject({ NATS_USER: 'gateway', NATS_PASSWORD: secrets.natsPasswords.gateway, HOST: '127.0.0.1', PORT: '3' });
-  const text = JSON.stringify(env);
-  for (const other of [secrets.natsPasswords.cli, secrets.keyPepper, 'postgres://secret']) expect(text).not.toContain(other);
+describe('of our own environment', () => {
+  const environment = {
+    PATH: '/usr/bin',
+    LOG_LEVEL: 'debug',
+    LEASE_MS: '2000',
+    HOSTED_API_KEY: 'sk-hosted',
+    UPSTREAM_LOCAL_URL: 'http://x',
+    KEY_PEPPER: 'pepper',
+    NATS_CLI_PASSWORD: 'secret',
+    DATABASE_URL: 'postgres://secret',
+    AWS_SECRET_ACCESS_KEY: 'secret',
+    NODE_OPTIONS: '--inspect',
+  };
+  const namesFor = (service, variables) => Object.keys(serviceEnvironment(service, variables, environment));
+
+  test('a service gets the settings it reads, and nothing of others', () => {
+    expect(namesFor('billing', ['LOG_LEVEL', 'LEASE_MS', 'DATABASE_URL', 'KEY_PEPPER'])).toEqual(['PATH', 'LOG_LEVEL', 'LEASE_MS']);
+    expect(namesFor('gateway', ['LOG_LEVEL', 'PORT'])).toEqual(['PATH', 'LOG_LEVEL']);
+    expect(Object.keys(commonEnvironment(environment))).toEqual(['PATH']);
+  });
+
+  test('the catalog gets the addresses that its file may name', () => {
+    expect(namesFor('catalog', ['LOG_LEVEL'])).toEqual(['PATH', 'LOG_LEVEL', 'UPSTREAM_LOCAL_URL']);
+  });
+
+  test('the inference-proxy alone gets secrets of upstreams, which can have any name', () => {
+    const names = ['PATH', 'LOG_LEVEL', 'LEASE_MS', 'HOSTED_API_KEY', 'UPSTREAM_LOCAL_URL', 'AWS_SECRET_ACCESS_KEY'];
+    expect(namesFor('inference-proxy', ['LOG_LEVEL'])).toEqual(names);
+  });
 });
 
 describe('a log', () => {

@@ -34,7 +34,7 @@ export async function startReplicas(stack, replicas) {
       const databaseUrl = (owner) => throughPort(serviceUrl(stack.databaseUrl, owner, secrets), via.postgres);
       const databaseUrls = { billing: databaseUrl('billing'), catalog: databaseUrl('catalog') };
       const connections = { natsUrl: throughPort(stack.natsUrl, via.nats), databaseUrls, gatewayPort };
-      return { ...serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env }), name };
+      return { ...(await serviceProgram(service, { connections, ports: { [service]: opsPort }, secrets, env })), name };
     });
     await Promise.all(programs.map(async (program) => supervisor.start(await program)));
   } catch (error) {

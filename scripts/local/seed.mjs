@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { commonEnvironment } from './environments.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 
@@ -28,8 +29,7 @@ export async function keyWorks(gatewayUrl, apiKey) {
 }
 
 function commandLine({ natsUrl, natsPassword }) {
-  const environment = { ...process.env, NATS_URL: natsUrl, NATS_USER: 'cli', NATS_PASSWORD: natsPassword, NATS_CLI_PASSWORD: natsPassword };
-  delete environment.NODE_OPTIONS;
+  const environment = { ...commonEnvironment(), NATS_URL: natsUrl, NATS_CLI_PASSWORD: natsPassword };
   return async (...words) => {
     const options = { cwd: ROOT, env: environment, failure: `tollgate ${words.slice(0, 2).join(' ')}` };
     const output = await runCommand(NODE, [join(ROOT, 'dist/apps/cli/src/main.js'), ...words, '--json'], options);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { serviceEnvironment, settingsOf } from './environments.mjs';
 import { NODE, ROOT } from './project.mjs';
 
 /** In the order they are started. */
@@ -7,17 +8,14 @@ export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy'
 export const STOP_ORDER = [['gateway'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
 
 const SHUTDOWN_GRACE_MS = 10_000;
-/** Given to a service only where its own entry below says so. */
-const WITHHELD =
-  /^(npm_|NATS_|(BILLING_|CATALOG_)?DATABASE_URL$|KEY_PEPPER$|PORT$|HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
 
 /**
- * One service as a program for the supervisor. Settings it does not get here it takes from our own environment, upstream
- * keys and `LOG_LEVEL` among them; `env` overrides everything.
+ * One service as a program for the supervisor. Of our own environment it gets the settings it reads, such as `LOG_LEVEL`, and no others;
+ * upstream keys go to the inference-proxy alone. `env` overrides everything. `dist` must be built.
  */
-export function serviceProgram(name, { connections, ports, secrets, env = {} }) {
+export async function serviceProgram(name, { connections, ports, secrets, env = {} }) {
   const probePort = ports[name];
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([variable]) => !WITHHELD.test(variable)));
+  const inherited = serviceEnvironment(name, await settingsOf(name));
   const settings = name === 'upstream-sim' ? {} : natsSettings(name, { connections, ports, secrets });
   return {
     name,

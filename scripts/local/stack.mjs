@@ -1,5 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { commonEnvironment } from './environments.mjs';
 import { natsAnswers, ownNats, refusedUsers } from './nats.mjs';
 import { PidFile } from './pid-file.mjs';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
@@ -66,7 +67,7 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
   await status.step('services', async () => {
     const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] } });
-    await Promise.all(services.map((name) => supervisor.start(program(name))));
+    await Promise.all(services.map(async (name) => supervisor.start(await program(name))));
     return `ready: ${services.join(', ')}`;
   });
   const hasDemo = services.includes('gateway') && options.demo !== false;
@@ -98,7 +99,7 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
   await status.step('migrations', async () => {
     const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
     const variables = { DATABASE_URL: urls.owner, BILLING_DATABASE_URL: urls.billing, CATALOG_DATABASE_URL: urls.catalog };
-    const env = { ...process.env, NODE_OPTIONS: '', ...variables };
+    const env = { ...commonEnvironment(), ...variables };
     return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env, failure: databaseUrl ? 'DATABASE_URL' : 'migrations' }));
   });
   return urls;

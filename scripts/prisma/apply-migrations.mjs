@@ -2,9 +2,13 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
+import { waitForLocks } from './wait-for-locks.mjs';
 
 /** Prisma's, so that neither works while the other does. */
 const LOCK = 72_707_369;
+
+/** A check of the ledger gives way to a migration at once; what holds a lock for so long is something to look at. */
+const LOCK_WAIT_MAX_MS = 600_000;
 
 /** As Prisma makes it. */
 const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -24,25 +28,32 @@ const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
  * killed in the middle, the database has all of it or nothing, and the next run goes on. (Prisma would refuse to, until somebody has
  * found out by hand what was done.) So a migration cannot hold what runs in no transaction, such as CREATE INDEX CONCURRENTLY.
  *
- * Runs at the same time wait for each other.
+ * Runs at the same time wait for each other. No request waits long for a migration that waits for a lock itself (wait-for-locks.mjs);
+ * `say` gets a line for each session that has such a lock.
  * @throws {Error} one line with the migration that failed and why; those before it stay.
  */
-export async function applyMigrations(ownerUrl, folder) {
-  const client = new pg.Client({ connectionString: ownerUrl });
-  await client.connect();
+export async function applyMigrations(ownerUrl, folder, { say = console.error, lockWaitMaxMs = LOCK_WAIT_MAX_MS } = {}) {
+  const [client, watcher] = [1, 2].map(() => new pg.Client({ connectionString: ownerUrl, application_name: 'tollgate-migrate' }));
   try {
+    await Promise.all([client.connect(), watcher.connect()]);
     await client.query('SET search_path = public');
-    await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    const locking = { client, watcher, waitMaxMs: lockWaitMaxMs, say };
+    await waitForLocks(locking, () => client.query('SELECT pg_advisory_lock($1)', [LOCK]));
     await client.query(TABLE);
     const { rows } = await client.query(
       'SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
     );
     const applied = new Set(rows.map((row) => row.migration_name));
     const pending = migrationsIn(folder).filter((name) => !applied.has(name));
-    for (const name of pending) await apply(client, name, readFileSync(join(folder, name, 'migration.sql'), 'utf8'));
+    for (const name of pending) {
+      const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
+      await waitForLocks(locking, () => apply(client, name, sql)).catch((error) => {
+        throw new Error(`${name}: ${error.message}`, { cause: error });
+      });
+    }
     return pending;
   } finally {
-    await client.end();
+    await Promise.all([client.end(), watcher.end()]);
   }
 }
 
@@ -68,6 +79,7 @@ async function apply(client, name, sql) {
     );
     await client.query('COMMIT');
   } catch (error) {
-    throw new Error(`${name}: ${error.message}`, { cause: error });
+    await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server does so by itself
+    throw error;
   }
 }

@@ -47,6 +47,8 @@ export const GRANTS = {
           'meter_output_tokens',
           'meter_reasoning_tokens',
           'meter_source',
+          'meter_prompt_source',
+          'meter_output_source',
         ],
         delete: true,
       },
@@ -155,6 +157,8 @@ async function grant(client, { schema, role, tables, functions }) {
   await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${to}`); // columns too
   await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`);
   for (const [table, rights] of Object.entries(tables)) await client.query(`GRANT ${privileges(rights)} ON ${schema}.${table} TO ${to}`);
+  // Readiness compares the applied migrations with those the service was made with.
+  await client.query(`GRANT SELECT (migration_name, finished_at, rolled_back_at) ON public._prisma_migrations TO ${to}`);
   for (const name of functions) await client.query(`GRANT EXECUTE ON FUNCTION ${name} TO ${to}`);
 }
 

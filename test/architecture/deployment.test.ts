@@ -20,6 +20,7 @@ interface ComposeService {
   command?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
+  env_file?: { path: string }[];
   ports?: string[];
   read_only?: boolean;
   healthcheck?: object;
@@ -71,6 +72,18 @@ test('a stack trace leads from what was built to its source', () => {
   const folder = 'dist/apps/gateway/src';
   const { sources } = JSON.parse(readFileSync(`${folder}/main.js.map`, 'utf8')) as { sources: string[] };
   expect(sources.map((source) => normalize(join(folder, source)))).toEqual(['apps/gateway/src/main.ts']);
+});
+
+test('secrets of upstreams are the inference-proxy’s alone, and every other service has only variables that its entry names', () => {
+  const inCompose = Object.entries(compose.services).flatMap(([name, { env_file }]) => (env_file ? [[name, env_file[0]?.path]] : []));
+  const inKubernetes = [...containers].flatMap(([name, { envFrom }]) => (envFrom ? [[name, envFrom[0]?.secretRef.name]] : []));
+  expect({ inCompose, inKubernetes }).toEqual({
+    inCompose: [['inference-proxy', '.env.upstreams']],
+    inKubernetes: [
+      ['inference-proxy', 'tollgate-upstream-keys'],
+      ['nats', 'tollgate-nats'], // the server: it has the passwords of all its users
+    ],
+  });
 });
 
 test('only the gateway is published, on this host alone', () => {

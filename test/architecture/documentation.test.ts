@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Registry } from 'prom-client';
 import { ServiceConfig } from '#config/service-config.js';
+import { registerBuildInfo } from '#observability/ops-server.js';
 import { BillingConfig } from '../../apps/billing/src/billing.config.js';
 import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js';
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
@@ -52,6 +53,7 @@ test('every file and folder that a page names is there', () => {
 });
 
 test.each([
+  ['metric of every service', registerBuildInfo],
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', createBillingMetrics],
   ['metric of the catalog', createCatalogMetrics],

@@ -65,7 +65,14 @@ test.each(PAIRS)(
       spent += BigInt(bill.costPicoUsd);
       if (told.ended === 'complete') {
         completed.push(at);
-        const usage = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' };
+        const usage = {
+          promptTokens: 12,
+          cachedTokens: 0,
+          outputTokens: 3,
+          reasoningTokens: 0,
+          promptSource: 'reported',
+          outputSource: 'reported',
+        };
         const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: costOf(usage, PRICE).toString() } };
         if (!same({ text: told.text, bill }, expected)) wrong.push({ at, told, bill });
         return;

@@ -18,7 +18,7 @@ export interface Answer {
   isBroken: boolean;
 }
 
-export type Bill = Omit<NonNullable<BilledRequest['settlement']>, 'settledAt'>;
+export type Bill = Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>;
 
 /** What fails as it is asked to is not given a rest. */
 const NO_REST = { ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' };
@@ -40,6 +40,11 @@ export class FaultStack {
       await facts.stop();
       throw error;
     }
+  }
+
+  /** The same system, for the requests of another tenant. */
+  as(tenant: Tenant): FaultStack {
+    return new FaultStack(this.facts, this.administrator, tenant);
   }
 
   /** With names that are new, or what is offered may still be what was offered before. */
@@ -84,8 +89,8 @@ export class FaultStack {
   async billOf(requestId: string): Promise<Bill & { upstream: string | null }> {
     const { settlement, upstream } = await this.administrator.request(requestShow, { requestId });
     if (settlement === null) throw new Error(`${requestId} is not settled`);
-    const { settledAt: _settledAt, ...bill } = settlement;
-    return { ...bill, upstream };
+    const { reason, usage, costPicoUsd } = settlement;
+    return { reason, usage, costPicoUsd, upstream };
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { type Fault, FaultServer } from '#testing/fault-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
 import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/src/test-faults.js';
+import { PeakMemory } from '../abuse/peak-memory.js';
 import { type Bill, FaultStack, heard } from './fault-stack.js';
 
 /**
@@ -49,20 +50,14 @@ beforeAll(async () => {
   );
   // A process that has worked is larger than a new one: as many as come at once, the last and largest, come before it counts.
   await Promise.all(ROWS.slice(-AT_ONCE).map((_, at) => ask(ROWS.length - AT_ONCE + at)));
-  const before = await residentBytes();
-  let most = before;
-  const watch = (): void =>
-    void residentBytes().then(
-      (bytes) => (most = Math.max(most, bytes)),
-      () => undefined,
-    );
-  const watching = setInterval(watch, 100);
+  const memory = await PeakMemory.watch(stack.facts);
+  const before = await memory.bytes();
   const queue = ROWS.keys();
   const work = async (): Promise<void> => {
     for (const index of queue) seen.set(index, await ask(index));
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work)).finally(() => clearInterval(watching));
-  grown = most - before;
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  grown = ((await memory.bytes())['inference-proxy'] ?? 0) - (before['inference-proxy'] ?? 0);
 }, 120_000);
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
@@ -72,11 +67,6 @@ async function ask(index: number): Promise<Seen & { raw: string }> {
   const answer = await stack.ask('chat', `fault-${index}`);
   const { reason, usage, costPicoUsd } = await stack.billOf(answer.requestId);
   return { ...heard('chat', answer), bill: { reason, isFree: costPicoUsd === '0', outputTokens: usage.outputTokens }, raw: answer.text };
-}
-
-async function residentBytes(): Promise<number> {
-  const text = await (await fetch(`${stack.facts.opsUrls['inference-proxy']}/metrics`)).text();
-  return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]);
 }
 
 /** The events of the outcome, as a client of the stream and the ledger see them. */

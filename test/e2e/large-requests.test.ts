@@ -25,8 +25,8 @@ function bodyOf(bytes: number): string {
   return body.padEnd(bytes);
 }
 
-function post(body: string): Promise<Response> {
-  return fetch(`${gatewayUrl}/v1/chat/completions`, {
+function post(body: string, path = '/v1/chat/completions'): Promise<Response> {
+  return fetch(`${gatewayUrl}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body,
@@ -37,6 +37,45 @@ test('a body of exactly 8 MiB passes through a NATS server with default settings
   const response = await post(bodyOf(BODY_MAX));
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
+});
+
+/** An agent's request late in a long conversation: 300 messages and 200 tools, as large as the context of the model allows. */
+const SCHEMA = {
+  type: 'object',
+  properties: Object.fromEntries(
+    Array.from({ length: 10 }, (_, index) => [`field_${index}`, { type: 'string', description: 'What this field is for.' }]),
+  ),
+  required: ['field_0'],
+};
+const TOOLS = Array.from({ length: 200 }, (_, index) => ({ name: `tool_${index}`, description: 'Does something useful.' }));
+const MESSAGES = Array.from({ length: 300 }, (_, index) => ({
+  role: index % 2 === 0 ? 'assistant' : 'user',
+  content: index === 299 ? 'Go on. [[sim tokens=8]]' : 'Some lines of a file, or of what came of a command.\n'.repeat(10),
+})).slice(1);
+
+const LATE_REQUESTS: [path: string, body: object, reply: object][] = [
+  [
+    '/v1/chat/completions',
+    { messages: MESSAGES, tools: TOOLS.map((tool) => ({ type: 'function', function: { ...tool, parameters: SCHEMA } })) },
+    { object: 'chat.completion', usage: { completion_tokens: 8 } },
+  ],
+  [
+    '/v1/responses',
+    { input: MESSAGES, tools: TOOLS.map((tool) => ({ type: 'function', ...tool, parameters: SCHEMA })), metadata: { kept: 'yes' } },
+    { object: 'response', status: 'completed', usage: { output_tokens: 8 }, metadata: { kept: 'yes' } },
+  ],
+  [
+    '/v1/messages',
+    { messages: MESSAGES, max_tokens: 100, tools: TOOLS.map((tool) => ({ ...tool, input_schema: SCHEMA })) },
+    { type: 'message', usage: { output_tokens: 8 } },
+  ],
+];
+
+test.each(LATE_REQUESTS)('%s takes 300 messages and 200 tools', async (path, body, reply) => {
+  const text = JSON.stringify({ model: 'sim-fast', ...body });
+  expect(text.length).toBeGreaterThan(256 * 1024);
+  const response = await post(text, path);
+  expect([response.status, await response.json()]).toMatchObject([200, reply]);
 });
 
 /** Resident memory of what a large request passes through. */

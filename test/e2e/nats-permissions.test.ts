@@ -1,4 +1,4 @@
-import { connect, type NatsConnection, StringCodec } from 'nats';
+import { connect, headers, type NatsConnection, StringCodec } from 'nats';
 import { stack } from '#testing/stack.js';
 
 const { natsUrl, natsPasswords, accountId } = stack();
@@ -50,4 +50,22 @@ test('as the gateway, nobody else’s messages can be overheard', async () => {
     gateway.subscribe('billing.v1.>', { callback: (error) => resolve(error) });
   });
   await expect(refused).resolves.toMatchObject({ code: 'PERMISSIONS_VIOLATION' });
+});
+
+test.each([
+  ['catalog', 'catalog.v1.model.list'],
+  ['billing', 'billing.v1.usage.query'],
+])('as a user that may only read, %s cannot be made to publish an event', async (owner, subject) => {
+  const internal = await connectAs('internal', natsPasswords.internal);
+  const heard: string[] = [];
+  const event = `${owner}.v1.event.changed`;
+  internal.subscribe(event, { callback: (_error, message) => heard.push(message.string()) });
+  const announcement = headers();
+  announcement.set('Tollgate-Payload-Bytes', '2000000');
+  announcement.set('Tollgate-Payload-From', event);
+  internal.publish(subject, '{}', { reply: event });
+  const reply = await internal.request(subject, '', { headers: announcement, timeout: 5000 });
+  expect(reply.json()).toMatchObject({ code: 'invalid_request' });
+  await internal.flush();
+  expect(heard).toEqual([]);
 });

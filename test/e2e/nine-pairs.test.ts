@@ -62,8 +62,8 @@ async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<
   const billed = await administrator?.request(requestShow, { requestId: outcome.requestId });
   const { settlement, upstream = null } = billed ?? {};
   if (!settlement) return { outcome, bill: undefined };
-  const { settledAt: _settledAt, ...settled } = settlement;
-  return { outcome, bill: { ...settled, upstream } };
+  const { reason, usage, costPicoUsd } = settlement;
+  return { outcome, bill: { reason, usage, costPicoUsd, upstream } };
 }
 
 async function inParallel<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {

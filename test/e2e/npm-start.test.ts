@@ -52,6 +52,19 @@ async function ended({ child, output }: Launch): Promise<{ code: number | null; 
   return { code: child.exitCode, lines: output().trim().split('\n') };
 }
 
+/** Names of the variables that each started process has, by program. */
+function startedVariables(): Record<string, string[]> {
+  const { children: started } = JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as {
+    children: Record<string, { pid: number }>;
+  };
+  return Object.fromEntries(
+    Object.entries(started).map(([name, { pid }]) => {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
+      return [name, variables.map((variable) => variable.slice(0, variable.indexOf('=')))];
+    }),
+  );
+}
+
 function startedPids(): number[] {
   const { children: started } = JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as {
     children: Record<string, { pid: number }>;
@@ -74,9 +87,12 @@ function natsPasswords(passwords: Record<string, string>): Record<string, string
   );
 }
 
+/** Set for `npm start`, each for one service. */
+const OUR_VARIABLES = { HOSTED_API_KEY: 'sk-hosted', LEASE_MS: '45000', UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1', PEEK_MS: '20000' };
+
 let first: Launch;
 test('it starts everything and says how to use it', async () => {
-  first = launch();
+  first = launch([], OUR_VARIABLES);
   await ready(first);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
   expect(demo).toEqual({
@@ -91,6 +107,22 @@ test('it starts everything and says how to use it', async () => {
   expect(first.output()).toContain(`demo key   ${demo.apiKey}`);
   for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
 }, 90_000);
+
+const onLinux = process.platform === 'linux' ? test : test.skip; // elsewhere a process does not show its variables
+onLinux('each process has the variables it reads: secrets of upstreams are the inference-proxy’s alone', () => {
+  const secrets = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD'];
+  const watched = [...Object.keys(OUR_VARIABLES), ...secrets];
+  const seen = Object.entries(startedVariables()).map(([name, variables]) => [name, watched.filter((each) => variables.includes(each))]);
+  expect(Object.fromEntries(seen)).toEqual({
+    postgres: [],
+    nats: [],
+    billing: ['LEASE_MS', ...secrets],
+    catalog: ['UPSTREAM_OTHER_URL', 'DATABASE_URL', 'NATS_PASSWORD'],
+    'upstream-sim': [],
+    'inference-proxy': [...Object.keys(OUR_VARIABLES), 'NATS_PASSWORD'],
+    gateway: ['PEEK_MS', 'NATS_PASSWORD'],
+  });
+});
 
 test('the printed curl line works', () => {
   const line =

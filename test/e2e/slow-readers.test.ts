@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultServer } from '#testing/fault-server.js';
-import { untilNoHolds } from '#testing/tenant.js';
+import { createTenant, untilNoHolds } from '#testing/tenant.js';
 import type { FaultStack } from './fault-stack.js';
-import { FloodingUpstream, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
+import { FloodingUpstream, NARROW_SOCKETS, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
  * Clients that take their time (billing.md 7, "SSE"): the upstream waits for them, nothing piles up in between, and who takes
@@ -39,7 +39,8 @@ test('a client that takes nothing stops its upstream, is cut off after a while, 
   expect(bytes).toBeLessThan(KERNEL_BYTES_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const { reason, usage } = await stack.billOf(reader.requestId);
-  expect({ reason, source: usage.source }).toEqual({ reason: 'client-left', source: 'estimated' });
+  const { promptSource, outputSource } = usage;
+  expect({ reason, promptSource, outputSource }).toEqual({ reason: 'client-left', promptSource: 'estimated', outputSource: 'counted' });
   // What had come is more than the client has read, and less than the upstream has written.
   expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
   expect(usage.outputTokens * 4).toBeLessThan(bytes);
@@ -62,6 +63,21 @@ test('slow readers slow nobody else', async () => {
   const readers = await Promise.all(Array.from({ length: 8 }, () => SlowReader.open(stack, 'flood', 20_000_000)));
   flood(10_000);
   const answers = await Promise.all(Array.from({ length: 8 }, () => stack.ask('chat', 'flood')));
+  expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
+  for (const reader of readers) reader.leave();
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+}, 40_000);
+
+test('slow readers of one account leave sockets of an upstream to another account', async () => {
+  const upstream = flood(1_000 * MIB);
+  const opened = await Promise.allSettled(Array.from({ length: 2 * NARROW_SOCKETS }, () => SlowReader.open(stack, 'narrow', 20_000_000)));
+  const readers = opened.flatMap((reader) => (reader.status === 'fulfilled' ? [reader.value] : []));
+  const refusals = opened.flatMap((reader) => (reader.status === 'rejected' ? [String(reader.reason)] : []));
+  expect([readers.length, upstream.openStreams]).toEqual([0.8 * NARROW_SOCKETS, 0.8 * NARROW_SOCKETS]);
+  expect(refusals).toEqual(refusals.map(() => expect.stringContaining('HTTP/1.1 429')));
+  flood(10_000);
+  const other = stack.as(await createTenant(stack.administrator));
+  const answers = await Promise.all(Array.from({ length: 4 }, () => other.ask('chat', 'narrow')));
   expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
   for (const reader of readers) reader.leave();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);

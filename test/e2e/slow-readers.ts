@@ -8,12 +8,22 @@ import { FaultStack } from './fault-stack.js';
 
 const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
 
-/** A system with one model, `flood`, at an upstream that `server` plays. Clients that take nothing for `drainMs` are cut off. */
+/** Sockets of the upstream `narrow`. */
+export const NARROW_SOCKETS = 20;
+
+/**
+ * A system with the models `flood` and `narrow`, at upstreams that `server` plays. Clients that take nothing for
+ * `drainMs` are cut off; a request that finds no free socket is refused at once.
+ */
 export async function startFlood(drainMs: number): Promise<{ stack: FaultStack; server: FaultServer }> {
-  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(drainMs) } } };
+  const settings = { serviceEnv: { gateway: { DRAIN_MS: String(drainMs) }, 'inference-proxy': { QUEUE_WAIT_MS: '0' } } };
   const [stack, server] = await Promise.all([FaultStack.start(settings), FaultServer.start()]);
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
-  await stack.offer([{ id: 'flood', kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, connectionsMax: 4_096 }]);
+  const upstream = { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true } as const;
+  await stack.offer([
+    { ...upstream, id: 'flood', connectionsMax: 4_096 },
+    { ...upstream, id: 'narrow', connectionsMax: NARROW_SOCKETS },
+  ]);
   return { stack, server };
 }
 

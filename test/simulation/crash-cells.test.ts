@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { jest } from '@jest/globals';
 import type { Event, Step } from './crash-matrix.js';
-import type { Script } from './simulated-upstream.js';
+import { HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 
 // The module's own function, bound before the simulation's time is installed, would wait in ours: so what uses it is imported after this.
 jest.unstable_mockModule('node:timers/promises', () => ({
   setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
 }));
 const { runRequest } = await import('./world.js');
-const { billOf } = await import('./request-story.js');
+const { billOf, REPORTED } = await import('./request-story.js');
 
 /** Each with another upstream: how fast it is decides how far things have come. */
 const SEEDS = [1, 2, 3, 4];
@@ -32,7 +32,17 @@ const REFUSED = 'refused: nothing held';
 /** Its release was the first that billing heard of it. */
 const TOMBSTONE = 'refused: nothing';
 const LEFT = ['left: nothing, by the gateway'];
+const READ_ON = ['left: the whole, by the proxy'];
 const FAILED = { plain: ['error: nothing, by the gateway'], streamed: ['error: a part, by the gateway'] };
+
+const BEFORE_CONTENT = {
+  // What comes until the proxy notices has come.
+  gateway: ['cut off: nothing, by the proxy', 'cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
+  'inference-proxy': ['error: nothing, by the gateway'],
+  billing: WELL,
+  NATS: ['error: nothing, by the gateway'],
+  Postgres: WELL,
+};
 
 /** The crash matrix of docs/money.md: its rows and columns by their names. */
 const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
@@ -54,16 +64,8 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     Postgres: [...WELL, RELEASED, TOMBSTONE],
     client: LEFT,
   },
-  'after it, before content': {
-    steps: ['dispatch', 'before first content'],
-    // What comes until the proxy notices has come.
-    gateway: ['cut off: nothing, by the proxy', 'cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
-    'inference-proxy': ['error: nothing, by the gateway'],
-    billing: WELL,
-    NATS: ['error: nothing, by the gateway'],
-    Postgres: WELL,
-    client: LEFT,
-  },
+  'after it, before the upstream answers': { steps: ['dispatch'], ...BEFORE_CONTENT, client: LEFT },
+  'answered, before content': { steps: ['before first content'], ...BEFORE_CONTENT, client: ['left: the prompt, by the gateway'] },
   'mid-stream': {
     steps: ['mid-stream'],
     gateway: {
@@ -75,6 +77,15 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     NATS: FAILED,
     Postgres: WELL,
     client: { streamed: ['left: a part, by the gateway'], plain: ['left: the whole, by the gateway'] },
+  },
+  'read on after its client has left': {
+    steps: ['read on for its usage'],
+    gateway: READ_ON,
+    'inference-proxy': ['left: nothing, by the reaper', 'left: the prompt, by the reaper', 'left: a part, by the reaper'],
+    billing: READ_ON,
+    NATS: READ_ON,
+    Postgres: READ_ON,
+    client: READ_ON,
   },
   'finished, settle not sent': {
     steps: ['finished, settle not sent'],
@@ -132,9 +143,17 @@ test.each(CELLS)('%s: %s', async (_row, _who, steps, event, endings) => {
 });
 
 async function endingOf(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {
-  const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream };
+  const script: Script = { connectMs: 1, firstByteMs: 60 * seed, paceMs: 80 * seed, chunks: 6, ending: 'good', stream, hides: false };
   const { story, cost } = await runRequest(seed, script, { step, event });
-  const whole = billOf(story, { promptTokens: 9, cachedTokens: 0, outputTokens: 6, reasoningTokens: 0, source: 'reported' });
-  const bill = cost === undefined ? 'nothing held' : cost === 0n ? 'nothing' : cost === whole ? 'the whole' : 'a part';
+  const usage = { ...REPORTED, promptTokens: 9 };
+  const whole = billOf(story, { ...usage, outputTokens: 6 + (script.hides ? HIDDEN_TOKENS : 0) });
+  const prompt = billOf(story, { ...usage, promptTokens: story.promptTokensEstimate });
+  const parts = new Map<bigint | undefined, string>([
+    [prompt, 'the prompt'],
+    [whole, 'the whole'],
+    [undefined, 'nothing held'],
+    [0n, 'nothing'],
+  ]);
+  const bill = parts.get(cost) ?? 'a part';
   return `${story.outcome ?? 'cut off'}: ${[bill, ...story.settledBy.map((who) => `by the ${who}`)].join(', ')}`;
 }

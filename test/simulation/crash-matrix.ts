@@ -6,6 +6,7 @@ export const STEPS = [
   'dispatch',
   'before first content',
   'mid-stream',
+  'read on for its usage',
   'finished, settle not sent',
   'settle sent',
   'settle commit unknown',

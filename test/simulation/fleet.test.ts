@@ -16,6 +16,10 @@ const a = (fleet: Fleet): SimulatedServer => fleet.servers.a as SimulatedServer;
 /** A third of the traffic, as near as chance lets it come. */
 const isThird = (share = 0): boolean => share >= 25 && share <= 42;
 
+function percentile(values: readonly number[], percent: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor((values.length * percent) / 100)] ?? Number.NaN;
+}
+
 test(
   'weights are shares of the traffic',
   async () => {
@@ -198,6 +202,50 @@ test(
   },
   LIMIT_MS,
 );
+
+describe('accounts that ask for far more than the servers can take', () => {
+  const OTHER = { other: 5 };
+
+  test.each<[string, Record<string, number>]>([
+    ['one', { greedy: 1_000 }],
+    ['three', { greedy: 400, 'as greedy': 400, 'greedy too': 400 }],
+  ])(
+    '%s of them cost another account neither an answer nor time',
+    async (_what, greedy) => {
+      const servers = { a: { concurrencyMax: 25 }, b: { concurrencyMax: 25 } };
+      const alone: number[] = [];
+      await withSeeds({ servers }, async (fleet) => {
+        await fleet.trafficOf(OTHER, 20 * SECOND);
+        await fleet.calm();
+        alone.push(...fleet.firstContentMs('other'));
+      });
+      const beside: number[] = [];
+      await withSeeds({ servers }, async (fleet) => {
+        await fleet.trafficOf({ ...OTHER, ...greedy }, 20 * SECOND);
+        await fleet.calm();
+        expect(fleet.failures.filter(({ accountId }) => accountId === 'other')).toEqual([]);
+        expect(fleet.failures.length).toBeGreaterThan(1_000);
+        beside.push(...fleet.firstContentMs('other'));
+      });
+      expect(percentile(beside, 50)).toBeLessThan(1.1 * percentile(alone, 50));
+      expect(percentile(beside, 99)).toBeLessThan(3 * percentile(alone, 99));
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'have equal shares of what is served',
+    async () => {
+      await withSeeds({ servers: { a: { concurrencyMax: 50 } } }, async (fleet) => {
+        await fleet.trafficOf({ first: 200, second: 400, third: 800 }, 20 * SECOND);
+        await fleet.calm();
+        const served = ['first', 'second', 'third'].map((account) => fleet.firstContentMs(account).length);
+        expect(Math.max(...served) / Math.min(...served)).toBeLessThan(1.2);
+      });
+    },
+    LIMIT_MS,
+  );
+});
 
 describe('a model with one route', () => {
   const ALONE: FleetOptions['servers'] = { a: { firstContentMs: 1_200 } };

@@ -1,5 +1,6 @@
 import { Registry } from 'prom-client';
 import type { GenerateRequest } from '#contracts/inference.js';
+import { isContent } from '#inference/stream-event.js';
 import { createLogger } from '#observability/logger.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/proxy-metrics.js';
 import { RouteBook, type RoutingTerms } from '../../apps/inference-proxy/src/routing/route-book.js';
@@ -28,6 +29,8 @@ export interface FleetOptions {
   poisonShare?: number;
   /** After so long without an answer a client leaves; by default none does. */
   patienceMs?: number;
+  /** Requests come from so many accounts, one after the other. */
+  accounts?: number;
   servers: Record<string, { weight?: number; concurrencyMax?: number; firstContentMs?: number; priority?: number }>;
 }
 
@@ -38,7 +41,8 @@ const TIMEOUTS = { connectMs: 1_000, firstByteMs: 2_000, idleMs: 3_000, totalMs:
 export class Fleet {
   readonly servers: Record<string, SimulatedServer> = {};
   /** Codes of the failures that clients saw, with the times of their requests; without those who asked for it. */
-  readonly failures: { at: number; code: string }[] = [];
+  readonly failures: { at: number; accountId: string; code: string }[] = [];
+  private readonly firstContents: { accountId: string; ms: number }[] = [];
   requests = 0;
   /** When they came whose clients have left. */
   readonly left: number[] = [];
@@ -79,10 +83,10 @@ export class Fleet {
           Object.assign(link, { pool: this.servers[link.upstream.id]?.pool });
           return call;
         },
-        retryAfterSeconds: (model) => this.book.retryAfterSeconds(model),
+        retryAfterSeconds: (...asked) => this.book.retryAfterSeconds(...asked),
       },
       leases: { keep: () => () => undefined },
-      settlements: { schedule: () => undefined },
+      settlements: { schedule: () => undefined, settleAfter: () => undefined },
       logger: SILENT,
       attemptsMax: 3,
       failoverMs: 130_000,
@@ -108,22 +112,27 @@ export class Fleet {
     return Object.values(this.servers).reduce((sum, { calls }) => sum + calls.length, 0);
   }
 
-  /** Traffic for so long, and then until nothing is under way any more, if `drain`. */
+  /** Traffic of all accounts for so long. */
   async traffic(forMs: number): Promise<void> {
-    const { requestsPerSecond = 100 } = this.options;
-    const end = this.now + forMs;
-    let at = this.now;
-    for (;;) {
-      at += (-Math.log(1 - this.random.next()) * 1_000) / requestsPerSecond;
-      if (at >= end) break;
-      setTimeout(() => void this.request(), at - this.now);
-    }
+    const { requestsPerSecond = 100, accounts = 20 } = this.options;
+    this.schedule(forMs, requestsPerSecond, () => `account-${this.requests % accounts}`);
+    await this.time.run(forMs);
+  }
+
+  /** Traffic of these accounts at once, each with so many requests a second. */
+  async trafficOf(requestsPerSecond: Record<string, number>, forMs: number): Promise<void> {
+    for (const [account, rate] of Object.entries(requestsPerSecond)) this.schedule(forMs, rate, () => account);
     await this.time.run(forMs);
   }
 
   /** Until nothing is under way any more. */
   async calm(): Promise<void> {
     await this.time.run(60_000);
+  }
+
+  /** Milliseconds from request to first content, of each of the account's streams that had any. */
+  firstContentMs(accountId: string): number[] {
+    return this.firstContents.filter((content) => content.accountId === accountId).map(({ ms }) => ms);
   }
 
   /** Of the calls in this time, the part that each server got, in percent. */
@@ -133,13 +142,23 @@ export class Fleet {
     return Object.fromEntries(counts.map(([id, count]) => [id, Math.round((count / all) * 100)]));
   }
 
-  private async request(): Promise<void> {
+  private schedule(forMs: number, requestsPerSecond: number, accountId: () => string): void {
+    const end = this.now + forMs;
+    let at = this.now;
+    for (;;) {
+      at += (-Math.log(1 - this.random.next()) * 1_000) / requestsPerSecond;
+      if (at >= end) break;
+      setTimeout(() => void this.request(accountId()), at - this.now);
+    }
+  }
+
+  private async request(accountId: string): Promise<void> {
     const at = this.now;
     const isPoison = this.options.poisonShare !== undefined && this.random.chance(this.options.poisonShare);
     const job: GenerateRequest = {
       ticket: {
         holdId: 'hold',
-        accountId: 'account',
+        accountId,
         requestId: 'request',
         outputTokensMax: 100,
         promptTokensEstimate: 10,
@@ -159,9 +178,15 @@ export class Fleet {
     const { patienceMs } = this.options;
     const patience = patienceMs === undefined ? undefined : setTimeout(() => this.leave(client, at), patienceMs);
     const reader = { signal: client.signal, callerIsThere: async () => true };
+    let hasContent = false;
     for await (const batch of streamInference(job, reader, this.dependencies)) {
       clearTimeout(patience);
-      for (const event of batch) if (event.type === 'completion-failure' && !isPoison) this.failures.push({ at, code: event.code });
+      if (!hasContent && batch.some(isContent)) {
+        hasContent = true;
+        this.firstContents.push({ accountId, ms: this.now - at });
+      }
+      for (const event of batch)
+        if (event.type === 'completion-failure' && !isPoison) this.failures.push({ at, accountId, code: event.code });
     }
     this.underWay--;
   }

@@ -1,7 +1,7 @@
 import type { HoldRenewal, ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import { holdApply, holdRenew, holdSettle } from '#contracts/billing/holds.js';
 import { keyResolve } from '#contracts/billing/keys.js';
-import { generate } from '#contracts/inference.js';
+import { generate, type Ticket } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
@@ -22,7 +22,7 @@ import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
-import { type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
+import { HIDDEN_TOKENS, numberOf, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
 
 const SILENT = { info() {}, warn() {}, error() {}, debug() {} } as unknown as Logger;
 const LANES = 2;
@@ -192,7 +192,7 @@ export class ProxyNode {
     network: Network,
     scripts: readonly Script[],
     observer: Omit<UpstreamObserver, 'isHeard'>,
-    onOpen: (requestId: string, node: ProxyNode) => void,
+    onOpen: (ticket: Ticket, node: ProxyNode) => void,
   ) {
     this.process = new Process(name, network);
     this.leases = new LeaseKeeper(this.process, SILENT);
@@ -204,7 +204,10 @@ export class ProxyNode {
       isHeard: () => this.process.isAlive,
     });
     const dependencies: InferenceDependencies = {
-      routes: { acquire: () => callOn(pool), retryAfterSeconds: () => 1 },
+      routes: {
+        acquire: (request) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))]?.hides === true),
+        retryAfterSeconds: () => 1,
+      },
       leases: this.leases,
       settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,
@@ -212,7 +215,7 @@ export class ProxyNode {
       failoverMs: 60_000,
     };
     this.process.serveStream(generate, (job, caller) => {
-      onOpen(job.ticket.requestId, this);
+      onOpen(job.ticket, this);
       return streamInference(job, caller, dependencies);
     });
   }
@@ -223,9 +226,10 @@ export class ProxyNode {
   }
 }
 
-function callOn(pool: unknown): RouteCall {
-  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000 };
-  const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities: CAPABILITIES, timeouts };
+function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
+  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
+  const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
+  const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
   const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
   return {
     route: { link, model: 'model' },

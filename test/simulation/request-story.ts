@@ -2,17 +2,30 @@ import type { Usage } from '#inference/usage.js';
 import type { InferenceRecord } from '../../apps/gateway/src/pipeline/run-inference.js';
 import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
-import { PROMPT_TOKENS, type Script } from './simulated-upstream.js';
+import { HIDDEN_TOKENS, PROMPT_TOKENS, type Script } from './simulated-upstream.js';
+
+/** A report of no tokens, to be filled in. */
+export const REPORTED: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 /** One client's request, as the client and an all-knowing observer see it. */
 export class RequestStory {
   readonly record: InferenceRecord = {};
   readonly clientGone = new AbortController();
   fault: PlannedFault | undefined;
+  /** Planned for after it. */
+  nextFault: PlannedFault | undefined;
   gateway: GatewayNode | undefined;
   proxy: ProxyNode | undefined;
   holdId: string | undefined;
   amount = 0n;
+  promptTokensEstimate = 0;
   /** Tokens that left the upstream: nothing beyond them may ever be billed. */
   producedTokens = 0;
   upstreamReported = false;
@@ -62,10 +75,12 @@ export function billOf({ amount }: RequestStory, usage: Usage): bigint {
 }
 
 /** What the upstream gave, at the dearer of its report and our estimate. */
-function mostOwed({ script, producedTokens, upstreamReported, amount }: RequestStory): bigint {
-  if (producedTokens === 0) return 0n;
-  const outputTokens = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
-  return costOf({ promptTokens: PROMPT_TOKENS + 100, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'reported' }, amount);
+function mostOwed({ script, producedTokens, upstreamReported, amount, clientGone }: RequestStory): bigint {
+  // Who leaves while the upstream reads the prompt pays for that.
+  if (producedTokens === 0 && !clientGone.signal.aborted) return 0n;
+  const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
+  const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);
+  return costOf({ ...REPORTED, promptTokens: PROMPT_TOKENS + 100, outputTokens }, amount);
 }
 
 function costOf(usage: Usage | undefined, amount: bigint): bigint {

@@ -1,5 +1,5 @@
 import { ServiceError } from '#contracts/service-error.js';
-import { type EventStream, MessagingError } from '#messaging/messaging.js';
+import { DETACHED, type EventStream, MessagingError } from '#messaging/messaging.js';
 import type { Network, Process } from './network.js';
 
 /** How long the writer notices at the latest that its reader is gone, and the reader that a frame is missing: with a heartbeat. */
@@ -55,9 +55,10 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
     return { done: true, value: undefined };
   }
 
-  cancel(): void {
+  cancel({ detach = false }: { detach?: boolean } = {}): void {
     if (this.readerEnded) return;
-    if (this.writer !== undefined) this.network.send(this.writer, () => this.readerLost(), { canBeLost: false });
+    const reason = detach ? DETACHED : undefined;
+    if (this.writer !== undefined) this.network.send(this.writer, () => this.readerLost(reason), { canBeLost: false });
     setTimeout(() => this.fail(new MessagingError('timeout', 'The writer did not end after the cancel.')), CANCEL_GRACE_MS + 500);
   }
 
@@ -101,9 +102,9 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
   }
 
   /** The writer has noticed that nobody reads any more, or was told to stop. */
-  readerLost(): void {
+  readerLost(reason?: typeof DETACHED): void {
     if (this.writerEnded || this.controller.signal.aborted) return;
-    this.controller.abort();
+    this.controller.abort(reason);
     setTimeout(() => {
       if (this.writerEnded) return;
       this.writerEnded = true;

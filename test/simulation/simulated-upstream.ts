@@ -11,9 +11,12 @@ export interface Script {
   chunks: number;
   ending: 'good' | 'no usage' | 'more than asked for' | 'broken' | 'silent' | 'status 500' | 'refused connection';
   stream: boolean;
+  /** It bills `HIDDEN_TOKENS` that it does not show, and the catalog says so (`hiddenReasoning`). */
+  hides: boolean;
 }
 
 export const PROMPT_TOKENS = 9;
+export const HIDDEN_TOKENS = 7;
 
 export function chooseScript(random: Random): Script {
   const endings = ['no usage', 'more than asked for', 'broken', 'silent', 'status 500', 'refused connection'] as const;
@@ -24,6 +27,7 @@ export function chooseScript(random: Random): Script {
     chunks: 1 + Math.floor(random.between(0, 12)),
     ending: random.chance(0.7) ? 'good' : (random.pick(endings) ?? 'good'),
     stream: random.chance(0.7),
+    hides: random.chance(0.3),
   };
 }
 
@@ -43,11 +47,16 @@ export interface UpstreamObserver {
 export function simulatedPool(scripts: readonly Script[], observer: UpstreamObserver): Dispatcher {
   return {
     dispatch({ body }: { body: string }, handler: Required<Dispatcher.DispatchHandler>): boolean {
-      const index = Number(/request (\d+)\./.exec(body)?.[1]);
+      const index = numberOf(body);
       new Call(index, scripts[index] as Script, handler, observer).begin();
       return true;
     },
   } as unknown as Dispatcher;
+}
+
+/** The number of the request that this text is of. */
+export function numberOf(text: string): number {
+  return Number(/request (\d+)\./.exec(text)?.[1]);
 }
 
 class Call {
@@ -130,7 +139,8 @@ class Call {
   }
 
   private usage(): string {
-    const output = this.script.ending === 'more than asked for' ? 1_000_000 : this.sent;
+    const shown = this.script.ending === 'more than asked for' ? 1_000_000 : this.sent;
+    const output = shown + (this.script.hides ? HIDDEN_TOKENS : 0);
     return JSON.stringify({ prompt_tokens: PROMPT_TOKENS, completion_tokens: output, total_tokens: PROMPT_TOKENS + output });
   }
 

@@ -1,3 +1,4 @@
+import type { Ticket } from '#contracts/inference.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
@@ -40,7 +41,7 @@ export function runWorld(seed: number, requests: number, matrix: CrashMatrix): P
     const world = new World({ random, scripts, matrix, network: { loss: 0.002, duplicates: 0.01 }, isScarce: random.chance(0.2) });
     for (const story of world.stories) {
       if (!random.chance(FAULTY_SHARE)) continue;
-      story.fault = { step: random.pick(STEPS) as Step, event: random.pick(EVENTS) as Event };
+      planFault(story, { step: random.pick(STEPS) as Step, event: random.pick(EVENTS) as Event });
     }
     world.start(ARRIVALS_MS);
     await time.run(ARRIVALS_MS + 20_000);
@@ -56,14 +57,25 @@ export function runRequest(seed: number, script: Script, fault: PlannedFault): P
     const matrix = new CrashMatrix();
     const world = new World({ random, scripts: [script], matrix, network: { loss: 0, duplicates: 0 }, isScarce: false });
     const story = world.stories[0] as RequestStory;
-    story.fault = fault;
+    planFault(story, fault);
     world.start(1_000);
     await time.run(SOON_MS);
     const violations = world.violations();
-    if (matrix.total !== 1) violations.push('the request did not come to its fault');
+    if (matrix.of(fault.step, fault.event) !== 1) violations.push('the request did not come to its fault');
     if (violations.length > 0) throw new Error(`seed ${seed}: ${violations.join('; ')}`);
     return { story, cost: world.costOf(story) };
   });
+}
+
+/** To be read on without its client, a request needs an upstream that hides what it bills, and a client that leaves before. */
+function planFault(story: RequestStory, fault: PlannedFault): void {
+  if (fault.step !== 'read on for its usage') {
+    story.fault = fault;
+    return;
+  }
+  Object.assign(story.script, { hides: true, ending: 'good' });
+  story.fault = { step: story.script.stream ? 'mid-stream' : 'before first content', event: 'client leaves' };
+  story.nextFault = fault;
 }
 
 async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, random: Random) => Promise<Result>): Promise<Result> {
@@ -215,7 +227,8 @@ class World {
   private at(story: RequestStory | undefined, step: Step): void {
     if (story?.fault?.step !== step || this.calm) return;
     const { fault } = story;
-    story.fault = undefined;
+    story.fault = story.nextFault;
+    story.nextFault = undefined;
     this.matrix.count(fault);
     this.happen(story, fault.event);
   }
@@ -281,6 +294,7 @@ class World {
       answered: (index: number) => this.at(story(index), 'before first content'),
       produced: (index: number, tokens: number) => {
         story(index).producedTokens = Math.max(story(index).producedTokens, tokens);
+        if (story(index).clientGone.signal.aborted) this.at(story(index), 'read on for its usage');
         if (tokens > 1 || !story(index).script.stream) this.at(story(index), 'mid-stream');
       },
       finished: (index: number) => {
@@ -288,8 +302,10 @@ class World {
         this.at(story(index), 'finished, settle not sent');
       },
     };
-    const onOpen = (requestId: string, node: ProxyNode): void => {
-      story(Number(requestId.slice('request-'.length))).proxy = node;
+    const onOpen = ({ requestId, promptTokensEstimate }: Ticket, node: ProxyNode): void => {
+      const opened = story(Number(requestId.slice('request-'.length)));
+      opened.proxy = node;
+      opened.promptTokensEstimate = promptTokensEstimate;
     };
     this.proxies.push(
       new ProxyNode(

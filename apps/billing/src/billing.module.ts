@@ -12,6 +12,7 @@ import { UsageController } from './controllers/usage.controller.js';
 import { BillingEvents } from './events/billing-events.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Renewals } from './holds/renewals.js';
+import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { Treasury } from './ledger/treasury.js';
 
@@ -21,6 +22,7 @@ export interface BillingParts {
   messaging: Messaging;
   lanes: HoldLanes;
   renewals: Renewals;
+  lookups: KeyLookups;
   treasury: Treasury;
   auditor: Auditor;
   events: BillingEvents;
@@ -40,6 +42,7 @@ export function billingModule(parts: BillingParts): DynamicModule {
       { provide: MESSAGING, useValue: parts.messaging },
       { provide: HoldLanes, useValue: parts.lanes },
       { provide: Renewals, useValue: parts.renewals },
+      { provide: KeyLookups, useValue: parts.lookups },
       { provide: Treasury, useValue: parts.treasury },
       { provide: Auditor, useValue: parts.auditor },
       { provide: BillingEvents, useValue: parts.events },

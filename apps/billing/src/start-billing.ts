@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
+import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
@@ -17,12 +18,16 @@ import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
 import { Reaper } from './holds/reaper.js';
 import { Renewals } from './holds/renewals.js';
+import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { type OnConnection, Treasury } from './ledger/treasury.js';
 
 /** Renewals are many and small: a whole proxy's fit in one batch, and several wait without harm. */
 const RENEWAL_BATCH_MAX = 4_096;
 const RENEWAL_QUEUE_MAX = 65_536;
+
+/** Digests in one query: it takes about a millisecond, which is what a lookup beside a flood of guesses waits. */
+const LOOKUP_BATCH_MAX = 256;
 
 /** Longer than the reaper takes to come by, even when it has to extend all leases first. */
 const HOLD_OVERDUE_MS = 60_000;
@@ -37,7 +42,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     host: config.opsHost,
     port: config.opsPort,
     registry,
-    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma)],
+    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), schemaReadiness(prisma)],
   });
   const { natsUrl: url, natsUser: user, natsPassword: password } = config;
   const messaging = await connectMessaging({ url, user, password, service: 'billing', logger });
@@ -74,6 +79,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     },
   });
   const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
+  const lookups = new KeyLookups(config.keyPepper, { connect, batchMax: LOOKUP_BATCH_MAX, queueMax, deadlineMs, logger });
   const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
     connect,
     batchMax: 1,
@@ -85,7 +91,13 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   const treasury = new Treasury(((work) => moneyLane.push(work)) as OnConnection, events);
   const auditor = new Auditor({
     connect: () =>
-      connectPg({ url: config.databaseUrl, applicationName: 'tollgate-billing-auditor', statementTimeoutMs: config.ledgerCheckTimeoutMs }),
+      connectPg({
+        url: config.databaseUrl,
+        applicationName: 'tollgate-billing-auditor',
+        statementTimeoutMs: config.ledgerCheckTimeoutMs,
+        // A replica that stops in the middle of a check must not keep its snapshot, which a change of the schema waits for.
+        settings: { idle_in_transaction_session_timeout: '10000' },
+      }),
     overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
     intervalMs: config.ledgerCheckIntervalMs,
     onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),
@@ -95,9 +107,9 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
 
   const description = 'Accounts, keys, holds, limits and the ledger';
   const app = await NestFactory.createMicroservice(
-    billingModule({ config, prisma, messaging, lanes, renewals, treasury, auditor, events }),
+    billingModule({ config, prisma, messaging, lanes, renewals, lookups, treasury, auditor, events }),
     {
-      strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description, logger }),
+      strategy: new NatsTransport({ messaging, name: 'billing', description, logger }),
       logger: new FrameworkLogger(logger),
     },
   );
@@ -120,7 +132,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
     await reaper.stop();
     await app.close();
     await auditor.stop();
-    await Promise.all([lanes.close(), renewals.close(), moneyLane.close()]);
+    await Promise.all([lanes.close(), renewals.close(), lookups.close(), moneyLane.close()]);
     await messaging.close();
     await prisma.$disconnect();
     await ops.close();

@@ -108,5 +108,5 @@ export function reserveOf(customer: Customer, amount: bigint | string, holdId: s
 }
 
 export function usageOf(promptTokens: number, outputTokens = 0, cachedTokens = 0): TokenUsage {
-  return { promptTokens, cachedTokens, outputTokens, reasoningTokens: 0, source: 'reported' };
+  return { promptTokens, cachedTokens, outputTokens, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' };
 }

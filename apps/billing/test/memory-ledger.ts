@@ -1,3 +1,4 @@
+import type { TokenUsage } from '#contracts/billing/holds.js';
 import type { AccountState, Applied, Batch, BatchState, ProjectState, Terms } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
@@ -38,14 +39,13 @@ export class MemoryLedger {
         cachedInputPicoUsd: BigInt(reserve.price.cachedInputPicoUsd),
         outputPicoUsd: BigInt(reserve.price.outputPicoUsd),
       };
-      const meter = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' } as const;
       const amount = BigInt(reserve.amountPicoUsd);
-      this.holds.set(holdId, { holdId, accountId, projectId, amount, planPart, grantId, price, meter, leaseUntil });
+      this.holds.set(holdId, { holdId, accountId, projectId, amount, planPart, grantId, price, meter: undefined, leaseUntil });
     }
     return applied;
   }
 
-  meter(holdId: string, usage: Hold['meter'], leaseUntil: number): void {
+  meter(holdId: string, usage: TokenUsage, leaseUntil: number): void {
     const hold = this.holds.get(holdId);
     if (hold) this.holds.set(holdId, { ...hold, meter: billableUsage(usage), leaseUntil });
   }

@@ -1,4 +1,5 @@
 import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing/holds.js';
+import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
 
 /** One step of random traffic, at a moment of a virtual clock. */
@@ -124,7 +125,8 @@ export class RandomTraffic {
       cachedTokens: this.below(60 * scale),
       outputTokens: this.below(150 * scale),
       reasoningTokens: this.below(20 * scale),
-      source: this.oneOf(['reported', 'estimated'] as const),
+      promptSource: this.oneOf(PROMPT_SOURCES),
+      outputSource: this.oneOf(OUTPUT_SOURCES),
     };
   }
 

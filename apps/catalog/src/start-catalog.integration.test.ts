@@ -8,7 +8,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import { freePort, type TestNatsServer } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
-import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '#testing/test-database.js';
 import { CatalogConfig } from './catalog.config.js';
 import { startCatalog } from './start-catalog.js';
 
@@ -193,6 +193,23 @@ test('without its database it answers with what it has, applies nothing, and say
   await expect(cli.request(catalogApply, { yaml: catalog({ a: '2' }) })).rejects.toMatchObject({ code: 'unavailable' });
   expect((await cli.request(modelList, {})).revision).toBe(1);
   expect(await replica.readyz()).toEqual({ status: 503, body: { status: 'unavailable', missing: ['postgres'] } });
+});
+
+test('on an empty database it is not ready, and names the migration it needs', async () => {
+  const empty = await createEmptyDatabase();
+  cleanUps.push(() => empty.drop());
+  const [catalogFile, opsPort] = [join(folder, 'catalog.yaml'), await freePort()];
+  await writeFile(catalogFile, catalog({ a: '1' }));
+  const access = { natsUrl: nats.url, natsUser: 'catalog', natsPassword: TEST_NATS_PASSWORD, databaseUrl: empty.url.href };
+  cleanUps.push(await startCatalog(Object.assign(new CatalogConfig(), { ...access, catalogFile, opsPort }), logger));
+  const readyz = async () => {
+    const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`);
+    return [response.status, (await response.json()) as unknown];
+  };
+  const schema = expect.stringMatching(/^schema: migration \d+_billing is missing, and \d+ after it$/);
+  expect(await readyz()).toEqual([503, { status: 'unavailable', missing: [schema, 'catalog'] }]);
+  await empty.migrate();
+  await eventually(async () => (await readyz())[0] === 200);
 });
 
 test('a faulty file ends the start with its faults', async () => {

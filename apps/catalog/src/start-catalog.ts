@@ -4,6 +4,7 @@ import { readSecret } from '#config/load-config.js';
 import { catalogChanged } from '#contracts/catalog.js';
 import { postgresReadiness } from '#database/postgres-readiness.js';
 import { createPrismaClient } from '#database/prisma-client.js';
+import { schemaReadiness } from '#database/schema-readiness.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
@@ -33,7 +34,12 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
     host: config.opsHost,
     port: config.opsPort,
     registry,
-    checks: [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), { name: 'catalog', check: () => isReady() }],
+    checks: [
+      { name: 'nats', check: () => connected() },
+      postgresReadiness(prisma),
+      schemaReadiness(prisma),
+      { name: 'catalog', check: () => isReady() },
+    ],
   });
 
   const { natsUrl: url, natsUser: user, natsPassword: password } = config;
@@ -53,7 +59,6 @@ export async function startCatalog(config: CatalogConfig, logger: Logger): Promi
   const transport = new NatsTransport({
     messaging,
     name: 'catalog',
-    version: '1.0.0',
     description: 'Models, prices, capabilities and routes',
     logger,
     shutdownGraceMs: config.shutdownGraceMs,

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Controller, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type Account, type AccountListReply, accountCreate, accountList } from '#contracts/billing/accounts.js';
+import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
@@ -25,6 +26,35 @@ const ACCOUNT: Account = {
   lowBalancePicoUsd: null,
   createdAt: '2026-11-21T00:00:00.000Z',
 };
+const REQUEST: BilledRequest = {
+  requestId: 'req_1',
+  holdId: '0190a6f0-7c1e-7000-8000-000000000002',
+  accountId: ACCOUNT.accountId,
+  projectId: '0190a6f0-7c1e-7000-8000-000000000003',
+  keyId: '0190a6f0-7c1e-7000-8000-000000000004',
+  model: 'sim-fast',
+  upstream: 'local',
+  heldPicoUsd: '1000000000',
+  price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+  reservedAt: '2026-11-21T00:00:00.000Z',
+  settlement: {
+    reason: 'client-left',
+    settledBy: 'inference-proxy',
+    usage: {
+      promptTokens: 1_200,
+      cachedTokens: 0,
+      outputTokens: 300,
+      reasoningTokens: 0,
+      promptSource: 'estimated',
+      outputSource: 'counted',
+    },
+    overPicoUsd: '0',
+    settledAt: '2026-11-21T00:00:05.000Z',
+    costPicoUsd: '360000000',
+    writtenOffPicoUsd: '0',
+    reaped: null,
+  },
+};
 const logger = createLogger('test', 'silent');
 
 @Controller()
@@ -36,6 +66,10 @@ class FakeBilling {
   @Serves(accountCreate) async create({ name }: { name: string }): Promise<Account> {
     if (name === 'slow') return new Promise(() => undefined);
     throw new ServiceError('conflict', 'There is such an account.');
+  }
+
+  @Serves(requestShow) async show(): Promise<BilledRequest> {
+    return REQUEST;
   }
 }
 
@@ -51,7 +85,7 @@ beforeAll(async () => {
   [nats] = await Promise.all([startNatsWithUsers(), build()]);
   const messaging = await connectMessaging({ url: nats.url, user: 'billing', password: TEST_NATS_PASSWORD, service: 'billing', logger });
   const app = await NestFactory.createMicroservice(FakeBillingModule, {
-    strategy: new NatsTransport({ messaging, name: 'billing', version: '1.0.0', description: 'Not really', logger, shutdownGraceMs: 0 }),
+    strategy: new NatsTransport({ messaging, name: 'billing', description: 'Not really', logger, shutdownGraceMs: 0 }),
     logger: false,
   });
   await app.listen();
@@ -101,6 +135,30 @@ test('a table for people, and the reply itself for scripts', async () => {
   });
   const { out } = await tollgate(['account', 'list', '--json']);
   expect(JSON.parse(out)).toEqual({ accounts: [ACCOUNT], nextCursor: null });
+});
+
+test('request show explains the bill of a client that disconnected', async () => {
+  const { holdId, accountId, projectId, keyId, reservedAt, settlement } = REQUEST;
+  expect(await tollgate(['request', 'show', 'req_1'])).toEqual({
+    code: 0,
+    out: `request            req_1
+hold               ${holdId}
+account            ${accountId}
+project            ${projectId}
+key                ${keyId}
+model              sim-fast
+upstream           local
+reserved           ${reservedAt}
+held               $0.001 (1000000000 pico), the most it can cost
+price per million  $0.15 prompt, $0.015 cached prompt, $0.60 output (version 1)
+prompt             1200 tokens, of which 0 cached: estimated from the size of the prompt
+output             300 tokens, of which 0 reasoning: counted from the text that was received, 4 bytes a token
+cost               1200 × $0.15 + 300 × $0.60 per million tokens = $0.00036 (360000000 pico)
+ended              the client disconnected before the reply was complete
+settled            ${settlement?.settledAt} by the inference-proxy, because the gateway was gone
+`,
+    err: '',
+  });
 });
 
 test('in the folder of npm start it needs no variables', async () => {

@@ -1,4 +1,5 @@
 import { Argument, Command, Option } from 'commander';
+import { VERSION } from '#config/version.js';
 import type { CliCommand, Parameter } from './command.js';
 
 export interface ProgramOutput {
@@ -20,6 +21,7 @@ export function buildProgram(
 ): Command {
   const program = new Command('tollgate')
     .description('Administer Tollgate over NATS: accounts, projects, keys, money and the catalog.')
+    .version(VERSION, '--version', 'show the version')
     .exitOverride()
     .configureOutput({ ...output, outputError: (text, write) => write(`${text.trim().replace(/\s*\n\s*/g, ' ')}\n`) })
     .helpCommand(false)

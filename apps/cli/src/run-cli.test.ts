@@ -211,41 +211,6 @@ The key is not shown again: keep it now.
     );
   });
 
-  test('a settled request', async () => {
-    const reply = {
-      requestId: 'req_1',
-      holdId: KEY_ID,
-      accountId: ID,
-      projectId: ID,
-      keyId: ID,
-      model: 'sim-fast',
-      upstream: 'local',
-      heldPicoUsd: '1000000',
-      price: { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
-      settlement: {
-        reason: 'completed',
-        usage: { promptTokens: 3, cachedTokens: 1, outputTokens: 1, reasoningTokens: 0, source: 'reported' },
-        costPicoUsd: '915000',
-        settledAt: AT,
-      },
-    };
-    expect((await run(['request', 'show', 'req_1'], reply)).out).toBe(
-      `request            req_1
-hold               ${KEY_ID}
-account            ${ID}
-project            ${ID}
-key                ${ID}
-model              sim-fast
-upstream           local
-held               $0.000001 (1000000 pico)
-price per million  $0.15 in, $0.015 cached, $0.60 out (version 2)
-usage              3 prompt (1 cached), 1 output (0 reasoning), reported
-cost               $0.000000915 (915000 pico)
-state              settled ${AT}: completed
-`,
-    );
-  });
-
   const usage = {
     requests: 12,
     estimatedRequests: 1,

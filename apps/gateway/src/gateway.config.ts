@@ -6,11 +6,24 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(0) @Max(65535) port = 8080;
   @IsString() @MinLength(1) host = '127.0.0.1';
   @IsInt() @Min(1) connectionsMax = 20_000;
+  /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
+  @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
+  /** Of one key, for endpoints that cost nothing. An account has four times as many. */
+  @IsInt() @Min(1) freeRequestsPerSecond = 100;
+  /** Of one client address, without a valid key. Beyond it refusals come a second late. */
+  @IsInt() @Min(1) unkeyedRequestsPerSecond = 10;
 
   /** Spec 8: 8 MB is 8 × 1024². */
   @IsInt() @Min(1024) bodyBytesMax = 8 * 1024 * 1024;
-  /** Of all requests together; beyond it a request is refused with 503 while it is being read. */
+  /** All bodies in flight; beyond it 503. One account may hold a quarter, beyond it 429; the last eighth is for bodies of at most 64 KiB. */
   @IsInt() @Min(1024) bodiesInFlightBytesMax = 256 * 1024 * 1024;
+  /** Least average rate of a body, counted after the grace; slower ones are cut off with 408. */
+  @IsInt() @Min(0) bodyBytesPerSecondMin = 8 * 1024;
+  @IsInt() @Min(0) bodyGraceMs = 5_000;
+  /** Threads that parse large bodies. */
+  @IsInt() @Min(1) @Max(64) bodyWorkers = 2;
+  /** The most memory for the objects of one of them, in MiB. The worst body of 8 MiB needs less than 64. */
+  @IsInt() @Min(32) bodyWorkerHeapMb = 96;
 
   /** How long a reply waits for its first content before the status is sent without it. */
   @IsInt() @Min(1) peekMs = 30_000;

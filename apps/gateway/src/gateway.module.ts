@@ -3,6 +3,8 @@ import { APP_FILTER } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import { BodyParser } from './bodies/body-parser.js';
+import { BodyWorkers, type StartWorker } from './bodies/body-workers.js';
 import { ApiKeys } from './clients/api-keys.js';
 import { BillingClient } from './clients/billing.js';
 import { CatalogClient } from './clients/catalog.js';
@@ -12,13 +14,14 @@ import { AccessLog } from './http/access-log.js';
 import { AccountController } from './http/account.controller.js';
 import { ApiKeyGuard } from './http/api-key.guard.js';
 import { CountTokensController } from './http/count-tokens.controller.js';
+import { EmptyAccounts } from './http/empty-accounts.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
 import { GenerationController } from './http/generation.controller.js';
 import { GenerationHandler } from './http/generation-handler.js';
-import { HealthController } from './http/health.controller.js';
 import { BodyReader } from './http/read-body.js';
 import { Readiness } from './http/readiness.js';
+import { RequestRates } from './http/request-rates.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
@@ -28,16 +31,18 @@ export interface GatewayFoundation {
   logger: Logger;
   registry: Registry;
   messaging: Messaging;
+  /** By default the worker of the build; tests have one that runs TypeScript. */
+  startBodyWorker?: StartWorker;
 }
 
 @Module({})
 class GatewayModule {}
 
 /** The composition root: every object of the gateway, and what it is made of. */
-export function gatewayModule({ config, logger, registry, messaging }: GatewayFoundation): DynamicModule {
+export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayFoundation): DynamicModule {
   return {
     module: GatewayModule,
-    controllers: [GenerationController, CountTokensController, AccountController, HealthController, OpenApiController],
+    controllers: [GenerationController, CountTokensController, AccountController, OpenApiController],
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
@@ -52,23 +57,19 @@ export function gatewayModule({ config, logger, registry, messaging }: GatewayFo
       ),
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
+      provide(BodyWorkers, [], () => new BodyWorkers(config, logger, startBodyWorker)),
+      provide(BodyParser, [BodyWorkers], (workers) => new BodyParser(workers)),
       provide(
         GenerationHandler,
-        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader],
-        (catalog, billing, inference, settlements, bodies) =>
-          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, config),
+        [CatalogClient, BillingClient, InferenceClient, SettleOnEnd, BodyReader, BodyParser],
+        (catalog, billing, inference, settlements, bodies, parser) =>
+          new GenerationHandler({ catalog, billing, inference, settlements }, bodies, parser, config),
       ),
-      provide(ApiKeyGuard, [ApiKeys], (keys) => new ApiKeyGuard(keys)),
-      provide(APP_FILTER, [], () => new ErrorFilter()),
-      provide(
-        Readiness,
-        [CatalogClient],
-        (catalog) =>
-          new Readiness([
-            { name: 'nats', check: () => messaging.connected },
-            { name: 'catalog', check: () => catalog.loaded },
-          ]),
-      ),
+      provide(RequestRates, [], () => new RequestRates(config)),
+      provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),
+      provide(ApiKeyGuard, [ApiKeys, RequestRates, EmptyAccounts], (...parts) => new ApiKeyGuard(...parts)),
+      provide(APP_FILTER, [RequestRates], (rates) => new ErrorFilter(rates)),
+      provide(Readiness, [CatalogClient], (catalog) => new Readiness([{ name: 'catalog', check: () => catalog.loaded }])),
       provide(GatewayMetrics, [], () => new GatewayMetrics(registry)),
       provide(AccessLog, [GatewayMetrics], (metrics) => new AccessLog(logger, metrics)),
     ],

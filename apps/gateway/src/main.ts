@@ -31,7 +31,6 @@ runService(logger, async () => {
   const discovery = new NatsTransport({
     messaging,
     name: SERVICE,
-    version: '1.0.0',
     description: 'Speaks the client formats over HTTP',
     logger,
   });

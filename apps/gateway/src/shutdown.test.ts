@@ -68,7 +68,9 @@ test('a stream that outlasts the grace ends with an error, and is billed for wha
   const closed = gateway.close();
   expect(await textOf(response)).toMatch(/"content":"Hello".*\n\ndata: \{"error":[^\n]*"code":"model_unavailable"\}\}\n\n$/s);
   await closed;
-  expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { source: 'estimated', outputTokens: 2 } }]);
+  expect(gateway.fakes.settles).toMatchObject([
+    { reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 2 } },
+  ]);
   expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', ending: 'failed' }]);
 });
 
@@ -91,7 +93,7 @@ test('a request whose body is still coming is refused with 503', async () => {
   const socket = await gateway.connect();
   const answered = once(socket, 'data') as Promise<[Buffer]>;
   socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-length: 1000\r\n\r\n{"model":`);
-  while (!/^tollgate_gateway_body_bytes_in_flight 9$/m.test(await gateway.registry.metrics())) await delay(2);
+  while (!/^tollgate_gateway_body_bytes_in_flight 1000$/m.test(await gateway.registry.metrics())) await delay(2);
   const closed = gateway.close();
   expect(String(await answered)).toMatch(/^HTTP\/1\.1 503 .*connection: close\r\n.*"code":"model_unavailable"/is);
   socket.destroy();

@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FrameworkLogger } from '#observability/logger.js';
 import type { ReadinessCheck } from '#observability/ops-server.js';
+import { BodyWorkers } from './bodies/body-workers.js';
 import { ApiKeys } from './clients/api-keys.js';
 import { CatalogClient } from './clients/catalog.js';
 import { type GatewayFoundation, gatewayModule } from './gateway.module.js';
@@ -32,14 +33,17 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
   await app.init();
 
   const handler = app.getHttpAdapter().getInstance() as RequestListener;
-  const server = new HttpServer(handler, app.get(AccessLog), logger, config);
-  const settlements = app.get(SettleOnEnd);
   const readiness = app.get(Readiness);
+  const server = new HttpServer(handler, app.get(AccessLog), logger, config, () => readiness.isReady());
+  const settlements = app.get(SettleOnEnd);
   const bodies = app.get(BodyReader);
+  const bodyWorkers = app.get(BodyWorkers);
   const metrics = app.get(GatewayMetrics);
   metrics.gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  metrics.gauge('tollgate_gateway_connections_open', 'Client connections', () => server.connectionsOpen);
   metrics.gauge('tollgate_gateway_settlements_pending', 'Settlements billing has not confirmed', () => settlements.pending);
   metrics.gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
+  metrics.gauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
   const stops = [app.get(ApiKeys).start(), app.get(CatalogClient).start()];
   const port = await server.listen(config.port, config.host);
   logger.info({ port, host: config.host }, 'gateway listening');
@@ -53,6 +57,7 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
       const left = await settlements.flush(config.settleFlushMs);
       if (left > 0) logger.error({ left }, 'settlements left to their leases');
       for (const stop of stops) stop();
+      await bodyWorkers.close();
       await app.close();
     },
   };

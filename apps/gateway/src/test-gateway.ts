@@ -2,20 +2,38 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
+import { heapLimits, type StartWorker } from './bodies/body-workers.js';
 import { GatewayConfig } from './gateway.config.js';
 import { type RunningGateway, startGateway } from './start-gateway.js';
 
 /** A gateway on a port of its own, in front of fakes of all it asks. */
-export async function startTestGateway(settings: Partial<GatewayConfig> = {}, fakes = new FakeServices()): Promise<TestGateway> {
+export async function startTestGateway(
+  settings: Partial<GatewayConfig> = {},
+  fakes = new FakeServices(),
+  startWorker: StartWorker = startBodyWorker,
+): Promise<TestGateway> {
   const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
   const { messaging } = fakes;
   const registry = new Registry();
   const logged: LogLine[] = [];
   const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  return new TestGateway(fakes, await startGateway({ config, logger, registry, messaging }), registry, logged);
+  return new TestGateway(
+    fakes,
+    await startGateway({ config, logger, registry, messaging, startBodyWorker: startWorker }),
+    registry,
+    logged,
+  );
+}
+
+/** The worker of the sources, not of the last build. */
+export function startBodyWorker(heapMb: number): Worker {
+  const at = (path: string): URL => new URL(path, import.meta.url);
+  const hooks = at('../../../libs/testing/src/typescript-hooks.mjs').href;
+  return new Worker(at('bodies/body-worker.ts'), { execArgv: ['--import', hooks], resourceLimits: heapLimits(heapMb) });
 }
 
 export const CHAT = '/v1/chat/completions';

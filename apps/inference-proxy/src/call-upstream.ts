@@ -3,8 +3,9 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
+import { SharedTurns } from './shared-turns.js';
 import { GrowingBuffer } from './transport/growing-buffer.js';
-import { HeldBytes } from './transport/held-bytes.js';
+import { HeldBytes, type HeldShare } from './transport/held-bytes.js';
 import { postStream, type ReplyLimits, type UpstreamReply } from './transport/post-stream.js';
 import { SseParser } from './transport/sse-parser.js';
 import { UpstreamFailure } from './upstream-failure.js';
@@ -57,6 +58,7 @@ export async function* callUpstream(
       path: link.basePath + rendered.path,
       headers: { ...rendered.headers, 'user-agent': 'tollgate' },
       body: rendered.body,
+      onSent: () => meter.sent(),
       ...limitsOf(stream),
     },
     signal,
@@ -66,11 +68,15 @@ export async function* callUpstream(
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
+    meter.answered();
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
-    if (isStream) yield* readEvents(reply, first, link, call, shaper);
-    else yield parseWhole(await reply.readAll(first), adapter, call, shaper);
+    if (isStream) yield* readEvents(reply, first, link, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
+    else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
+  } catch (error) {
+    if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
+    yield shaper.endStopped(); // the reply is whole for its client, whatever became of the rest
   } finally {
     const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
     if (isOver) target.lingers?.(reply, isOver);
@@ -166,11 +172,14 @@ async function* readEvents(
   { adapter, upstream }: CallTarget['link'],
   call: UpstreamCall,
   shaper: ReplyShaper,
+  meter: UsageMeter,
+  held: HeldShare,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
+  meter.answered(() => parser.usageSoFar);
   const quiet = new Quiet(upstream.timeouts.totalMs);
-  const held = LONG_EVENTS.open();
+  const turns = new SharedTurns();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];
@@ -182,6 +191,7 @@ async function* readEvents(
       if (events.length > 0) quiet.ends();
       else quiet.goesOn();
       held.set(lines.heldBytes);
+      if (shaper.hasStopped) await turns.shared();
     }
   } finally {
     held.release();

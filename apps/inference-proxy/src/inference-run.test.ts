@@ -2,6 +2,7 @@ import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { createLogger } from '#observability/logger.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { InferenceRun } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
@@ -17,10 +18,24 @@ const TICKET = {
   promptTokensEstimate: 20,
   leaseMs: 60_000,
 };
-const NOTHING = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NOTHING = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const HELLO: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
-const SO_FAR = { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const SO_FAR = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 /** What a run asks of leases, settlements and its call, in the test's hands. */
 interface Surroundings {
@@ -54,9 +69,14 @@ function newRun({ lease, settlements, client }: Surroundings, request: Partial<G
           };
         },
       },
-      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }) },
+      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }), settleAfter: fail },
+      logger: createLogger('test', 'silent'),
     },
   );
+}
+
+function fail(): never {
+  throw new Error('nothing is read on');
 }
 
 /** A run that has returned `events`. */

@@ -1,9 +1,15 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
+import { type ReadOnLimits, readOnLimits } from '#contracts/upstream-defaults.js';
 import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from '#inference/stream-event.js';
-import type { CallContext } from '#messaging/messaging.js';
+import type { Usage } from '#inference/usage.js';
+import { type CallContext, DETACHED } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
+import { DetachableEvents } from './detachable-events.js';
 import type { LateSettlements } from './leases/late-settlements.js';
 import type { LeaseKeeper, LeaseLoss } from './leases/lease-keeper.js';
+import { logFailure } from './log-failure.js';
+import { readOn } from './read-on.js';
 import type { RouteCall } from './routing/route-call.js';
 import { UpstreamFailure } from './upstream-failure.js';
 import { UsageMeter } from './usage-meter.js';
@@ -13,19 +19,25 @@ export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 export interface RunDependencies {
   leases: Pick<LeaseKeeper, 'keep'>;
-  settlements: Pick<LateSettlements, 'schedule'>;
+  settlements: Pick<LateSettlements, 'schedule' | 'settleAfter'>;
+  logger: Logger;
 }
 
 /**
  * What one request has come to: what was returned, what it has used, and whether anybody still wants it. Three things stop
- * it: its reader has left, its hold is no longer ours, or its key was revoked.
+ * it: its reader has left, its hold is no longer ours, or its key was revoked. Where a client has left an upstream that hides some of what it
+ * bills, the upstream is read on for a while, without a reader, and the hold is settled here (docs/money.md, "When a client leaves").
  */
 export class InferenceRun {
   hasReturnedContent = false;
   hasFinished = false;
+  /** The reader has left, and the call goes on without it. */
+  isReadingOn = false;
   private meter: UsageMeter;
   /** The one under way. */
   private call: RouteCall | undefined;
+  /** Its events, where it may be read on. */
+  private readable: { events: DetachableEvents; limits: ReadOnLimits } | undefined;
   /** Where what was received is from. */
   private upstream: string | undefined;
   private failedUpstream: string | undefined;
@@ -39,13 +51,13 @@ export class InferenceRun {
 
   constructor(
     readonly job: GenerateRequest,
-    reader: Reader,
-    dependencies: RunDependencies,
+    private readonly reader: Reader,
+    private readonly dependencies: RunDependencies,
   ) {
     this.meter = new UsageMeter(job.ticket);
     this.standIn = new StandIn(dependencies.settlements, reader, {
       settlement: () => this.settlement(),
-      readerLeft: () => this.halt('reader left'),
+      readerLeft: () => this.readerLeft(),
     });
     this.endLease = dependencies.leases.keep(
       job.ticket,
@@ -68,23 +80,34 @@ export class InferenceRun {
 
   startAttempt(call: RouteCall): UsageMeter {
     this.call = call;
+    this.readable = undefined;
     this.upstream = call.link.upstream.id;
     return this.meter;
+  }
+
+  /** Keeps hold of the events of the call under way, where they may be wanted without their reader. */
+  follow(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
+    const limits = this.call && readOnLimits(this.call.link.upstream);
+    if (limits === undefined) return events;
+    const detachable = new DetachableEvents(events);
+    this.readable = { events: detachable, limits };
+    return detachable;
   }
 
   /**
    * Gives the route back, once, as soon as the reply is whole or has failed, or nobody wants it any more: whoever reads slowly keeps
    * nobody from it. What a call had received that failed before any of it was returned is owed by nobody, and is forgotten here.
    */
-  endCall(failure?: UpstreamFailure): void {
+  endCall(failure?: UpstreamFailure, isComplete = this.hasFinished): void {
     const { call, meter } = this;
     if (call === undefined) return;
     this.call = undefined;
     call.end({
-      outcome: failure?.code ?? (this.hasFinished ? 'completed' : 'cancelled'),
+      outcome: failure?.code ?? (isComplete ? 'completed' : 'cancelled'),
       failure,
       usage: meter.hasContent ? meter.soFar() : undefined,
     });
+    if (failure !== undefined) this.logFailure(call, failure);
     if (failure === undefined || this.hasReturnedContent) return;
     this.meter = new UsageMeter(this.job.ticket);
     this.collected = [];
@@ -109,7 +132,8 @@ export class InferenceRun {
 
   /** The last batch of a stream that did not come to a good end: what was used, and the failure if there is one. */
   *closing(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
-    if (this.hasFinished) return;
+    if (this.isReadingOn) yield this.withUpstream([{ type: 'settlement-deferred' }]);
+    if (this.isReadingOn || this.hasFinished) return;
     if (this.stopped && this.loss === undefined) {
       yield this.withUpstream([...this.pass(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
       return;
@@ -121,11 +145,61 @@ export class InferenceRun {
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
   }
 
-  /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. */
+  /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. What is read on ends later. */
   end(): void {
+    if (this.isReadingOn) return;
     this.endCall();
     this.endLease(this.standIn.end(this.settlement()));
     if (!this.hasFinished) this.halt('given up');
+  }
+
+  /** Returns true when the hold is settled here, by what the upstream reports. */
+  private readerLeft(): boolean {
+    const { call, readable, meter, reader } = this;
+    const isClientsDoing = reader.signal.reason === DETACHED;
+    if (isClientsDoing) meter.clientLeft();
+    if (!isClientsDoing || call === undefined || readable === undefined || !meter.hasBegun) {
+      this.halt('reader left');
+      return false;
+    }
+    this.isReadingOn = true;
+    const rest = readable.events.detach();
+    this.dependencies.settlements.settleAfter((closing) => this.readOn(call, rest, readable.limits, closing));
+    return true;
+  }
+
+  /**
+   * Reads the upstream to its end, for `readOnMs` at most, and returns what the request comes to: what it would have come to with a client,
+   * or, where that does not become known, what was counted and the floor for what was hidden.
+   */
+  private async readOn(
+    call: RouteCall,
+    rest: AsyncIterable<readonly StreamEvent[]>,
+    { readOnMs, hiddenTokensFloor }: ReadOnLimits,
+    closing: AbortSignal,
+  ): Promise<SettleRequest> {
+    const { meter, upstream } = this;
+    const { ticket, request } = this.job;
+    const stop = (): void => this.halt('read on for long enough');
+    const timer = setTimeout(stop, readOnMs);
+    closing.addEventListener('abort', stop, { once: true });
+    const end = await readOn(rest, call, this.stopSignal);
+    clearTimeout(timer);
+    closing.removeEventListener('abort', stop);
+    this.endLease();
+    let usage: Usage | undefined;
+    if (end === 'complete') usage = meter.final();
+    else if (end === 'stopped') usage = meter.withHidden(hiddenTokensFloor);
+    else if (request.stream && meter.hasContent) usage = meter.soFar();
+    if (end === 'complete' || end === 'stopped') this.endCall(undefined, end === 'complete');
+    else this.endCall(end.withoutEcho(request));
+    return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-left', usage, upstream };
+  }
+
+  private logFailure(call: RouteCall, failure: UpstreamFailure): void {
+    const { requestId, holdId } = this.job.ticket;
+    const { model } = this.job.request;
+    logFailure(this.dependencies.logger, failure, { requestId, holdId, upstream: call.link.upstream.id, model, upstreamModel: call.model });
   }
 
   private halt(why: string): void {
@@ -151,7 +225,8 @@ export class InferenceRun {
 /** A request, as far as it is to be settled. */
 interface Unsettled {
   settlement(): SettleRequest;
-  readerLeft(): void;
+  /** Returns true when it settles by itself. */
+  readerLeft(): boolean;
 }
 
 /**
@@ -171,13 +246,12 @@ class StandIn {
 
   /** The run is over, and comes to this. Returns what is to be done when nobody has settled it a while later, unless it is seen to. */
   end(settlement: SettleRequest): (() => void) | undefined {
-    this.run = { settlement: () => settlement, readerLeft: () => undefined };
+    this.run = { settlement: () => settlement, readerLeft: () => false };
     return this.reader.signal.aborted ? undefined : () => this.schedule(0);
   }
 
   private onReaderLeft(): void {
-    this.run.readerLeft();
-    this.schedule();
+    if (!this.run.readerLeft()) this.schedule();
   }
 
   private schedule(delayMs?: number): void {

@@ -14,7 +14,7 @@ export class InferenceController {
   constructor(@Inject(INFERENCE_DEPENDENCIES) private readonly dependencies: InferenceDependencies) {}
 
   /** Checks the ticket only: a request may be 8 MB, and the gateway has made it. */
-  @Serves(generate, { validate: false })
+  @Serves(generate, { validate: false, sharedBy: (payload) => payload?.ticket?.accountId })
   generate(payload: GenerateRequest, context: CallContext): AsyncIterable<readonly StreamEvent[]> {
     const ticket = isTicket(payload?.ticket) ? payload.ticket : validatePayload(Ticket, payload?.ticket);
     const { request } = payload;

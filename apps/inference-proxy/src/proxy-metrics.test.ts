@@ -36,7 +36,7 @@ function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) 
 
 function take(): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  return book.acquire(request, new Set(), new AbortController().signal) as RouteCall;
+  return book.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
 }
 
 const failure = new UpstreamFailure('unreachable', 'model_unavailable');

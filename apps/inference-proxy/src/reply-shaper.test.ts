@@ -6,7 +6,7 @@ import { UsageMeter } from './usage-meter.js';
 
 const USAGE: StreamEvent = {
   type: 'usage-report',
-  usage: { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' },
+  usage: { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
 };
 const QUESTION: Turn = { role: 'user', parts: [{ type: 'text', text: 'Done?' }] };
 const ANSWER: Turn = { role: 'assistant', parts: [{ type: 'text', text: 'Done' }] };
@@ -74,11 +74,7 @@ test('T-45: text is made whole before it is searched for stop sequences', () => 
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
   const text = (text: string): StreamEvent => ({ type: 'text-delta', text });
   expect(shaper.shape([text('Hi \ud83d')])).toEqual([text('Hi ')]);
-  expect(shaper.shape([text('x\ud83d'), text('\ude42')])).toEqual([
-    text('\ufffdx'),
-    expect.objectContaining({ type: 'usage-report' }),
-    ending('stop-sequence'),
-  ]);
+  expect(shaper.shape([text('x\ud83d'), text('\ude42'), USAGE, ending('stop')])).toEqual([text('\ufffdx'), USAGE, ending('stop-sequence')]);
 });
 
 test('pieces of the same that come at once are one, and others keep their order', () => {
@@ -118,13 +114,13 @@ test('what is held back until the end for a stop sequence is in the usage that t
 describe('an upstream that ignores its cap', () => {
   const report = (outputTokens: number): StreamEvent => ({
     type: 'usage-report',
-    usage: { promptTokens: 12, cachedTokens: 0, outputTokens, reasoningTokens: 0, source: 'reported' },
+    usage: { promptTokens: 12, cachedTokens: 0, outputTokens, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
   });
   const said: StreamEvent = { type: 'text-delta', text: 'word' };
 
   const estimate: StreamEvent = {
     type: 'usage-report',
-    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, source: 'estimated' },
+    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, promptSource: 'estimated', outputSource: 'counted' },
   };
 
   test('ends as it says where that is by a little: what was said is billed as it counts', () => {

@@ -1,4 +1,3 @@
-import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { appendEvent, type FinishReason, type StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from './upstream-failure.js';
@@ -16,13 +15,16 @@ export interface ReplyLimits {
 
 /**
  * What we add to an upstream's own events: whole characters, the meter, stop sequences it does not know, an end to replies that will not
- * end, and one `usage-report` before the terminal event, whether the upstream counted or not.
+ * end, and one `usage-report` before the terminal event, whether the upstream counted or not. Everything that comes is counted, also what
+ * comes after a stop sequence and is not passed on: the upstream bills it.
  */
 export class ReplyShaper {
   /** The terminal event is out. Whatever else the upstream says is not wanted: the call can be given up. */
   finished = false;
   /** It was us who ended it: the upstream is still talking. */
   wasCut = false;
+  /** A stop sequence was met: nothing more is passed on, and the upstream is read to its end for its usage. */
+  hasStopped = false;
   private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
   private readonly runawayTokens: number;
@@ -43,15 +45,19 @@ export class ReplyShaper {
     const shaped: StreamEvent[] = [];
     for (const event of this.characters.mend(events)) {
       if (this.finished) break;
-      this.add(this.isRefusing && event.type === 'text-delta' ? { type: 'refusal-delta', text: event.text } : event, shaped);
+      this.meter.count(event);
+      if (this.hasStopped) this.passOver(event, shaped);
+      else this.add(this.isRefusing && event.type === 'text-delta' ? { type: 'refusal-delta', text: event.text } : event, shaped);
     }
-    if (!this.finished && this.outputTokensEstimate > this.runawayTokens) this.cut('length', shaped);
+    if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut(shaped);
     return shaped;
   }
 
-  /** Of all that came: what is held back has come as well. */
-  private get outputTokensEstimate(): number {
-    return this.meter.outputTokensEstimate + estimateOutputTokens(this.stops?.heldLength ?? 0);
+  /** The end of a reply that a stop sequence had ended for its client, where its upstream does not come to an end of its own. */
+  endStopped(): StreamEvent[] {
+    const shaped: StreamEvent[] = [];
+    this.cut(shaped);
+    return shaped;
   }
 
   private add(event: StreamEvent, shaped: StreamEvent[]): void {
@@ -66,8 +72,8 @@ export class ReplyShaper {
       case 'text-delta':
         if (this.stops !== undefined) {
           const { text, met } = this.stops.push(event.text);
-          if (text !== '') this.emit({ type: 'text-delta', text }, shaped);
-          if (met) this.cut('stop-sequence', shaped);
+          if (text !== '') appendEvent(shaped, { type: 'text-delta', text });
+          if (met) this.stop(shaped);
           return;
         }
         break;
@@ -85,37 +91,47 @@ export class ReplyShaper {
         break;
       case 'upstream-start':
       case 'reasoning-delta':
+      case 'settlement-deferred':
       case 'completion-failure':
         break;
     }
     this.flushHeld(shaped);
-    this.emit(event, shaped);
+    // Pieces that came in one read of the socket go on as one: nobody has them later, and each piece by itself costs everyone on its
+    // way, the client last. When tokens come faster than they are read, pieces grow by themselves.
+    appendEvent(shaped, event);
   }
 
-  /**
-   * Pieces that came in one read of the socket go on as one: nobody has them later, and each piece by itself costs everyone on its
-   * way, the client last. When tokens come faster than they are read, pieces grow by themselves.
-   */
-  private emit(event: StreamEvent, shaped: StreamEvent[]): void {
-    this.meter.count(event);
-    appendEvent(shaped, event);
+  private passOver(event: StreamEvent, shaped: StreamEvent[]): void {
+    if (event.type === 'usage-report') this.meter.report(event.usage);
+    else if (event.type === 'completion-finish') this.close('stop-sequence', shaped);
   }
 
   /** Text held back for a stop sequence keeps its place before whatever is not text. */
   private flushHeld(shaped: StreamEvent[]): void {
     const text = this.stops?.flush() ?? '';
-    if (text !== '') this.emit({ type: 'text-delta', text }, shaped);
+    if (text !== '') appendEvent(shaped, { type: 'text-delta', text });
+  }
+
+  private stop(shaped: StreamEvent[]): void {
+    this.hasStopped = true;
+    this.endCalls(shaped);
   }
 
   /** Ends the reply before the upstream does. */
-  private cut(reason: FinishReason, shaped: StreamEvent[]): void {
+  private cut(shaped: StreamEvent[]): void {
     this.wasCut = true;
-    if (reason !== 'stop-sequence') this.flushHeld(shaped);
+    if (!this.hasStopped) {
+      this.flushHeld(shaped);
+      this.endCalls(shaped);
+    }
+    this.close(this.hasStopped ? 'stop-sequence' : 'length', shaped);
+  }
+
+  private endCalls(shaped: StreamEvent[]): void {
     for (const [index, { bare }] of this.openCalls) {
       if (bare) shaped.push({ type: 'tool-call-delta', index, text: '{}' });
       shaped.push({ type: 'tool-call-end', index });
     }
-    this.close(reason, shaped);
   }
 
   /** A model that just stops has failed, if it has said nothing (M-30): better an error that costs nothing than a reply of nothing. */

@@ -27,8 +27,22 @@ import { startInferenceProxy } from './start-inference-proxy.js';
 import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
 
 const logger = createLogger('test', 'silent');
-const REPORTED = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' };
-const ESTIMATED = { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const REPORTED = {
+  promptTokens: 12,
+  cachedTokens: 0,
+  outputTokens: 3,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
+const ESTIMATED = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 let routes: RouteListReply;
 const asked = new EventEmitter();
@@ -108,7 +122,7 @@ async function connectAs(user: string): Promise<Messaging> {
 
 async function serveAs(user: string, module: new () => object): Promise<Messaging> {
   const messaging = await connectMessaging({ url: nats.url, user, password: TEST_NATS_PASSWORD, service: user, logger });
-  const strategy = new NatsTransport({ messaging, name: user, version: '1.0.0', description: user, logger });
+  const strategy = new NatsTransport({ messaging, name: user, description: user, logger });
   const app = await NestFactory.createMicroservice(module, { strategy, logger: false });
   await app.listen();
   cleanUps.push(async () => {
@@ -217,7 +231,8 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   await dying.link.connection.close(); // without a word, as a process dies
   await closed;
   const { holdId, accountId } = work.ticket;
-  expect((await settled)[0]).toEqual({ holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test' });
+  const settle = { holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
+  expect((await settled)[0]).toEqual(settle);
 }, 15_000);
 
 test('a running request renews its hold with a reading, and stops when the hold is gone', async () => {

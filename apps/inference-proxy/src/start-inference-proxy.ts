@@ -40,7 +40,6 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   const transport = new NatsTransport({
     messaging,
     name: 'inference-proxy',
-    version: '1.0.0',
     description: 'Runs requests on upstreams and streams what they say',
     logger,
     shutdownGraceMs: config.shutdownGraceMs,

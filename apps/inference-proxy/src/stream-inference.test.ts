@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
 import { streamInference } from './stream-inference.js';
 import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from './test-inference.js';
@@ -84,17 +85,51 @@ describe('a good reply', () => {
 });
 
 describe('a stop sequence the upstream does not know (T-44)', () => {
-  test('is found across pieces, cut, and the upstream is given up', async () => {
-    upstream.behave(hanging(chunk('one EN'), chunk('D two'), chunk(' three')));
-    const upstreams = [upstream.definition({ capabilities: { stop: false } })];
-    const { stream, book } = setUp({ upstreams, request: { stop: ['END', '###'] } });
-    const asked = upstream.nextRequest();
-    const events = collect(stream);
-    const closed = once((await asked).socket, 'close');
-    expect(await events).toEqual([START, text('one '), usage({ outputTokens: 1 }), { type: 'completion-finish', reason: 'stop-sequence' }]);
-    await closed;
+  const takesNone = () => ({ upstreams: [upstream.definition({ capabilities: { stop: false } })] });
+  const STOPPED: StreamEvent = { type: 'completion-finish', reason: 'stop-sequence' };
+
+  test('is found across pieces: the rest is read for what the upstream reports, and not passed on', async () => {
+    upstream.behave(streaming(chunk('one EN'), chunk('D two'), chunk(' three', 'stop'), USAGE_CHUNK, DONE));
+    const { stream } = setUp({ ...takesNone(), request: { stop: ['END', '###'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
     expect(upstream.bodies[0]).not.toHaveProperty('stop');
-    expect(book.isKnown).toBe(true);
+  });
+
+  test('in a plain reply: the upstream is billed as it reports', async () => {
+    upstream.behave(answering(200, plainReply('one END two')));
+    const { stream } = setUp({ ...takesNone(), request: { stop: ['END'], stream: false } });
+    expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
+  });
+
+  test('what comes before it is passed on at once', async () => {
+    upstream.behave(hanging(chunk('one END two')));
+    const { stream, client } = setUp({ ...takesNone(), request: { stop: ['END'] } });
+    expect((await stream.next()).value).toEqual([START, text('one ')]);
+    client.abort();
+    await collect(stream, 'open');
+  });
+
+  test.each<[string, Behaviour]>([
+    ['breaks off', streaming(chunk('one END two'), chunk(' three'))],
+    ['has an error', streaming(chunk('one END two'), chunk(' three'), 'data: {"error":{"message":"boom"}}\n\n')],
+    ['falls silent', hanging(chunk('one END two'), chunk(' three'))],
+    ['reports nothing', streaming(chunk('one END two'), chunk(' three'), chunk('', 'stop'), DONE)],
+  ])('an upstream that %s after it: the reply is whole, and all that came is estimated', async (_name, behaviour) => {
+    upstream.behave(behaviour);
+    const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 100, totalMs: 5_000 };
+    const upstreams = [upstream.definition({ capabilities: { stop: false }, timeouts })];
+    const { stream } = setUp({ upstreams, request: { stop: ['END'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 5 }), STOPPED]);
+  });
+
+  test('an upstream that goes on for ever after it is cut, and billed at the cap', async () => {
+    upstream.behave(async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('one END two'));
+      while (!response.destroyed)
+        if (!response.write(chunk('x'.repeat(400)))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    });
+    const { stream } = setUp({ ...takesNone(), outputTokensMax: 100, request: { stop: ['END'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 100 }), STOPPED]);
   });
 
   test('text that only looked like one comes out, before what follows it', async () => {
@@ -238,7 +273,14 @@ describe('a client that leaves (T-39)', () => {
           holdId: '01990000-0000-7000-8000-000000000001',
           accountId: '01990000-0000-7000-8000-000000000002',
           reason: 'client-left',
-          usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' },
+          usage: {
+            promptTokens: 20,
+            cachedTokens: 0,
+            outputTokens: 2,
+            reasoningTokens: 0,
+            promptSource: 'estimated',
+            outputSource: 'counted',
+          },
           upstream: 'test',
         },
       ]);
@@ -317,8 +359,8 @@ describe('a reader that takes its time keeps nobody from a route', () => {
   });
 
   test('once we have cut it: its upstream is given up at once', async () => {
-    upstream.behave(hanging(chunk('one END two')));
-    const started = setUp({ upstreams: [upstream.definition({ capabilities: { stop: false } })], request: { stop: ['END'] } });
+    upstream.behave(hanging(chunk('x'.repeat(2_000))));
+    const started = setUp({ outputTokensMax: 100 });
     const closed = upstream.nextRequest().then(({ socket }) => once(socket, 'close'));
     await takeAll(started);
     await closed;
@@ -351,9 +393,23 @@ test('the meter reading of a lease is nothing before content, then what has come
   upstream.behave(hanging(chunk('Hello')));
   const { stream, lease, client } = setUp();
   const first = stream.next();
-  expect(lease.read?.()).toEqual({ promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' });
+  expect(lease.read?.()).toEqual({
+    promptTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   await first;
-  expect(lease.read?.()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' });
+  expect(lease.read?.()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 2,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   client.abort();
   await collect(stream, 'open');
 });

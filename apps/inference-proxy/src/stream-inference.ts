@@ -1,18 +1,15 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
-import type { Logger } from '#observability/logger.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
-import { logFailure } from './log-failure.js';
 import type { ModelRoute } from './routing/model-route.js';
 import type { RouteBook } from './routing/route-book.js';
 import type { RouteCall } from './routing/route-call.js';
 import { readApiKey } from './transport/api-key.js';
-import { UpstreamFailure } from './upstream-failure.js';
+import { asFailure, UpstreamFailure } from './upstream-failure.js';
 
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteBook, 'acquire' | 'retryAfterSeconds'>;
-  logger: Logger;
   /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
   attemptsMax: number;
   /** After so long no further call is begun for a request. */
@@ -26,7 +23,8 @@ type Batch = readonly StreamEvent[];
  * route is tried only while nothing has been returned. Never throws: a failure is an event.
  *
  * `reader.signal` fires when the reader has left. The upstream's socket is then closed at once, and the stream ends with a
- * `usage-report` of what had been received, without a terminal event.
+ * `usage-report` of what had been received, without a terminal event. An upstream that hides some of what it bills is read on instead, and
+ * the stream ends with `settlement-deferred`.
  */
 export async function* streamInference(
   job: GenerateRequest,
@@ -43,7 +41,7 @@ export async function* streamInference(
         failure = call ?? failure;
         break;
       }
-      failure = yield* attemptOn(call, run, dependencies);
+      failure = yield* attemptOn(call, run);
       if (failure === undefined || run.hasReturnedContent || !attempts.mayGoOn(call.route, failure)) break;
     }
     yield* run.closing(failure, failure && retryAfterSeconds(failure, job, dependencies));
@@ -83,7 +81,7 @@ async function acquireRoute(
 ): Promise<RouteCall | UpstreamFailure | undefined> {
   const { request, ticket } = run.job;
   try {
-    return await routes.acquire(request, tried, run.stopSignal, earlier === undefined);
+    return await routes.acquire(request, ticket.accountId, tried, run.stopSignal, earlier === undefined);
   } catch (error) {
     if (run.stopped) return undefined;
     const failure = asFailure(error);
@@ -93,18 +91,14 @@ async function acquireRoute(
 }
 
 /** One call on one route. Returns why it failed; undefined when it came to its end, or was stopped by us. */
-async function* attemptOn(
-  call: RouteCall,
-  run: InferenceRun,
-  { logger }: InferenceDependencies,
-): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
-  const { route } = call;
-  const { request, ticket } = run.job;
+async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
+  const { request } = run.job;
   const meter = run.startAttempt(call);
   let failure: UpstreamFailure | undefined;
   let last: Batch = [];
   try {
-    for await (const events of callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal)) {
+    for await (const events of run.follow(callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal))) {
+      if (run.isReadingOn) break;
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (!request.stream) {
         run.collect(events);
@@ -117,27 +111,22 @@ async function* attemptOn(
       }
       yield batch;
     }
-    if (!request.stream) last = run.passCollected();
+    if (!request.stream && !run.isReadingOn) last = run.passCollected();
   } catch (error) {
     if (!run.stopped) failure = asFailure(error).withoutEcho(request);
   } finally {
-    run.endCall(failure);
+    if (!run.isReadingOn) run.endCall(failure);
   }
-  if (failure !== undefined) {
-    const { requestId, holdId } = ticket;
-    const upstream = route.link.upstream.id;
-    logFailure(logger, failure, { requestId, holdId, upstream, model: request.model, upstreamModel: route.model });
-  } else if (last.length > 0) yield last; // only now: its reader may take its time, which is not the upstream's
+  if (failure === undefined && last.length > 0) yield last; // only now: its reader may take its time, which is not the upstream's
   return failure;
 }
 
 /** Of failures that pass: the routes know when, an upstream's own word included (H-4). */
-function retryAfterSeconds(failure: UpstreamFailure, { request }: GenerateRequest, { routes }: InferenceDependencies): number | undefined {
+function retryAfterSeconds(
+  failure: UpstreamFailure,
+  { request, ticket }: GenerateRequest,
+  { routes }: InferenceDependencies,
+): number | undefined {
   const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
-  return passes ? (routes.retryAfterSeconds(request.model) ?? failure.retryAfterSeconds) : undefined;
-}
-
-function asFailure(error: unknown): UpstreamFailure {
-  if (error instanceof UpstreamFailure) return error;
-  return new UpstreamFailure('limit', 'internal_error', { detail: 'a fault of our own', cause: error });
+  return passes ? (routes.retryAfterSeconds(request.model, ticket.accountId) ?? failure.retryAfterSeconds) : undefined;
 }

@@ -5,6 +5,7 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { DETACHED } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import type { Reader } from './inference-run.js';
 import type { LeaseLoss } from './leases/lease-keeper.js';
@@ -14,7 +15,7 @@ import { type InferenceDependencies, streamInference } from './stream-inference.
 import { grammarFault } from './upstreams/event-grammar.js';
 
 export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
-export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, source: 'reported' });
+export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, promptSource: 'reported', outputSource: 'reported' });
 export const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
 
 export function text(value: string): StreamEvent {
@@ -24,7 +25,15 @@ export function text(value: string): StreamEvent {
 export function usage(over: Partial<Usage>): StreamEvent {
   return {
     type: 'usage-report',
-    usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated', ...over },
+    usage: {
+      promptTokens: 20,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      promptSource: 'estimated',
+      outputSource: 'counted',
+      ...over,
+    },
   };
 }
 
@@ -75,6 +84,8 @@ export function startRequest(setting: Setting) {
   book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
   const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
   const settlements: (() => SettleRequest)[] = [];
+  const closing = new AbortController();
+  const deferred: Promise<SettleRequest>[] = [];
   const dependencies: InferenceDependencies = {
     routes: book,
     leases: {
@@ -83,7 +94,7 @@ export function startRequest(setting: Setting) {
         return () => Object.assign(lease, { ended: true });
       },
     },
-    settlements: { schedule: (read) => settlements.push(read) },
+    settlements: { schedule: (read) => settlements.push(read), settleAfter: (read) => deferred.push(read(closing.signal)) },
     logger: createLogger('test', 'silent'),
     attemptsMax: setting.attemptsMax ?? 3,
     failoverMs: setting.failoverMs ?? 60_000,
@@ -101,7 +112,9 @@ export function startRequest(setting: Setting) {
   };
   const client = new AbortController();
   const stream = streamInference(job, reader(client.signal), dependencies);
-  return { stream, client, lease, settlements, book, registry, dependencies, job };
+  /** As the gateway does whose client has left. */
+  const leave = (): void => client.abort(DETACHED);
+  return { stream, client, leave, lease, settlements, deferred, closing, book, registry, dependencies, job };
 }
 
 /** All events of a request. Their grammar is checked. */

@@ -124,3 +124,9 @@ function shorten(text: string): string {
   const clean = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return clean.length > DETAIL_LENGTH_MAX ? `${clean.slice(0, DETAIL_LENGTH_MAX)}…` : clean;
 }
+
+/** Returns the error itself where it is an upstream's failure; any other is a fault of our own. */
+export function asFailure(error: unknown): UpstreamFailure {
+  if (error instanceof UpstreamFailure) return error;
+  return new UpstreamFailure('limit', 'internal_error', { detail: 'a fault of our own', cause: error });
+}

@@ -2,8 +2,22 @@ import type { Usage } from '#inference/usage.js';
 import { UsageMeter } from './usage-meter.js';
 
 const CAPS = { promptTokensEstimate: 20, outputTokensMax: 1000 };
-const REPORT: Usage = { promptTokens: 30, cachedTokens: 10, outputTokens: 5, reasoningTokens: 2, source: 'reported' };
-const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const REPORT: Usage = {
+  promptTokens: 30,
+  cachedTokens: 10,
+  outputTokens: 5,
+  reasoningTokens: 2,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
+const NOTHING: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 test('nothing is owed before content, whatever was reported', () => {
   const meter = new UsageMeter(CAPS);
@@ -17,7 +31,14 @@ test('without a report the text is measured, in bytes', () => {
   meter.count({ type: 'text-delta', text: 'abcde' });
   meter.count({ type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' });
   meter.count({ type: 'tool-call-delta', index: 0, text: '{"a":1}' });
-  expect(meter.soFar()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 7, reasoningTokens: 3, source: 'estimated' });
+  expect(meter.soFar()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 7,
+    reasoningTokens: 3,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
 });
 
 test('the last report wins as it is', () => {
@@ -28,18 +49,25 @@ test('the last report wins as it is', () => {
   expect(meter.final()).toEqual(REPORT);
 });
 
-test('a report without output, or without a prompt, is completed', () => {
+test('a report without output, or without a prompt, is completed, and each count keeps its own source', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
   meter.report({ ...REPORT, outputTokens: 0, reasoningTokens: 0 });
-  expect(meter.final()).toEqual({ ...REPORT, outputTokens: 10, reasoningTokens: 0, source: 'estimated' });
+  expect(meter.final()).toEqual({ ...REPORT, outputTokens: 10, reasoningTokens: 0, outputSource: 'counted' });
   meter.report({ ...REPORT, promptTokens: 0, cachedTokens: 0 });
-  expect(meter.final()).toEqual({ ...REPORT, promptTokens: 20, cachedTokens: 0, source: 'estimated' });
+  expect(meter.final()).toEqual({ ...REPORT, promptTokens: 20, cachedTokens: 0, promptSource: 'estimated' });
 });
 
 test('an estimate stays within the cap', () => {
   const meter = new UsageMeter({ ...CAPS, outputTokensMax: 3 });
   meter.count({ type: 'reasoning-delta', text: 'a'.repeat(400) });
-  expect(meter.final()).toEqual({ promptTokens: 20, cachedTokens: 0, outputTokens: 3, reasoningTokens: 3, source: 'estimated' });
+  expect(meter.final()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 3,
+    reasoningTokens: 3,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   expect(meter.outputTokensEstimate).toBe(100);
 });

@@ -31,6 +31,11 @@ export function loadConfig<Config extends object>(Config: new () => Config, envi
   return config;
 }
 
+/** The variables that a service's settings are read from. */
+export function variablesOf(Config: new () => object): string[] {
+  return Object.keys(new Config()).map(variableName);
+}
+
 /** A secret that only its name is known of, such as an upstream's key. Undefined when it is not set. */
 export function readSecret(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return environment[name] || undefined;

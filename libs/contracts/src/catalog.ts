@@ -1,6 +1,6 @@
 import { IsOptional, IsString, Length } from 'class-validator';
 import { Endpoint, EveryReplicaEndpoint, Topic } from './endpoint.js';
-import { type Revisioned, RevisionRequest } from './revisions.js';
+import { RevisionChanged, type Revisioned, RevisionRequest } from './revisions.js';
 
 export class EmptyRequest {}
 
@@ -65,7 +65,7 @@ export interface UpstreamCapabilities {
   reasoningEffort: boolean;
   /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Implements `stop` itself. Default true; where false we match and cut. */
+  /** Implements `stop` itself. Default true; where false we match, and read the reply to its end for its usage. */
   stop: boolean;
   /** Wants earlier `reasoning_content` back on assistant turns (U-12). Default false. */
   reasoningEcho: boolean;
@@ -75,6 +75,13 @@ export interface UpstreamCapabilities {
   reasoningSummary: boolean;
   /** Is asked for a stream even when the client was not (architecture.md, "Decisions"). Default false. */
   streamPlainRequests: boolean;
+  /**
+   * Bills output that its replies do not show, such as reasoning that is kept back or summarised. A call whose client leaves is then read
+   * on for its usage (`readOnMs`). Default null: true for every kind but `openai-chat`. Absent from a catalog service older than the field.
+   */
+  hiddenReasoning?: boolean | null;
+  /** Output tokens billed for hidden reasoning where no usage came before `readOnMs` was over. Default 1,024. Absent as `hiddenReasoning`. */
+  hiddenTokensFloor?: number;
 }
 
 export interface UpstreamTimeouts {
@@ -86,6 +93,8 @@ export interface UpstreamTimeouts {
   idleMs: number;
   /** The whole of a plain reply. Default 600,000. */
   totalMs: number;
+  /** How long a call whose client has left is read on (`hiddenReasoning`). Default 30,000. Absent from a catalog service older than the field. */
+  readOnMs?: number;
 }
 
 /** The dialects an upstream may speak (docs/upstreams.md). */
@@ -201,4 +210,4 @@ export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>
 );
 
 /** Published at once by the replica that applied it, and by any that finds a revision it has not heard of: it may come twice. */
-export const catalogChanged = new Topic<{ revision: number }>('catalog.v1.event.changed', 'The catalog has a new revision');
+export const catalogChanged = new Topic('catalog.v1.event.changed', RevisionChanged, 'The catalog has a new revision');

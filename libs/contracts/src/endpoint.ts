@@ -38,10 +38,10 @@ export class StreamEndpoint<Request extends object, Event> {
 
 /** A published event: core NATS, at most once. The database is the truth; an event only makes caches forget sooner. */
 export class Topic<Event extends object> {
-  declare readonly event: Event;
-
+  /** `event` is a class-validator DTO: what arrives is checked before it is used. */
   constructor(
     readonly subject: string,
+    readonly event: new () => Event,
     readonly description: string,
   ) {}
 }

@@ -1,7 +1,7 @@
-import type { UpstreamCapabilities, UpstreamTimeouts } from './catalog.js';
+import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from './catalog.js';
 
 /** What an upstream is taken to be able to do where its entry in the catalog does not say. */
-export const CAPABILITY_DEFAULTS: Readonly<UpstreamCapabilities> = {
+export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   streamOptions: true,
   jsonSchema: true,
   parallelToolCalls: true,
@@ -19,6 +19,33 @@ export const CAPABILITY_DEFAULTS: Readonly<UpstreamCapabilities> = {
   thinkTags: false,
   reasoningSummary: false,
   streamPlainRequests: false,
+  hiddenReasoning: null,
+  hiddenTokensFloor: 1_024,
 };
 
-export const TIMEOUT_DEFAULTS: Readonly<UpstreamTimeouts> = { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 };
+export const TIMEOUT_DEFAULTS: Readonly<Required<UpstreamTimeouts>> = {
+  connectMs: 5_000,
+  firstByteMs: 120_000,
+  idleMs: 60_000,
+  totalMs: 600_000,
+  readOnMs: 30_000,
+};
+
+/** Bounds within which a call is read on after its client has left. */
+export interface ReadOnLimits {
+  readOnMs: number;
+  hiddenTokensFloor: number;
+}
+
+/** Returns undefined for an upstream that shows all it bills: a call that is left there ends at once. */
+export function readOnLimits({
+  kind,
+  capabilities,
+  timeouts,
+}: Pick<Upstream, 'kind' | 'capabilities' | 'timeouts'>): ReadOnLimits | undefined {
+  if (!(capabilities.hiddenReasoning ?? kind !== 'openai-chat')) return undefined;
+  return {
+    readOnMs: timeouts.readOnMs ?? TIMEOUT_DEFAULTS.readOnMs,
+    hiddenTokensFloor: capabilities.hiddenTokensFloor ?? CAPABILITY_DEFAULTS.hiddenTokensFloor,
+  };
+}

@@ -84,8 +84,8 @@ export interface UpstreamTestStart {
 export interface CapabilityChange {
   name: keyof UpstreamCapabilities;
   /** As the catalog has it; without an entry, the default. */
-  catalog: boolean | string;
-  found: boolean | string;
+  catalog: boolean | string | number | null;
+  found: boolean | string | number | null;
 }
 
 export interface UpstreamTestEnd {

@@ -3,7 +3,14 @@ import { GatewayError } from './errors.js';
 import type { StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
-const usage: Usage = { promptTokens: 9, cachedTokens: 4, outputTokens: 6, reasoningTokens: 2, source: 'reported' };
+const usage: Usage = {
+  promptTokens: 9,
+  cachedTokens: 4,
+  outputTokens: 6,
+  reasoningTokens: 2,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 test('joins text, reasoning and interleaved calls', () => {
   const completion = collectCompletion([

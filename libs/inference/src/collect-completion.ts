@@ -47,6 +47,7 @@ export class CompletionCollector {
         return;
       case 'tool-call-end':
       case 'upstream-start':
+      case 'settlement-deferred':
         return;
       case 'usage-report':
         this.usage = event.usage;

@@ -10,5 +10,12 @@ test.each([
 });
 
 test('T-26: usage made from text says that it is an estimate, reasoning being a part of the output', () => {
-  expect(estimateUsage(10, 7, 6)).toEqual({ promptTokens: 10, cachedTokens: 0, outputTokens: 4, reasoningTokens: 2, source: 'estimated' });
+  expect(estimateUsage(10, 7, 6)).toEqual({
+    promptTokens: 10,
+    cachedTokens: 0,
+    outputTokens: 4,
+    reasoningTokens: 2,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
 });

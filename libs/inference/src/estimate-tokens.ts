@@ -28,6 +28,7 @@ export function estimateUsage(promptTokens: number, outputBytes: number, reasoni
     cachedTokens: 0,
     outputTokens: estimateOutputTokens(outputBytes + reasoningBytes),
     reasoningTokens: estimateOutputTokens(reasoningBytes),
-    source: 'estimated',
+    promptSource: 'estimated',
+    outputSource: 'counted',
   };
 }

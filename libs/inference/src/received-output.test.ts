@@ -26,7 +26,8 @@ test('T-26: all that the model wrote is counted, in bytes: its texts, and the na
     cachedTokens: 0,
     outputTokens: 8,
     reasoningTokens: 3,
-    source: 'estimated',
+    promptSource: 'estimated',
+    outputSource: 'counted',
   });
 });
 
@@ -36,6 +37,13 @@ test.each(EVENTS)('it has content exactly when a client could have seen any: %j'
 
 test('an estimate of the usage stays within the cap, reasoning being a part of it', () => {
   const received = receive([{ type: 'reasoning-delta', text: 'a'.repeat(400) }]);
-  const usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 3, reasoningTokens: 3, source: 'estimated' };
+  const usage = {
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 3,
+    reasoningTokens: 3,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  };
   expect([received.estimateUsage({ ...CAPS, outputTokensMax: 3 }), received.tokensEstimate]).toEqual([usage, 100]);
 });

@@ -35,6 +35,7 @@ export class ReceivedOutput {
       case 'tool-call-end':
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return;

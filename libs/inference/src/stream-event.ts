@@ -14,7 +14,8 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * Exactly one terminal event, nothing after it. Calls may interleave by `index`; `index` is 0, 1, 2 … in order of start.
  * `tool-call-start` comes only when id and name are final; ids are unique in the stream. The joined deltas of a function
  * call are never empty by the time of its end (`{}` at least). The last `usage-report` wins, and precedes the terminal event.
- * A failure after content also comes after a `usage-report`, so that everyone bills the same. Deltas are never empty,
+ * A failure after content also comes after a `usage-report`, so that everyone bills the same. A stream that its reader has left ends
+ * with a `usage-report` or with `settlement-deferred`, without a terminal event. Deltas are never empty,
  * and as the inference proxy passes them on, none begins or ends within a character. After the first `refusal-delta` there is no
  * `text-delta`: what the model says from then on is its refusal.
  */
@@ -27,6 +28,8 @@ export type StreamEvent =
   | { type: 'tool-call-delta'; index: number; text: string }
   | { type: 'tool-call-end'; index: number }
   | { type: 'usage-report'; usage: Usage }
+  /** The client has left, the upstream is read on for what it reports, and the inference-proxy settles the hold. */
+  | { type: 'settlement-deferred' }
   | { type: 'completion-finish'; reason: FinishReason }
   | CompletionFailure;
 
@@ -50,6 +53,7 @@ export function isContent(event: StreamEvent): boolean {
     case 'upstream-start':
     case 'tool-call-end':
     case 'usage-report':
+    case 'settlement-deferred':
     case 'completion-finish':
     case 'completion-failure':
       return false;

@@ -1,4 +1,4 @@
-import { type Frame, parseControl, parseFrame, renderCredit, renderFrames, STOP } from './frames.js';
+import { DETACH, type Frame, parseControl, parseFrame, renderCredit, renderFrames, STOP } from './frames.js';
 
 const readable = (frame: Frame | undefined) => frame && { ...frame, body: Buffer.from(frame.body).toString() };
 
@@ -35,6 +35,7 @@ test.each([
 test.each([
   [renderCredit(120), 120],
   [STOP, 'stop'],
+  [DETACH, 'detach'],
   [Buffer.from('C'), undefined],
   [Buffer.from('C1.5'), undefined],
   [Buffer.from('?'), undefined],

@@ -5,7 +5,7 @@
  *
  * `kind` is one letter, `sequence` a decimal number from 1 that grows by one a frame; a heartbeat repeats the last one.
  * Every frame but the last has the writer's subject as its reply subject, where the reader sends `C<sequence>` (credit:
- * everything up to there is consumed) and `S` (stop).
+ * everything up to there is consumed), `S` (stop) and `SD` (stop, and the work may go on without a reader).
  */
 const FRAME_KINDS = {
   /** A JSON array of events. */
@@ -37,12 +37,15 @@ export const WINDOW_FRAMES = 64;
 export const WINDOW_BYTES = 16 * 1024;
 
 export const STOP = Buffer.from('S');
+/** Begins as `STOP` does: a writer that does not know it stops. */
+export const DETACH = Buffer.from('SD');
 
 const PREFIX_BYTES_MAX = 20;
 const NEWLINE = 10;
 const KIND_OF_LETTER = new Map(Object.entries(FRAME_KINDS).map(([kind, letter]) => [letter.charCodeAt(0), kind as FrameKind]));
 const CREDIT_LETTER = 'C'.charCodeAt(0);
 const STOP_LETTER = 'S'.charCodeAt(0);
+const DETACH_LETTER = 'D'.charCodeAt(0);
 
 /** Renders one frame, or as many as `bytesMax` demands; `sequence` is that of the first. */
 export function renderFrames(kind: FrameKind, sequence: number, body: string, bytesMax: number): Buffer[] {
@@ -71,9 +74,9 @@ export function renderCredit(sequence: number): Buffer {
   return Buffer.from(`C${sequence}`);
 }
 
-/** What a reader says: the sequence it has consumed, `stop`, or undefined for anything else. */
-export function parseControl(data: Uint8Array): number | 'stop' | undefined {
-  if (data[0] === STOP_LETTER) return 'stop';
+/** What a reader says: the sequence it has consumed, `stop`, `detach`, or undefined for anything else. */
+export function parseControl(data: Uint8Array): number | 'stop' | 'detach' | undefined {
+  if (data[0] === STOP_LETTER) return data[1] === DETACH_LETTER ? 'detach' : 'stop';
   if (data[0] !== CREDIT_LETTER) return undefined;
   const sequence = parseDecimal(data, 1, data.length);
   return sequence < 0 ? undefined : sequence;

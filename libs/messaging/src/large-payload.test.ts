@@ -1,8 +1,9 @@
+import { headers } from 'nats';
 import { untilCollected } from '#testing/until-collected.js';
-import { offerPayload, type PayloadOffer } from './large-payload.js';
+import { offerPayload, type PayloadOffer, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { Receiver } from './receiver.js';
-import { PAYLOAD_FROM_HEADER } from './wire.js';
+import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 
 const MESSAGE_BYTES_MAX = 64 * 1024;
 const PIECES = 4;
@@ -27,14 +28,14 @@ function newLink() {
   return { link: link as unknown as Link, receivers, beating, sent };
 }
 
-function offerOf(link: Link): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
+function offerOf(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
   const bytes = Buffer.alloc(PIECES * MESSAGE_BYTES_MAX);
-  return { offer: offerPayload(link, bytes), bytes: new WeakRef(bytes) };
+  return { offer: offerPayload(link, bytes, undefined, onEnd), bytes: new WeakRef(bytes) };
 }
 
-function fetchAll(receivers: Map<string, Receiver>): void {
+function fetchAll(receivers: Map<string, Receiver>, reply = '_INBOX.asker.1.2'): void {
   for (let piece = 0; piece < PIECES; piece++)
-    receivers.get('payload')?.receive({ subject: 'payload', reply: 'asker', data: Buffer.from(String(piece * MESSAGE_BYTES_MAX)) });
+    receivers.get('payload')?.receive({ subject: 'payload', reply, data: Buffer.from(String(piece * MESSAGE_BYTES_MAX)) });
 }
 
 test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => void, number]>([
@@ -42,14 +43,35 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
   ['withdrawn', (offer) => offer.withdraw(), 0],
 ])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
   const { link, receivers, beating, sent } = newLink();
-  const { offer, bytes } = offerOf(link);
+  let ends = 0;
+  const { offer, bytes } = offerOf(link, () => ends++);
   expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
   end(offer, receivers);
-  expect({ sent, receivers: receivers.size, beating: beating.size }).toEqual({
+  expect({ ends, sent, receivers: receivers.size, beating: beating.size }).toEqual({
+    ends: 1,
     sent: Array(pieces).fill(MESSAGE_BYTES_MAX),
     receivers: 0,
     beating: 0,
   });
   await untilCollected(bytes);
   offer.withdraw(); // it is still there
+  expect(ends).toBe(1);
+});
+
+test('pieces go to an inbox only', () => {
+  const { link, receivers, sent } = newLink();
+  const { offer } = offerOf(link);
+  fetchAll(receivers, 'catalog.v1.event.changed');
+  expect([sent, receivers.size]).toEqual([[], 1]);
+  offer.withdraw();
+});
+
+test('no payload is fetched from outside of an inbox', async () => {
+  const { link, sent } = newLink();
+  const announcement = headers();
+  announcement.set(PAYLOAD_BYTES_HEADER, '10');
+  announcement.set(PAYLOAD_FROM_HEADER, 'catalog.v1.event.changed');
+  const message = { subject: 'reply', data: Buffer.alloc(0), headers: announcement };
+  await expect(withPayload(link, message, String)).rejects.toMatchObject({ kind: 'broken' });
+  expect(sent).toEqual([]);
 });

@@ -1,5 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { headers, type MsgHdrs } from 'nats';
 import { call } from './call.js';
+import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
 import { type Beating, TICK_MS } from './pulse.js';
@@ -18,10 +20,10 @@ const OFFER_IDLE_TICKS = 40_000 / TICK_MS;
  * piece after piece from there, at its own pace. The request for a piece is its offset in decimal, the answer is raw bytes.
  *
  * Returns the headers that announce `bytes`, on top of those given. The offer ends with the last piece, with `withdraw`, or
- * when nobody fetches for a while.
+ * when nobody fetches for a while; `onEnd` is called then.
  */
-export function offerPayload(link: Link, bytes: Buffer, announcement: MsgHdrs = headers()): PayloadOffer {
-  const offer = new Offer(link, bytes);
+export function offerPayload(link: Link, bytes: Buffer, announcement: MsgHdrs = headers(), onEnd?: () => void): PayloadOffer {
+  const offer = new Offer(link, bytes, onEnd);
   announcement.set(PAYLOAD_BYTES_HEADER, String(bytes.length));
   announcement.set(PAYLOAD_FROM_HEADER, offer.subject);
   return { announcement, withdraw: () => offer.fail() };
@@ -38,16 +40,24 @@ export function announcedBytes(message: IncomingMessage): number {
   return text && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
+/** Subject that hands out the pieces of an announced payload. */
+export function payloadSource(message: IncomingMessage): string {
+  return message.headers?.get(PAYLOAD_FROM_HEADER) ?? '';
+}
+
 /**
  * Fetches an announced payload and gives it to `use`. Waits while too many others are being put together; the bytes
  * count until `use` returns. The caller has checked the size against `link.payloadBytesMax`.
  */
 export async function withPayload<Result>(link: Link, message: IncomingMessage, use: (bytes: Buffer) => Result): Promise<Result> {
   const bytes = announcedBytes(message);
-  const from = message.headers?.get(PAYLOAD_FROM_HEADER) ?? '';
+  const from = payloadSource(message);
+  if (!isInbox(from)) throw new MessagingError('broken', 'A large payload was offered outside of an inbox.');
   await link.assembly.take(bytes);
   try {
-    return use(await fetchPieces(link, from, bytes));
+    const result = use(await fetchPieces(link, from, bytes));
+    await turn(); // reading it took tens of milliseconds, and its handler may take as long: other work comes between
+    return result;
   } finally {
     link.assembly.release(bytes);
   }
@@ -80,6 +90,7 @@ class Offer implements Receiver, Beating {
   constructor(
     private readonly link: Link,
     private bytes: Buffer,
+    private onEnd: (() => void) | undefined,
   ) {
     this.subject = link.inbox.add('payload', this);
     link.pulse.add(this);
@@ -88,7 +99,7 @@ class Offer implements Receiver, Beating {
   receive(message: IncomingMessage): void {
     this.idleTicks = 0;
     const offset = Number(Buffer.from(message.data).toString());
-    if (!message.reply || !Number.isInteger(offset) || offset < 0) return;
+    if (!message.reply || !isInbox(message.reply) || !Number.isInteger(offset) || offset < 0) return;
     const end = Math.min(this.bytes.length, offset + Math.min(PIECE_BYTES_MAX, this.link.messageBytesMax));
     this.link.outbox.send(message.reply, this.bytes.subarray(offset, end));
     if (end === this.bytes.length) this.withdraw();
@@ -105,6 +116,8 @@ class Offer implements Receiver, Beating {
   /** Whoever could still withdraw it may be kept for as long as a stream. */
   private withdraw(): void {
     this.bytes = NO_BYTES;
+    this.onEnd?.();
+    this.onEnd = undefined;
     this.link.inbox.remove(this.subject);
     this.link.pulse.remove(this);
   }

@@ -2,7 +2,7 @@ import type { NatsConnection } from 'nats';
 import type { Logger } from '#observability/logger.js';
 import { ByteBudget } from './byte-budget.js';
 import { STOP } from './frames.js';
-import { Inbox } from './inbox.js';
+import { Inbox, isInbox } from './inbox.js';
 import { Outbox } from './outbox.js';
 import { Pulse } from './pulse.js';
 
@@ -28,7 +28,7 @@ export class Link {
     this.outbox = new Outbox(connection, logger);
     this.assembly = new ByteBudget(Math.max(ASSEMBLY_BYTES_MAX, payloadBytesMax));
     this.inbox = new Inbox(connection, service, (frame) => {
-      if (frame.reply) this.outbox.send(frame.reply, STOP);
+      if (frame.reply && isInbox(frame.reply)) this.outbox.send(frame.reply, STOP);
     });
   }
 

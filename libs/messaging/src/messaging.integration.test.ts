@@ -1,6 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection } from 'nats';
+import { VERSION } from '#config/version.js';
 import { Topic } from '#contracts/endpoint.js';
+import { RevisionChanged } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
@@ -173,16 +175,19 @@ describe('a connection', () => {
     release();
   });
 
-  test('hears events before and after a server restart', async () => {
-    const topic = new Topic<{ revision: number }>('test.v1.event.changed', 'Something changed');
+  test('hears events before and after a server restart, and only what keeps their rules', async () => {
+    const topic = new Topic('test.v1.event.changed', RevisionChanged, 'Something changed');
     const [publisher, subscriber] = await Promise.all([connections.connect('publisher'), connections.connect('subscriber')]);
-    const events: { revision: number }[] = [];
+    const events: RevisionChanged[] = [];
     const stop = subscriber.subscribe(topic, (event) => {
       events.push(event);
       if (event.revision === 2) throw new Error('a handler that fails');
     });
     await subscriber.link.connection.flush();
     publisher.publish(topic, { revision: 1 });
+    for (const wrong of ['0', 'null', '{}', '{"revision":"9"}', '{"revision":1e300}', '{"revision":-1}', 'no JSON'])
+      raw.publish(topic.subject, wrong);
+    await raw.flush();
     publisher.publish(topic, { revision: 2 });
     await eventually(() => events.length === 2);
     await server.restart();
@@ -196,6 +201,38 @@ describe('a connection', () => {
   });
 });
 
+describe('a service that has too much to do', () => {
+  const waiting: (() => void)[] = [];
+
+  @Controller()
+  class Waiting {
+    @Serves(echo, { sharedBy: ({ text }) => text }) echo(request: TextRequest): Promise<TextRequest> {
+      return new Promise((resolve) => waiting.push(() => resolve(request)));
+    }
+  }
+
+  test('refuses whoever has the largest share of it, and not others', async () => {
+    await serve(await connections.connect('test'), [Waiting], { runningMax: 10 });
+    const caller = await connections.connect('caller');
+    const ask = (text: string): Promise<string> =>
+      caller.request(echo, { text }).then(
+        ({ text: said }) => said,
+        (error) => error.message,
+      );
+    const greedy = Array.from({ length: 9 }, () => ask('greedy'));
+    const refusal = 'The service has too much to do for this caller.';
+    expect(await Promise.race(greedy)).toBe(refusal);
+    const other = ask('other');
+    await eventually(() => waiting.length === 9);
+    for (const answer of waiting.splice(0)) answer();
+    expect([await other, (await Promise.all(greedy)).toSorted()]).toEqual(['other', [refusal, ...Array(8).fill('greedy')]]);
+    const again = ask('greedy');
+    await eventually(() => waiting.length === 1);
+    waiting.splice(0)[0]?.();
+    expect(await again).toBe('greedy');
+  });
+});
+
 describe('service discovery', () => {
   const ask = async (verb: string): Promise<unknown> => (await raw.request(`$SRV.${verb}.test`, '', { timeout: 2_000 })).json();
 
@@ -205,7 +242,7 @@ describe('service discovery', () => {
       type: 'io.nats.micro.v1.info_response',
       name: 'test',
       id: expect.any(String),
-      version: '1.2.3',
+      version: VERSION,
       description: 'A service of a test',
       endpoints: [
         {
@@ -229,7 +266,7 @@ describe('service discovery', () => {
     await raw.close();
     raw = await connect({ servers: server.url, reconnect: false });
     expect(await ask('INFO')).toEqual(info);
-    expect(await ask('PING')).toMatchObject({ name: 'test', version: '1.2.3' });
+    expect(await ask('PING')).toMatchObject({ name: 'test', version: VERSION });
   });
 
   test('counts requests and failures', async () => {

@@ -1,4 +1,5 @@
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import type { EncodedJson } from './encoded-json.js';
 
 export interface CallOptions {
   /** Default: the connection's `requestTimeoutMs`. Of a stream: how long it may take to start; without it, no limit but liveness. */
@@ -30,7 +31,7 @@ export interface Messaging {
   /** Starts at once. Payloads above the server's limit travel in chunks. */
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     options?: CallOptions,
   ): EventStream<Event>;
 
@@ -55,10 +56,14 @@ export interface Messaging {
 export interface EventStream<Event> extends AsyncIterable<readonly Event[]> {
   /**
    * Asks the writer to stop. Iteration goes on until the writer's last frame, which comes within the cancel grace or is
-   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice.
+   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice. `detach`: the writer's work may go on without a
+   * reader, and the writer's `signal` fires with `DETACHED` as its reason.
    */
-  cancel(): void;
+  cancel(options?: { detach?: boolean }): void;
 }
+
+/** Reason of a `CallContext.signal` whose caller cancelled and lets the work go on without a reader. */
+export const DETACHED: unique symbol = Symbol('detached');
 
 export type MessagingErrorKind =
   /** Nobody serves the subject, or there is no connection. Nothing was done. */
@@ -86,7 +91,7 @@ export class MessagingError extends Error {
 export interface CallContext {
   readonly subject: string;
   readonly traceparent: string | undefined;
-  /** Aborts when the caller cancelled, died or gave up. On plain requests it never fires. */
+  /** Aborts when the caller cancelled, died or gave up, with `DETACHED` as its reason where the work may go on. On plain requests it never fires. */
   readonly signal: AbortSignal;
   /**
    * Whether the caller's process still listens; false only when the server knows that it does not. `signal` cannot tell: it fires

@@ -3,12 +3,14 @@ import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#con
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
 import { callEvery } from './call-every.js';
+import { EncodedJson } from './encoded-json.js';
 import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
 import { Link } from './link.js';
 import { type CallOptions, type EventStream, type Messaging, MessagingError } from './messaging.js';
 import type { IncomingMessage } from './receiver.js';
 import { type PackedRequest, StreamReader } from './stream-reader.js';
 import { subscribe } from './subscribe.js';
+import { validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
 export interface MessagingSettings {
@@ -51,12 +53,13 @@ export class NatsMessaging implements Messaging {
 
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     options: CallOptions = {},
   ): EventStream<Event> {
     const reader = new StreamReader<Event>(this.link, endpoint.subject, options.signal);
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) {
+      if (payload instanceof EncodedJson) payload.onSent();
       reader.fail(refusal);
       return reader;
     }
@@ -71,7 +74,7 @@ export class NatsMessaging implements Messaging {
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void {
     return subscribe(this.connection, topic.subject, (message) => {
       try {
-        handler(decodeJson(message.data) as Event);
+        handler(validatePayload(topic.event, decodeJson(message.data)));
       } catch (error) {
         this.settings.logger.error({ err: error, subject: topic.subject }, 'event not handled');
       }
@@ -136,10 +139,14 @@ export class NatsMessaging implements Messaging {
   }
 
   private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined): PackedRequest {
-    const body = encodeJson(payload);
+    const encoded = payload instanceof EncodedJson ? payload : undefined;
+    const body = encoded?.bytes ?? encodeJson(payload);
     const headers = requestHeaders(timeoutMs, traceparent);
-    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) return { body, headers };
-    const offer = offerPayload(this.link, body, headers);
+    if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
+      encoded?.onSent();
+      return { body, headers };
+    }
+    const offer = offerPayload(this.link, body, headers, encoded?.onSent);
     return { body: Buffer.alloc(0), headers: offer.announcement, withdraw: offer.withdraw };
   }
 

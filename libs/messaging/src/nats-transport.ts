@@ -1,10 +1,13 @@
 import { type CustomTransportStrategy, type MessageHandler, Server } from '@nestjs/microservices';
 import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { VERSION } from '#config/version.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { isListening } from './call.js';
-import { announcedBytes, offerPayload, withPayload } from './large-payload.js';
+import { FairShares } from './fair-shares.js';
+import { isInbox, sharesInbox } from './inbox.js';
+import { announcedBytes, offerPayload, payloadSource, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { CallContext } from './messaging.js';
 import { type NatsMessaging, within } from './nats-messaging.js';
@@ -19,19 +22,25 @@ export interface NatsTransportOptions {
   messaging: NatsMessaging;
   /** The service's name in NATS service discovery, and its queue group. */
   name: string;
-  /** Semantic version. */
-  version: string;
   description: string;
   logger: Logger;
   /** How long running work may take after `close`; streams are then cancelled. Default 30,000. */
   shutdownGraceMs?: number;
+  /** Requests and streams being worked on at once; more are refused with `unavailable`. Default 20,000. */
+  runningMax?: number;
 }
 
-/** Requests and streams being worked on at once; more are refused with `unavailable`. */
 const RUNNING_MAX = 20_000;
 const SHUTDOWN_GRACE_MS = 30_000;
 /** A cancelled stream ends itself within its own grace of a second. */
 const CANCELLED_MS = 1_500;
+
+/** A request or a stream that is being worked on. */
+interface Run {
+  startedAt: number;
+  /** Whose share of all that runs it counts in. */
+  holder: string | undefined;
+}
 
 /** A handler of a controller, with all that surrounds it. */
 interface Route {
@@ -50,6 +59,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private readonly log: Logger;
   private registration: ServiceRegistration | undefined;
   private running = 0;
+  private readonly shares = new FairShares();
+  private readonly runningMax: number;
   private readonly writers = new Set<StreamWriter<unknown>>();
   private whenIdle: (() => void) | undefined;
 
@@ -57,12 +68,13 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     super();
     this.link = options.messaging.link;
     this.log = options.logger;
+    this.runningMax = options.runningMax ?? RUNNING_MAX;
   }
 
   listen(callback: (error?: unknown) => void): void {
-    const { name, version, description } = this.options;
+    const { name, description } = this.options;
     const endpoints = [...this.messageHandlers].map(([subject, handler]) => this.endpoint(subject, handler));
-    this.registration = new ServiceRegistration(this.link.connection, { name, version, description }, endpoints, this.log);
+    this.registration = new ServiceRegistration(this.link.connection, { name, version: VERSION, description }, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
   }
 
@@ -90,32 +102,39 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
-    const receive = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
+    const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
+    const receive = (message: ServiceMsg): void => {
+      if (!message.reply || isInbox(message.reply)) work(message);
+      else this.log.warn({ subject, reply: message.reply }, 'request dropped: its reply subject is not an inbox');
+    };
     const { description, kind, everyReplica } = extras;
     return { subject, description, kind, everyReplica, statistics: route.statistics, receive };
   }
 
   private answer(route: Route): (message: ServiceMsg) => void {
     return (message) => {
-      const done = this.begin(route);
-      this.work(route, message, new PlainContext(this.link, route.subject, message))
+      const run = this.begin(route);
+      this.work(route, message, new PlainContext(this.link, route.subject, message), run)
         .then((reply) => this.reply(message, encodeJson(reply)))
-        .then(done, (error) => {
-          this.replyError(message, error);
-          this.logUnknown(route, error);
-          done(error);
-        });
+        .then(
+          () => this.end(route, run, undefined),
+          (error) => {
+            this.replyError(message, error);
+            this.logUnknown(route, error);
+            this.end(route, run, error);
+          },
+        );
     };
   }
 
   private stream(route: Route): (message: ServiceMsg) => void {
     return (message) => {
       if (!message.reply) return;
-      const done = this.begin(route);
+      const run = this.begin(route);
       const writer: StreamWriter<unknown> = new StreamWriter(this.link, message.reply, (failure) => {
         this.writers.delete(writer);
         if (failure !== undefined) this.logUnknown(route, failure);
-        done(failure);
+        this.end(route, run, failure);
       });
       this.writers.add(writer);
       const { reply: peer } = message;
@@ -125,15 +144,16 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
         signal: writer.signal,
         callerIsThere: () => isListening(this.link, peer),
       };
-      writer.run(this.work(route, message, context) as Promise<AsyncIterable<readonly unknown[]>>);
+      writer.run(this.work(route, message, context, run) as Promise<AsyncIterable<readonly unknown[]>>);
     };
   }
 
   /** Reads, checks and handles one request. */
-  private async work(route: Route, message: IncomingMessage, context: CallContext): Promise<unknown> {
-    if (this.running > RUNNING_MAX) throw new ServiceError('unavailable', 'The service has too much to do.');
+  private async work(route: Route, message: IncomingMessage, context: CallContext, run: Run): Promise<unknown> {
+    if (this.running > this.runningMax) throw new ServiceError('unavailable', 'The service has too much to do.');
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
     const { extras, handler } = route;
+    this.takeShare(run, extras.sharedBy?.(payload));
     const result: unknown = await handler(extras.validate ? validatePayload(extras.request, payload) : payload, context as never);
     return isObservable(result) ? await lastValueFrom(result) : result;
   }
@@ -144,6 +164,9 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const bytes = announcedBytes(message);
     const { payloadBytesMax } = this.link;
     if (bytes > payloadBytesMax) throw new ServiceError('request_too_large', `The request exceeds ${payloadBytesMax} bytes.`);
+    if (bytes > 0 && !sharesInbox(payloadSource(message), message.reply ?? '')) {
+      throw new ServiceError('invalid_request', 'A large payload must be offered in the inbox that the reply goes to.');
+    }
     const payload = bytes === 0 ? parsePayload(message.data) : await withPayload(this.link, message, parsePayload);
     if (performance.now() - startedAt >= timeoutMs) throw new ServiceError('unavailable', 'The deadline passed before the work began.');
     return payload;
@@ -170,13 +193,23 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   // ---- what runs ----
 
-  private begin({ statistics }: Route): (failure?: unknown) => void {
+  private begin({ statistics }: Route): Run {
     this.running++;
-    const startedAt = statistics.start();
-    return (failure) => {
-      statistics.end(startedAt, failure);
-      if (--this.running === 0) this.whenIdle?.();
-    };
+    return { startedAt: statistics.start(), holder: undefined };
+  }
+
+  private end({ statistics }: Route, { startedAt, holder }: Run, failure: unknown): void {
+    if (holder !== undefined) this.shares.add(holder, -1);
+    statistics.end(startedAt, failure);
+    if (--this.running === 0) this.whenIdle?.();
+  }
+
+  private takeShare(run: Run, holder: string | undefined): void {
+    if (holder === undefined) return;
+    if (!this.shares.admits(holder, this.runningMax))
+      throw new ServiceError('unavailable', 'The service has too much to do for this caller.');
+    this.shares.add(holder, 1);
+    run.holder = holder;
   }
 
   private async idle(): Promise<void> {

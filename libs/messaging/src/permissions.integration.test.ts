@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { connect, type NatsConnection, RequestStrategy } from 'nats';
+import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
@@ -10,6 +10,8 @@ import { Connections, eventually, serve } from '../testing/test-services.js';
 import { MessagingError } from './messaging.js';
 import type { NatsMessaging } from './nats-messaging.js';
 import { Serves } from './serves.js';
+import { subscribe } from './subscribe.js';
+import { decodeJson } from './wire.js';
 
 const CONFIG = new URL('../../../config/nats.conf', import.meta.url).pathname;
 const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'] as const;
@@ -164,6 +166,8 @@ describe('as a user', () => {
     await Promise.all(services.map(({ link }) => link.connection.flush()));
   });
 
+  const connectionOf = (user: User): NatsConnection => (callers.get(user) as NatsMessaging).link.connection;
+
   test('every subject of the contracts has its callers', () => {
     expect(Object.keys(CALLERS).sort()).toEqual(endpoints.map(({ subject }) => subject).sort());
   });
@@ -225,15 +229,15 @@ describe('as a user', () => {
       const heard: unknown[] = [];
       // The owner serves all subjects of its own, so it hears its events too.
       const stops = USERS.filter((user) => user !== owner).map((user) =>
-        callers.get(user)?.subscribe(topic, (event) => heard.push({ user, event })),
+        subscribe(connectionOf(user), subject, (message) => heard.push({ user, event: decodeJson(message.data) })),
       );
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
-      for (const [user, messaging] of callers) messaging.publish(topic, { user });
+      for (const user of USERS) connectionOf(user).publish(topic.subject, JSON.stringify({ user }));
       await eventually(() => heard.length >= listeners.length);
       await Promise.all([...callers.values()].map(({ link }) => link.connection.flush()));
       expect(heard).toHaveLength(listeners.length);
       expect(heard).toEqual(expect.arrayContaining(listeners.map((user) => ({ user, event: { user: owner } }))));
-      for (const stop of stops) stop?.();
+      for (const stop of stops) stop();
     },
   );
 
@@ -250,6 +254,56 @@ describe('as a user', () => {
       });
       await connection.close();
     }
+  });
+
+  describe('that may only read', () => {
+    const OWNERS = [
+      ['catalog', 'catalog.v1.model.list', '{}'],
+      ['billing', 'billing.v1.usage.query', '{}'],
+    ] as const;
+    let reader: NatsConnection;
+
+    beforeEach(async () => {
+      reader = await connect({ servers: server.url, user: 'internal', pass: passwordOf('internal'), inboxPrefix: '_INBOX.internal' });
+    });
+    afterEach(() => reader.close());
+
+    /** What comes on a subject of events while `attack` happens. */
+    async function heardDuring(subject: string, attack: () => Promise<unknown>): Promise<string[]> {
+      const heard: string[] = [];
+      reader.subscribe(subject, { callback: (_error, message) => heard.push(`${message.subject} ${message.reply}: ${message.string()}`) });
+      await attack();
+      await reader.flush();
+      return heard;
+    }
+
+    test.each(OWNERS)('cannot have %s publish events by a reply subject', async (owner, subject, body) => {
+      const event = `${owner}.v1.event.changed`;
+      const attack = async (): Promise<void> => {
+        reader.publish(subject, body, { reply: event });
+        await reader.request(subject, body, { timeout: 5_000 }); // answered after the one before it
+      };
+      expect(await heardDuring(`${owner}.v1.event.*`, attack)).toEqual([]);
+    });
+
+    test.each(OWNERS)(
+      'cannot have %s publish events, or to the inbox of another, by the subject of a large payload',
+      async (owner, subject) => {
+        const attack = async (): Promise<void> => {
+          for (const from of [`${owner}.v1.event.changed`, '_INBOX.gateway.0123456789abcdef01234567.c1', '_INBOX.internal.elsewhere.1']) {
+            const announcement = headers();
+            announcement.set('Tollgate-Payload-Bytes', '2000000');
+            announcement.set('Tollgate-Payload-From', from);
+            const reply = await reader.request(subject, '', { headers: announcement, timeout: 5_000 });
+            expect(reply.json()).toEqual({
+              code: 'invalid_request',
+              message: 'A large payload must be offered in the inbox that the reply goes to.',
+            });
+          }
+        };
+        expect(await heardDuring(`${owner}.v1.event.*`, attack)).toEqual([]);
+      },
+    );
   });
 
   test('the cli discovers every service', async () => {

@@ -1,13 +1,13 @@
 import { jest } from '@jest/globals';
 import { Endpoint, Topic } from '#contracts/endpoint.js';
-import { type Revisioned, RevisionRequest } from '#contracts/revisions.js';
+import { RevisionChanged, type Revisioned, RevisionRequest } from '#contracts/revisions.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { MessagingError } from './messaging.js';
 import { RevisionFollower } from './revision-follower.js';
 
 const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, 'The thing');
-const changed = new Topic<{ revision: number }>('test.v1.event.changed', 'The thing has changed');
+const changed = new Topic('test.v1.event.changed', RevisionChanged, 'The thing has changed');
 const UNAVAILABLE = new MessagingError('unavailable', 'Nobody serves it.');
 
 type Answer = Revisioned | Error | Promise<Revisioned>;
@@ -87,6 +87,43 @@ test('when the other side itself went back, so does it, and it waits for nothing
   expect([known(), applied]).toEqual([
     [0, 8, 5],
     [8, 5, 6],
+  ]);
+});
+
+test('an announced revision that no replica has makes no older one welcome, and is asked for once', async () => {
+  const { announce, applied, known } = follow([
+    { revision: 8 },
+    { revision: 7, wentBack: true },
+    { revision: 8 },
+    { revision: 8, wentBack: true },
+    { revision: 7 },
+    { revision: 9 },
+  ]);
+  await passed(0);
+  announce(1_000_000);
+  await passed(100);
+  expect([known(), applied]).toEqual([
+    [0, 1_000_000, 8],
+    [8, 8],
+  ]);
+  announce(1_000_000);
+  await passed(0);
+  announce(9);
+  await passed(100);
+  expect([known(), applied]).toEqual([
+    [0, 1_000_000, 8, 1_000_000, 9, 9],
+    [8, 8, 8, 9],
+  ]);
+});
+
+test('when the other side went back, and a newer revision had been announced, it asks for the one it has before it goes back', async () => {
+  const { announce, applied, known } = follow([{ revision: 8 }, { revision: 5, wentBack: true }]);
+  await passed(0);
+  announce(9);
+  await passed(100);
+  expect([known(), applied]).toEqual([
+    [0, 9, 8],
+    [8, 5],
   ]);
 });
 

@@ -1,5 +1,5 @@
 import type { Endpoint, Topic } from '#contracts/endpoint.js';
-import type { Revisioned, RevisionRequest } from '#contracts/revisions.js';
+import type { RevisionChanged, Revisioned, RevisionRequest } from '#contracts/revisions.js';
 import type { Logger } from '#observability/logger.js';
 import type { Messaging } from './messaging.js';
 
@@ -8,7 +8,7 @@ const RETRY_MS = { first: 20, longest: 1_000 };
 
 export interface Followed<Reply extends Revisioned> {
   endpoint: Endpoint<RevisionRequest, Reply>;
-  changed: Topic<{ revision: number }>;
+  changed: Topic<RevisionChanged>;
   /** How often it is asked although nothing was announced. */
   refreshMs: number;
   /** Makes our copy equal to the reply. Never given an older revision after a newer one, unless the other side itself went back. */
@@ -17,11 +17,13 @@ export interface Followed<Reply extends Revisioned> {
 
 /**
  * Keeps a copy of what a service has in revisions. It asks at once, on every announcement, after a reconnect (announcements
- * may have been missed), and every so often; and soon again while an answer fails or is older than what is known to exist.
+ * may have been missed), and every so often; and soon again while an answer fails or is older than what is known to exist. An announced
+ * revision that no replica has is forgotten.
  */
 export class RevisionFollower<Reply extends Revisioned> {
-  /** The newest revision that was applied or announced. */
-  private known = 0;
+  private applied = 0;
+  /** The newest revision that was announced; 0 when no replica could confirm it. */
+  private announced = 0;
   private asking: Promise<void> | undefined;
   private wanted = false;
   private failures = 0;
@@ -37,7 +39,7 @@ export class RevisionFollower<Reply extends Revisioned> {
   /** Returns how to stop. */
   start(): () => void {
     const unsubscribe = this.messaging.subscribe(this.followed.changed, ({ revision }) => {
-      this.known = Math.max(this.known, revision);
+      this.announced = Math.max(this.announced, revision);
       void this.refresh();
     });
     this.messaging.onReconnect(() => {
@@ -75,15 +77,21 @@ export class RevisionFollower<Reply extends Revisioned> {
   }
 
   private async ask(): Promise<void> {
-    const { known } = this;
+    const { applied, announced } = this;
+    const known = Math.max(applied, announced);
     const { endpoint, apply } = this.followed;
     try {
       const reply = await this.messaging.request(endpoint, { known });
       if (this.stopped) return;
-      if (reply.revision < known && reply.wentBack !== true) throw new Error(`revision ${known} is known, and ${reply.revision} came`);
+      const isBehind = reply.revision < known;
+      // There is no such revision; what is announced while we ask is another one.
+      if (isBehind && reply.wentBack && this.announced === announced) this.announced = 0;
+      // Only of what was applied is `wentBack` believed: an announcement that is not true must not make an older revision welcome.
+      if (isBehind && !(reply.wentBack && (reply.revision >= applied || known === applied))) {
+        throw new Error(`revision ${known} is known, and ${reply.revision} came`);
+      }
       apply(reply);
-      // What was announced meanwhile is known on top of it.
-      this.known = this.known === known ? reply.revision : Math.max(this.known, reply.revision);
+      this.applied = reply.revision;
       this.failures = 0;
     } catch (error) {
       // Once an outage.

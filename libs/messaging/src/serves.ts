@@ -3,9 +3,11 @@ import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservice
 import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
-export interface ServesOptions {
+export interface ServesOptions<Request> {
   /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
   validate?: boolean;
+  /** Names whose share of the service's running requests a request counts in. Default: requests are not divided. */
+  sharedBy?: (request: Request) => string | undefined;
 }
 
 /** What `NatsTransport` needs to know of a handler beyond its subject. */
@@ -14,6 +16,7 @@ export interface ServedExtras {
   request: new () => object;
   description: string;
   validate: boolean;
+  sharedBy: ((request: unknown) => string | undefined) | undefined;
   /** Not one replica answers a request, but each. */
   everyReplica: boolean;
 }
@@ -32,21 +35,22 @@ type Serving<Request, Result> = <Bound extends (payload: Request, context: CallC
  */
 export function Serves<Request extends object, Reply>(
   endpoint: Endpoint<Request, Reply>,
-  options?: ServesOptions,
+  options?: ServesOptions<Request>,
 ): Serving<Request, Reply | Promise<Reply>>;
 export function Serves<Request extends object, Event>(
   endpoint: StreamEndpoint<Request, Event>,
-  options?: ServesOptions,
+  options?: ServesOptions<Request>,
 ): Serving<Request, AsyncIterable<readonly Event[]> | Promise<AsyncIterable<readonly Event[]>>>;
 export function Serves(
   endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
-  { validate = true }: ServesOptions = {},
+  { validate = true, sharedBy }: ServesOptions<never> = {},
 ): MethodDecorator {
   const extras: ServedExtras = {
     kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
     request: endpoint.request,
     description: endpoint.description,
     validate,
+    sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
   };
   return (target, key, descriptor) => {

@@ -1,5 +1,6 @@
 import type { MsgHdrs } from 'nats';
-import { type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { DETACH, type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { type EventStream, MessagingError } from './messaging.js';
 import { type Beating, TICK_MS } from './pulse.js';
@@ -56,7 +57,8 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private uncreditedTicks = 0;
   private withdraw: (() => void) | undefined;
   private cancelTimer: NodeJS.Timeout | undefined;
-  private cancelled = false;
+  /** What the writer was told, or is told once it is known. */
+  private cancelled: typeof STOP | undefined;
   private ended = false;
   private failure: Error | undefined;
 
@@ -108,10 +110,10 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  cancel(): void {
-    if (this.cancelled || this.ended) return;
-    this.cancelled = true;
-    this.tellWriter(STOP);
+  cancel({ detach = false }: { detach?: boolean } = {}): void {
+    if (this.cancelled !== undefined || this.ended) return;
+    this.cancelled = detach ? DETACH : STOP;
+    this.tellWriter(this.cancelled);
     this.cancelTimer = setTimeout(
       () => this.end(new MessagingError('timeout', `${this.peer} did not end within ${CANCEL_GRACE_MS} ms of the cancel.`)),
       CANCEL_GRACE_MS,
@@ -132,6 +134,10 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     const frame = parseFrame(message.data);
     if (frame === undefined) {
       this.breakOff(`${this.peer} sent something that is not a frame.`);
+      return;
+    }
+    if (message.reply && !isInbox(message.reply)) {
+      this.breakOff(`${this.peer} wants to be told outside of an inbox.`);
       return;
     }
     this.silentTicks = 0;
@@ -256,7 +262,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private meetWriter(subject: string): void {
     if (this.writer !== undefined) return;
     this.writer = subject;
-    if (this.cancelled) this.tellWriter(STOP);
+    if (this.cancelled !== undefined) this.tellWriter(this.cancelled);
   }
 
   private tellWriter(control: Buffer): void {

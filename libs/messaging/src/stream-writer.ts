@@ -1,7 +1,7 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { type FrameKind, parseControl, renderFrames, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import type { Link } from './link.js';
-import type { MessagingError } from './messaging.js';
+import { DETACHED, type MessagingError } from './messaging.js';
 import type { TurnFlushable } from './outbox.js';
 import { type Beating, TICK_MS } from './pulse.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
@@ -80,11 +80,11 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     );
   }
 
-  /** Asks the source to stop, and leaves it after the grace. */
-  cancel(): void {
+  /** Asks the source to stop, and leaves it after the grace. `reason` is that of the signal. */
+  cancel(reason?: typeof DETACHED): void {
     if (this.ended || this.controller.signal.aborted) return;
     this.graceTimer = setTimeout(() => this.cutOff(), CANCEL_GRACE_MS);
-    this.controller.abort();
+    this.controller.abort(reason);
     this.pull();
   }
 
@@ -95,6 +95,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     const control = isGone ? 'stop' : parseControl(message.data);
     this.readerSilentTicks = 0;
     if (control === 'stop') this.cancel();
+    else if (control === 'detach') this.cancel(DETACHED);
     else if (control !== undefined) this.consume(control);
   }
 

@@ -7,8 +7,9 @@ import { leastMs } from '#testing/least-ms.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { Connections, CountRequest, countUp, eventually, measure, serve, TextRequest } from '../testing/test-services.js';
+import { EncodedJson } from './encoded-json.js';
 import { WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
-import type { CallContext, EventStream } from './messaging.js';
+import { type CallContext, DETACHED, type EventStream } from './messaging.js';
 import { Serves } from './serves.js';
 
 let server: TestNatsServer;
@@ -119,6 +120,13 @@ describe('a stream', () => {
     const { caller } = await start(async function* () {});
     const text = 'x'.repeat(8 * 1024 * 1024);
     expect(await collect(caller.openStream(measure, { text }))).toEqual([[8 * 1024 * 1024]]);
+  });
+
+  test.each([8, 8 * 1024 * 1024])('takes a request of %d bytes that is JSON already, and says when it has been sent', async (length) => {
+    const { caller } = await start(async function* () {});
+    let sent = 0;
+    const request = new EncodedJson(Buffer.from(JSON.stringify({ text: 'x'.repeat(length) })), () => sent++);
+    expect([await collect(caller.openStream(measure, request)), sent]).toEqual([[[length]], 1]);
   });
 
   test('knows also after its end whether its reader’s process is there', async () => {
@@ -264,6 +272,22 @@ describe('a cancel', () => {
     expect(await leastMs(250, cancel)).toBeLessThan(250);
   });
 
+  test.each([
+    ['lets the work go on says so', { detach: true }, true],
+    ['does not says nothing of it', {}, false],
+  ])('that %s to the writer', async (_name, options, isDetached) => {
+    const reasons: unknown[] = [];
+    const { caller } = await start(async function* (_count, { signal }) {
+      await aborted(signal);
+      reasons.push(signal.reason);
+      yield [1];
+    });
+    const stream = caller.openStream(countUp, { count: 1 });
+    stream.cancel(options);
+    expect(await collect(stream)).toEqual([[1]]);
+    expect(reasons.map((reason) => reason === DETACHED)).toEqual([isDetached]);
+  });
+
   test('by leaving the loop reaches the writer', async () => {
     let noticed: Promise<number> | undefined;
     const { caller } = await start(async function* (_count, { signal }) {
@@ -337,13 +361,33 @@ describe('a lost frame', () => {
   });
 });
 
+test('a writer that wants to be told elsewhere than in an inbox is an error, and is told nothing', async () => {
+  const elsewhere: string[] = [];
+  raw.subscribe('test.v1.event.changed', { callback: (_error, message) => elsewhere.push(message.string()) });
+  raw.subscribe(countUp.subject, {
+    callback: (_error, message) => raw.publish(message.reply ?? '', 'E1\n[1]', { reply: 'test.v1.event.changed' }),
+  });
+  await raw.flush();
+  const caller = await connections.connect('caller');
+  const read = async (): Promise<void> => {
+    for await (const _batch of caller.openStream(countUp, { count: 1 }));
+  };
+  await expect(read()).rejects.toMatchObject({ kind: 'broken' });
+  await Promise.all([caller.link.connection.flush(), raw.flush()]);
+  expect(elsewhere).toEqual([]);
+});
+
 describe('a peer that dies', () => {
   /** Starts the other end in a process of its own; resolves when it says that it is at work. */
   async function peer(role: 'reader' | 'writer'): Promise<ChildProcess> {
     const here = (path: string): string => new URL(`../testing/${path}`, import.meta.url).pathname;
-    const child = spawn(process.execPath, ['--import', here('typescript-hooks.mjs'), here('stream-peer.ts'), role, server.url], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', here('../../testing/src/typescript-hooks.mjs'), here('stream-peer.ts'), role, server.url],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
     children.push(child);
     await once(child.stdout, 'data');
     return child;

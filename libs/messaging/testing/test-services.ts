@@ -31,10 +31,11 @@ class TestModule {}
 export async function serve(
   messaging: NatsMessaging,
   controllers: NonNullable<DynamicModule['controllers']>,
-  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number } = {},
+  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number; runningMax?: number } = {},
 ): Promise<INestMicroservice> {
-  const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000 } = settings;
-  const strategy = new NatsTransport({ messaging, name, version: '1.2.3', description: 'A service of a test', logger, shutdownGraceMs });
+  const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, runningMax } = settings;
+  const description = 'A service of a test';
+  const strategy = new NatsTransport({ messaging, name, description, logger, shutdownGraceMs, runningMax });
   const app = await NestFactory.createMicroservice({ module: TestModule, controllers }, { strategy, logger: false });
   await app.listen();
   return app;

@@ -1,4 +1,5 @@
 import { Counter, Registry } from 'prom-client';
+import { VERSION } from '#config/version.js';
 import { type OpsServer, type ReadinessCheck, startOpsServer } from './ops-server.js';
 
 let server: OpsServer;
@@ -24,6 +25,26 @@ test('readiness names what is missing; liveness does not care', async () => {
   expect(await get('/livez')).toEqual({ status: 200, body: '{"status":"ok"}' });
 });
 
+test('a check says more than its name where it can: why it failed, or what it noticed', async () => {
+  const get = await start([
+    { name: 'schema', check: () => false, detail: () => 'a migration is missing' },
+    { name: 'catalog', check: () => true, detail: () => 'it is an hour old' },
+    { name: 'nats', check: () => true, detail: () => undefined },
+    {
+      name: 'postgres',
+      check: () => {
+        throw new Error('refused');
+      },
+      detail: () => 'of a check before this one',
+    },
+  ]);
+  expect(JSON.parse((await get('/readyz')).body)).toEqual({
+    status: 'unavailable',
+    missing: ['schema: a migration is missing', 'postgres'],
+    notes: ['catalog: it is an hour old'],
+  });
+});
+
 test('a draining service is alive but takes no new work', async () => {
   const get = await start([]);
   expect(await get('/readyz')).toEqual({ status: 200, body: '{"status":"ok","missing":[]}' });
@@ -32,9 +53,11 @@ test('a draining service is alive but takes no new work', async () => {
   expect((await get('/livez')).status).toBe(200);
 });
 
-test('serves the metrics of its registry', async () => {
+test('serves the metrics of its registry, and the version that runs', async () => {
   const registry = new Registry();
   new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
   const get = await start([], registry);
-  expect((await get('/metrics')).body).toContain('tolls_total 3');
+  const { body } = await get('/metrics');
+  expect(body).toContain('tolls_total 3');
+  expect(body).toContain(`tollgate_build_info{version="${VERSION}",node="${process.version}"} 1`);
 });

@@ -1,11 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { VERSION } from '#config/version.js';
 
 /** A dependency the service cannot work without. Readiness only: liveness never depends on others. */
 export interface ReadinessCheck {
   name: string;
   check(): boolean | Promise<boolean>;
+  /** What the operator should know of the last check: why it failed, or what it noticed. */
+  detail?(): string | undefined;
 }
 
 export interface OpsServer {
@@ -24,6 +27,7 @@ export async function startOpsServer(options: {
 }): Promise<OpsServer> {
   const { host, port, checks, registry } = options;
   collectDefaultMetrics({ register: registry });
+  registerBuildInfo(registry);
   let draining = false;
   const server = createServer((request, response) => {
     const reply = (status: number, body: string, type = 'application/json'): void => {
@@ -32,8 +36,8 @@ export async function startOpsServer(options: {
     const path = (request.url ?? '').split('?')[0];
     if (path === '/livez') return reply(200, '{"status":"ok"}');
     if (path === '/readyz') {
-      void readiness(checks, draining).then(({ ready, missing }) =>
-        reply(ready ? 200 : 503, JSON.stringify({ status: ready ? 'ok' : 'unavailable', missing })),
+      void readiness(checks, draining).then(({ ready, missing, notes }) =>
+        reply(ready ? 200 : 503, JSON.stringify({ status: ready ? 'ok' : 'unavailable', missing, notes })),
       );
       return;
     }
@@ -60,18 +64,36 @@ export async function startOpsServer(options: {
   };
 }
 
-/** Runs every check; one that throws has failed. */
-export async function readiness(checks: ReadinessCheck[], draining = false): Promise<{ ready: boolean; missing: string[] }> {
-  const results = await Promise.all(checks.map(async ({ name, check }) => ((await attempt(check)) ? [] : [name])));
-  const missing = [...(draining ? ['shutting-down'] : []), ...results.flat()];
-  return { ready: missing.length === 0, missing };
+/** A metric that is always 1, with the version as a label: joined to another metric it tells which version a change came with. */
+export function registerBuildInfo(registry: Registry): void {
+  const labels = { version: VERSION, node: process.version };
+  new Gauge({ name: 'tollgate_build_info', help: 'The version that runs', labelNames: Object.keys(labels), registers: [registry] }).set(
+    labels,
+    1,
+  );
 }
 
-async function attempt(check: ReadinessCheck['check']): Promise<boolean> {
+/** Runs every check; one that throws has failed. `notes` has the details of those that passed; absent: there are none. */
+export async function readiness(
+  checks: ReadinessCheck[],
+  draining = false,
+): Promise<{ ready: boolean; missing: string[]; notes?: string[] }> {
+  const results = await Promise.all(checks.map(attempt));
+  const named = (passed: boolean): string[] => results.flatMap((result) => (result.passed === passed ? result.text : []));
+  const missing = [...(draining ? ['shutting-down'] : []), ...named(false)];
+  const notes = named(true);
+  return { ready: missing.length === 0, missing, ...(notes.length > 0 && { notes }) };
+}
+
+/** `text` is the name of a check that failed, and the detail if there is one; of a check that passed, only with a detail. */
+async function attempt(one: ReadinessCheck): Promise<{ passed: boolean; text: string | [] }> {
   try {
-    return await check();
+    const passed = await one.check();
+    const detail = one.detail?.();
+    if (detail !== undefined) return { passed, text: `${one.name}: ${detail}` };
+    return { passed, text: passed ? [] : one.name };
   } catch {
-    return false;
+    return { passed: false, text: one.name };
   }
 }
 

@@ -19,7 +19,14 @@ export interface DialectStream {
 }
 
 export const CONTENT = 'Hello';
-export const REPORTED_USAGE = { promptTokens: 12, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0, source: 'reported' } as const;
+export const REPORTED_USAGE = {
+  promptTokens: 12,
+  cachedTokens: 0,
+  outputTokens: 3,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+} as const;
 
 function event(data: unknown, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;

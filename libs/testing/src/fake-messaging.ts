@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import { EncodedJson } from '#messaging/encoded-json.js';
 import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.js';
 
 type Answer = (payload: never) => unknown;
@@ -38,13 +39,13 @@ export class FakeMessaging implements Messaging {
 
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
-    payload: Request,
+    payload: Request | EncodedJson,
     _options?: CallOptions,
   ): EventStream<Event> {
     const serve = this.streams.get(endpoint.subject);
     if (!serve) throw new Error(`the test does not serve ${endpoint.subject}`);
     const stream = new FakeEventStream<Event>();
-    serve(payload as never, stream as unknown as FakeEventStream<never>);
+    serve(received(payload) as never, stream as unknown as FakeEventStream<never>);
     return stream;
   }
 
@@ -70,11 +71,20 @@ export class FakeMessaging implements Messaging {
   }
 }
 
+/** What the other side gets. */
+function received(payload: object): object {
+  if (!(payload instanceof EncodedJson)) return payload;
+  payload.onSent();
+  return JSON.parse(payload.bytes.toString());
+}
+
 /** Both ends of a stream: what is written here is what its reader gets. */
 export class FakeEventStream<Event> implements EventStream<Event> {
   private readonly queue: (readonly Event[] | 'end' | Error)[] = [];
   private readonly signals = new EventEmitter();
   private isCancelled = false;
+  /** True when its reader let the work go on. */
+  isDetached = false;
   /** Batches the reader has taken. */
   taken = 0;
 
@@ -95,8 +105,9 @@ export class FakeEventStream<Event> implements EventStream<Event> {
     if (!this.isCancelled) await once(this.signals, 'cancel');
   }
 
-  cancel(): void {
+  cancel({ detach = false }: { detach?: boolean } = {}): void {
     this.isCancelled = true;
+    this.isDetached = detach;
     this.signals.emit('cancel');
   }
 

@@ -1,5 +1,6 @@
 import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum } from '#contracts/api-key.js';
 import {
+  type HoldApplyReply,
   type HoldApplyRequest,
   holdApply,
   type ReserveOutcome,
@@ -54,6 +55,12 @@ export class FakeServices {
   readonly opened: GenerateRequest[] = [];
   /** Called before each `hold.apply` is answered; throws to be unavailable. */
   beforeApply: (request: HoldApplyRequest) => void | Promise<void> = () => undefined;
+  /** What becomes of a settlement. */
+  settleOutcome: (request: SettleRequest) => HoldApplyReply['settles'][number] = ({ holdId, usage }) => ({
+    status: 'settled',
+    holdId,
+    costPicoUsd: usage ? '1000' : '0',
+  });
   reserveOutcome: (request: ReserveRequest) => ReserveOutcome = ({ holdId }) => ({ status: 'held', holdId, leaseMs: 60_000 });
   /** What the model does with a request; by default `Hello.` and done. */
   model: (stream: FakeEventStream<StreamEvent>, work: GenerateRequest) => void = (stream) => {
@@ -71,7 +78,7 @@ export class FakeServices {
       this.settles.push(...request.settles);
       this.reserves.push(...request.reserves);
       return {
-        settles: request.settles.map(({ holdId, usage }) => ({ status: 'settled', holdId, costPicoUsd: usage ? '1000' : '0' })),
+        settles: request.settles.map((settle) => this.settleOutcome(settle)),
         reserves: request.reserves.map((reserve) => this.reserveOutcome(reserve)),
       };
     });
@@ -92,6 +99,9 @@ export const HELLO: StreamEvent[] = [
   { type: 'upstream-start', upstream: 'local' },
   { type: 'text-delta', text: 'Hel' },
   { type: 'text-delta', text: 'lo.' },
-  { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+  {
+    type: 'usage-report',
+    usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+  },
   { type: 'completion-finish', reason: 'stop' },
 ];

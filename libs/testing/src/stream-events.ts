@@ -62,7 +62,8 @@ export const usage: fc.Arbitrary<Usage> = fc
     cachedTokens: Math.floor((promptTokens * cached) / 100),
     outputTokens,
     reasoningTokens: Math.floor((outputTokens * reasoning) / 100),
-    source: 'reported',
+    promptSource: 'reported',
+    outputSource: 'reported',
   }));
 
 const awkwardText = fc.constantFrom('\n\n', 'data: [DONE]\n\n', '"}', '\\', '\u0000', '\u2028', '\r\n', '🙂', '\ud83d', '\ude42');

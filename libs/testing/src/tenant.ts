@@ -10,10 +10,13 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { StackInfo } from './stack.js';
 
+/** An administrator may wait longer than a service does: what a test sets up does not fail for the speed of the machine. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
 /** The administrator's connection: what the CLI may do, a test may do. Close it when done. */
 export function connectAdministrator(stack: StackInfo): Promise<Messaging> {
-  const logger = pino({ level: 'silent' });
-  return connectMessaging({ url: stack.natsUrl, user: 'cli', password: stack.natsPasswords.cli, service: 'cli', logger });
+  const connection = { url: stack.natsUrl, user: 'cli', password: stack.natsPasswords.cli, service: 'cli' };
+  return connectMessaging({ ...connection, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger: pino({ level: 'silent' }) });
 }
 
 /** A customer of the test's own: an account with money, a project with limits and a key. */
@@ -46,7 +49,7 @@ export async function readBalance(gatewayUrl: string, apiKey: string): Promise<B
 const POLL_MS = 20;
 
 /** Resolves when the gateway offers these models: it hears of a change of the catalog a moment after the one who made it. */
-export async function untilOffered(gatewayUrl: string, apiKey: string, models: readonly string[], deadlineMs = 10_000): Promise<void> {
+export async function untilOffered(gatewayUrl: string, apiKey: string, models: readonly string[], deadlineMs = 30_000): Promise<void> {
   for (const deadline = Date.now() + deadlineMs; Date.now() < deadline; await delay(POLL_MS)) {
     const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } });
     const { data } = (await response.json()) as { data: { id: string }[] };
@@ -57,7 +60,7 @@ export async function untilOffered(gatewayUrl: string, apiKey: string, models: r
 }
 
 /** Resolves when the account has no open holds; what happens to a hold after its client has left is not tied to any reply. */
-export async function untilNoHolds(administrator: Messaging, accountId: string, deadlineMs = 10_000): Promise<void> {
+export async function untilNoHolds(administrator: Messaging, accountId: string, deadlineMs = 30_000): Promise<void> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     const { holds } = await administrator.request(holdList, { accountId });

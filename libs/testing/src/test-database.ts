@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { DatabaseService } from '../../../scripts/prisma/service-roles.mjs';
 import { requiredVariable } from './test-environment.js';
 
-const MIGRATIONS = new URL('../../../prisma/migrations/', import.meta.url);
+const MIGRATIONS = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 export interface TestDatabase {
   /** The owner's: may do anything. */
@@ -16,27 +16,34 @@ export interface TestDatabase {
 
 /** A database of the test's own, with every migration applied and users of its own for the services. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const serverUrl = requiredVariable('TEST_POSTGRES_URL');
-  const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await run(serverUrl, [`CREATE DATABASE ${name}`]);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await run(url.href, await migrations());
+  const { name, url, migrate, drop: dropDatabase } = await createEmptyDatabase();
+  await migrate();
   const serviceUrls = { billing: withUser(url, `${name}_billing`), catalog: withUser(url, `${name}_catalog`) };
   const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
   const roles = await ensureServiceRoles(url.href, serviceUrls);
-  const drop = [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`, ...roles.map((role) => `DROP ROLE IF EXISTS ${role}`)];
-  return { url: url.href, serviceUrls, drop: () => run(serverUrl, drop) };
+  const drop = async (): Promise<void> => {
+    await dropDatabase();
+    const dropRoles = roles.map((role) => `DROP ROLE IF EXISTS ${role}`);
+    await run(requiredVariable('TEST_POSTGRES_URL'), dropRoles);
+  };
+  return { url: url.href, serviceUrls, drop };
+}
+
+/** A database of the test's own with nothing in it. */
+export async function createEmptyDatabase(): Promise<{ name: string; url: URL; migrate(): Promise<void>; drop(): Promise<void> }> {
+  const serverUrl = requiredVariable('TEST_POSTGRES_URL');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await run(serverUrl, [`CREATE DATABASE ${name}`]);
+  const url = Object.assign(new URL(serverUrl), { pathname: `/${name}` });
+  const migrate = async (): Promise<void> => {
+    const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
+    await applyMigrations(url.href, MIGRATIONS);
+  };
+  return { name, url, migrate, drop: () => run(serverUrl, [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]) };
 }
 
 function withUser(url: URL, username: string): string {
   return Object.assign(new URL(url), { username, password: 'test' }).href;
-}
-
-async function migrations(): Promise<string[]> {
-  const entries = await readdir(MIGRATIONS, { withFileTypes: true });
-  const folders = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  return Promise.all(folders.sort().map((folder) => readFile(new URL(`${folder}/migration.sql`, MIGRATIONS), 'utf8')));
 }
 
 async function run(connectionString: string, statements: string[]): Promise<void> {

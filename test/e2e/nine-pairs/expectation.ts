@@ -25,7 +25,14 @@ export interface Bill {
   costPicoUsd: string;
 }
 
-const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NOTHING: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 /** From the scenario alone: nothing that the service has said is in it. */
 export function expectationOf(one: Case, mode: Mode): Expected {
@@ -38,7 +45,7 @@ function replying(one: Case, mode: Mode): Expected {
   const written = replyOf(scenario);
   const seen: Reply = Object.assign({}, written, ...exceptions.map(({ reply }) => reply));
   const usage = exceptions.some(({ estimated }) => estimated) ? estimated(scenario.ask, written.text) : reported(scenario, written);
-  const { source: _source, reasoningTokens, ...told } = usage;
+  const { promptSource: _promptSource, outputSource: _outputSource, reasoningTokens, ...told } = usage;
   return {
     status: 200,
     seen: { ...seen, usage: client === 'messages' ? told : { ...told, reasoningTokens } },
@@ -68,7 +75,8 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
     cachedTokens,
     outputTokens: completionTokens({ text, reasoning, toolArguments: calls.map(({ name, input }) => argumentsText(name, input)) }),
     reasoningTokens: tokensOf(reasoning),
-    source: 'reported',
+    promptSource: 'reported',
+    outputSource: 'reported',
   };
 }
 
@@ -88,7 +96,8 @@ function estimated(ask: Ask, text: string): Usage {
     cachedTokens: 0,
     outputTokens: estimateOutputTokens(Buffer.byteLength(text)),
     reasoningTokens: 0,
-    source: 'estimated',
+    promptSource: 'estimated',
+    outputSource: 'counted',
   };
 }
 

@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
+  type FailedItem,
   type HoldApplyReply,
   HoldApplyRequest,
   type HoldListReply,
@@ -19,6 +20,7 @@ import {
   SettleRequest,
 } from '#contracts/billing/holds.js';
 import { type BilledRequest, RequestShowRequest, requestShow } from '#contracts/billing/requests.js';
+import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
@@ -37,13 +39,15 @@ export class HoldsController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
   ) {}
 
-  /** Every item goes to the lane of its account. If one cannot be decided the whole message fails, and may be sent again. */
+  /** Every item goes to the lane of its account: one whose lane is full or cannot reach the database fails alone, where the caller is ready for that. */
   @Serves(holdApply, { validate: false })
   async apply(payload: HoldApplyRequest): Promise<HoldApplyReply> {
-    const { settles, reserves } = parseApply(payload);
+    const { settles, reserves, partial } = parseApply(payload);
+    const alone = <Outcome>({ holdId }: { holdId: string }, outcome: Promise<Outcome>): Promise<Outcome | FailedItem> =>
+      partial ? outcome.catch((error) => failedItem(holdId, error)) : outcome;
     const [settled, reserved] = await Promise.all([
-      Promise.all(settles.map((settle) => this.lanes.settle(settle))),
-      Promise.all(reserves.map((reserve) => this.lanes.reserve(reserve))),
+      Promise.all(settles.map((settle) => alone(settle, this.lanes.settle(settle)))),
+      Promise.all(reserves.map((reserve) => alone(reserve, this.lanes.reserve(reserve)))),
     ]);
     return { settles: settled, reserves: reserved };
   }
@@ -77,4 +81,9 @@ export class HoldsController {
   async show({ requestId }: RequestShowRequest): Promise<BilledRequest> {
     return orUnavailable(showRequest(this.prisma, requestId));
   }
+}
+
+function failedItem(holdId: string, error: unknown): FailedItem {
+  if (!(error instanceof ServiceError)) throw error;
+  return { status: 'failed', holdId, code: error.code, message: error.message };
 }

@@ -18,7 +18,8 @@ import type { Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
-import { createKey, listKeys, resolveKey, revokeKey } from '../keys/keys.js';
+import { KeyLookups } from '../keys/key-lookups.js';
+import { createKey, listKeys, revokeKey } from '../keys/keys.js';
 import { MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
@@ -27,11 +28,12 @@ export class KeysController {
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
     private readonly config: BillingConfig,
+    private readonly lookups: KeyLookups,
   ) {}
 
   @Serves(keyResolve)
   async resolve({ keyDigest }: KeyResolveRequest): Promise<ResolvedKey> {
-    return orUnavailable(resolveKey(this.prisma, keyDigest, this.config.keyPepper));
+    return this.lookups.resolve(keyDigest);
   }
 
   @Serves(keyCreate)

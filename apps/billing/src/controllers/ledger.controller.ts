@@ -13,9 +13,14 @@ export class LedgerController {
     try {
       return await this.auditor.check();
     } catch (error) {
-      throw new ServiceError('unavailable', 'The ledger could not be checked: the database is away, or took too long.', undefined, {
-        cause: error,
-      });
+      throw new ServiceError(
+        'unavailable',
+        'The ledger could not be checked: the database is away, took too long, or is being changed.',
+        undefined,
+        {
+          cause: error,
+        },
+      );
     }
   }
 }

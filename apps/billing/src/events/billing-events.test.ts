@@ -19,7 +19,14 @@ type Funds = AccountState['funds'];
 function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: bigint): Committed {
   const whole: Funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, ...funds };
   const price = { inputPicoUsd: 1n, cachedInputPicoUsd: 0n, outputPicoUsd: 2n };
-  const meter = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' } as const;
+  const meter = {
+    promptTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  } as const;
   const hold = {
     holdId: HOLD,
     accountId: ACCOUNT,
@@ -51,7 +58,8 @@ const usage = (promptTokens: number) => ({
   cachedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
-  source: 'reported' as const,
+  promptSource: 'reported' as const,
+  outputSource: 'reported' as const,
 });
 const settle = (promptTokens: number) => ({ holdId: HOLD, accountId: ACCOUNT, reason: 'completed' as const, usage: usage(promptTokens) });
 const reserve = (amountPicoUsd: string) => ({

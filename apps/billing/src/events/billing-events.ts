@@ -92,7 +92,7 @@ export class BillingEvents {
   }
 
   private isDue(accountId: string): boolean {
-    const now = (this.options.now ?? Date.now)();
+    const now = (this.options.now ?? (() => performance.now()))();
     if (now - (this.exhausted.get(accountId) ?? Number.NEGATIVE_INFINITY) < EXHAUSTED_PAUSE_MS) return false;
     this.exhausted.delete(accountId); // so that the first of the map is the oldest
     const [oldest] = this.exhausted.keys();

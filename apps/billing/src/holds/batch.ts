@@ -1,4 +1,4 @@
-import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, TokenUsage } from '#contracts/billing/holds.js';
+import type { ReserveOutcome, ReserveRequest, SettleOutcome, SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
 import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -10,6 +10,7 @@ export interface Settle {
   reason: SettleReason;
   usage?: TokenUsage;
   upstream?: string;
+  settledBy?: Settler;
 }
 
 /** What is decided together: settles before reserves. `sweeps` are accounts of which only the plan's end is looked at. */
@@ -77,6 +78,8 @@ export interface Settlement {
   holdId: string;
   reason: SettleReason;
   upstream: string | null;
+  /** Null: the reaper, or a caller that did not say. */
+  settledBy: Settler | null;
   cost: bigint;
   over: bigint;
   charge: Charge;

@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
-import { admitRequest, countRequests, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
+import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
 import type { AccountState, ProjectState, Terms } from './batch.js';
 import type { BatchBook, Held } from './batch-book.js';
 
@@ -24,6 +24,10 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
   if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const window = slideWindow(project.requestWindow, book.now);
+  if (isAhead(project.requestWindow, book.now)) {
+    project.requestWindow = window;
+    book.changed.add(project);
+  }
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;
     return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: retryAfterSeconds(window, limit, book.now) };

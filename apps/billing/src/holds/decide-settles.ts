@@ -77,6 +77,7 @@ function chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): 
     holdId: hold.holdId,
     reason: settle.reason,
     upstream: settle.upstream ?? null,
+    settledBy: settle.settledBy ?? null,
     cost,
     over,
     charge: charge(account.funds, parts, cost),

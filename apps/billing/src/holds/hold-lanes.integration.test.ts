@@ -44,11 +44,12 @@ test('a request is charged its usage, the rest of the hold comes back, and every
     upstream: null,
     heldPicoUsd: '500',
     price: PRICE,
+    reservedAt: expect.stringMatching(/Z$/),
     settlement: null,
   };
   expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual(shown);
   const usage = usageOf(100, 30, 20);
-  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage, upstream: 'local' })).toEqual({
+  expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage, upstream: 'local', settledBy: 'gateway' })).toEqual({
     status: 'settled',
     holdId,
     costPicoUsd: '140',
@@ -57,7 +58,16 @@ test('a request is charged its usage, the rest of the hold comes back, and every
   expect(await showRequest(ledger.prisma, reserve.requestId)).toEqual({
     ...shown,
     upstream: 'local',
-    settlement: { reason: 'completed', usage, costPicoUsd: '140', settledAt: expect.stringMatching(/Z$/) },
+    settlement: {
+      reason: 'completed',
+      settledBy: 'gateway',
+      usage,
+      overPicoUsd: '0',
+      settledAt: expect.stringMatching(/Z$/),
+      costPicoUsd: '140',
+      writtenOffPicoUsd: '0',
+      reaped: null,
+    },
   });
 });
 

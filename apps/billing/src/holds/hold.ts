@@ -1,6 +1,7 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
 import type { Charge } from '../ledger/funds.js';
+import { NO_SOURCES } from './usage-sources.js';
 
 /**
  * A hold is open (a row of `billing.hold`), then closed (a row of `billing.settlement`); never both, never open again.
@@ -15,8 +16,8 @@ export interface Hold {
   grantId: string | null;
   /** Pinned when the hold was made: a price change never touches a running request. */
   price: Price;
-  /** The last meter reading: billed when the lease runs out. */
-  meter: TokenUsage;
+  /** The last meter reading: billed when the lease runs out. Undefined before the first. */
+  meter: TokenUsage | undefined;
   /** Milliseconds. */
   leaseUntil: number;
 }
@@ -36,7 +37,7 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   cachedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
-  source: 'estimated',
+  ...NO_SOURCES,
 };
 
 /** A usage that can be billed: cached tokens are a part of the prompt, reasoning a part of the output, whatever an upstream says. */
@@ -46,7 +47,8 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
     cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
     outputTokens: usage.outputTokens,
     reasoningTokens: Math.min(usage.reasoningTokens, usage.outputTokens),
-    source: usage.source,
+    promptSource: usage.promptSource,
+    outputSource: usage.outputSource,
   };
 }
 

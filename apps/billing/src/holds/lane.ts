@@ -19,6 +19,7 @@ export interface LaneOptions<Item, Outcome> {
 
 interface Queued<Item, Outcome> {
   item: Item;
+  /** By this process's own clock: one that is set would drop what is fresh, or wait for what is lost. */
   deadline: number;
   resolve: (outcome: Outcome) => void;
   reject: (error: Error) => void;
@@ -55,7 +56,7 @@ export class Lane<Item, Outcome> {
   /** How long the oldest item without an outcome has waited, in milliseconds. */
   get waitingMs(): number {
     const { deadline } = this.oldest ?? this.queue[0] ?? {};
-    return deadline === undefined ? 0 : Date.now() - (deadline - this.options.deadlineMs);
+    return deadline === undefined ? 0 : performance.now() - (deadline - this.options.deadlineMs);
   }
 
   push(item: Item): Promise<Outcome> {
@@ -63,7 +64,7 @@ export class Lane<Item, Outcome> {
     if (refusal !== undefined) return Promise.reject(new ServiceError('unavailable', refusal));
     this.own(item, 1);
     const outcome = new Promise<Outcome>((resolve, reject) => {
-      this.queue.push({ item, deadline: Date.now() + this.options.deadlineMs, resolve, reject });
+      this.queue.push({ item, deadline: performance.now() + this.options.deadlineMs, resolve, reject });
     });
     this.running ??= this.run();
     return outcome;
@@ -108,7 +109,7 @@ export class Lane<Item, Outcome> {
     const taken = this.queue.splice(0, this.options.batchMax);
     for (const { item } of taken) this.own(item, -1);
     const { isPerishable } = this.options;
-    const now = Date.now();
+    const now = performance.now();
     if (isPerishable === undefined || (taken[0]?.deadline ?? now) >= now) return taken;
     const [late, fresh] = partition(taken, ({ item, deadline }) => deadline < now && isPerishable(item));
     for (const { reject } of late) reject(new ServiceError('unavailable', 'The billing service has too much to do.'));
@@ -132,7 +133,7 @@ export class Lane<Item, Outcome> {
         this.away = true;
         this.dropConnection();
         // What was sent may have been done, so it is worth sending again; the rest can be told at once.
-        const now = Date.now();
+        const now = performance.now();
         const [late, waiting] = partition(pending, ({ deadline }) => !sent || deadline <= now);
         for (const { reject } of late)
           reject(new ServiceError('unavailable', 'The billing database cannot be reached.', undefined, { cause: error }));

@@ -110,10 +110,11 @@ test('an older reading extends the lease and changes no reading', async () => {
   await lapse(holdId);
   expect(await renew(renewal(holdId, 4, 40))).toEqual([holdId]);
   expect(await leaseLeft(holdId)).toBeGreaterThan(55);
-  const { rows } = await ledger.sql.query('SELECT meter_sequence, meter_prompt_tokens, meter_source FROM billing.hold WHERE id = $1', [
-    holdId,
-  ]);
-  expect(rows).toEqual([{ meter_sequence: 5, meter_prompt_tokens: 50, meter_source: 'reported' }]);
+  const { rows } = await ledger.sql.query(
+    'SELECT meter_sequence, meter_prompt_tokens, meter_prompt_source, meter_output_source FROM billing.hold WHERE id = $1',
+    [holdId],
+  );
+  expect(rows).toEqual([{ meter_sequence: 5, meter_prompt_tokens: 50, meter_prompt_source: 'reported', meter_output_source: 'reported' }]);
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 });
 

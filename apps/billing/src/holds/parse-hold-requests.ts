@@ -5,11 +5,15 @@ import {
   type PinnedPrice,
   type ReserveRequest,
   SETTLE_REASONS,
+  SETTLERS,
+  type Settler,
   type TokenUsage,
 } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import { HOLD_MAX } from '#money/price.js';
 import type { Settle } from './batch.js';
+import { sourcesOfFormer, type UsageSources } from './usage-sources.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const PICO_USD = /^\d{1,38}$/;
@@ -22,16 +26,17 @@ const ENDED_MAX = 8_192;
  * Checks a `holdApply` by hand: on the hot path class-validator would cost more than the fold. Ids come out in lower case,
  * as the database writes them. `ServiceError('invalid_request')` names the field.
  */
-export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; reserves: ReserveRequest[] } {
-  const { settles, reserves } = record(payload, '');
+export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; reserves: ReserveRequest[]; partial: boolean } {
+  const { settles, reserves, partial } = record(payload, '');
   return {
     settles: items(settles, 'settles').map((item, position) => parseSettle(item, `settles[${position}].`)),
     reserves: items(reserves, 'reserves').map((item, position) => parseReserve(item, `reserves[${position}].`)),
+    partial: partial === true,
   };
 }
 
 export function parseSettle(item: unknown, path = ''): Settle {
-  const { holdId, accountId, reason, usage, upstream } = record(item, path);
+  const { holdId, accountId, reason, usage, upstream, settledBy } = record(item, path);
   const known = SETTLE_REASONS.find((one) => one === reason);
   if (!known) throw invalid(`${path}reason`);
   return {
@@ -40,6 +45,7 @@ export function parseSettle(item: unknown, path = ''): Settle {
     reason: known,
     usage: usage === undefined || usage === null ? undefined : tokenUsage(usage, `${path}usage.`),
     upstream: upstream === undefined || upstream === null ? undefined : text(upstream, 256, `${path}upstream`),
+    settledBy: settler(settledBy),
   };
 }
 
@@ -86,15 +92,32 @@ function pinnedPrice(value: unknown, path: string): PinnedPrice {
 }
 
 function tokenUsage(value: unknown, path: string): TokenUsage {
-  const { promptTokens, cachedTokens, outputTokens, reasoningTokens, source } = record(value, path);
-  if (source !== 'reported' && source !== 'estimated') throw invalid(`${path}source`);
+  const usage = record(value, path);
+  const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = usage;
+  const { promptSource, outputSource } = usageSources(usage, path);
   return {
     promptTokens: integer(promptTokens, 0, `${path}promptTokens`),
     cachedTokens: integer(cachedTokens, 0, `${path}cachedTokens`),
     outputTokens: integer(outputTokens, 0, `${path}outputTokens`),
     reasoningTokens: integer(reasoningTokens, 0, `${path}reasoningTokens`),
-    source,
+    promptSource,
+    outputSource,
   };
+}
+
+function usageSources({ promptSource, outputSource, source }: Record<string, unknown>, path: string): UsageSources {
+  const former = promptSource === undefined && outputSource === undefined ? sourcesOfFormer(source) : undefined;
+  if (former) return former;
+  const ofPrompt = PROMPT_SOURCES.find((one) => one === promptSource);
+  if (!ofPrompt) throw invalid(`${path}promptSource`);
+  const ofOutput = OUTPUT_SOURCES.find((one) => one === outputSource);
+  if (!ofOutput) throw invalid(`${path}outputSource`);
+  return { promptSource: ofPrompt, outputSource: ofOutput };
+}
+
+/** Undefined where the caller does not say, or names a service that this version does not know. */
+function settler(value: unknown): Settler | undefined {
+  return SETTLERS.find((one) => one === value);
 }
 
 function record(value: unknown, path: string): Record<string, unknown> {

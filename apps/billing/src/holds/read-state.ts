@@ -1,8 +1,10 @@
 import type { PgConnection } from '#database/pg-connection.js';
+import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 import { allOf, execute, plainArray } from './pipeline.js';
+import { NO_SOURCES, sourcesOfRow } from './usage-sources.js';
 
 /** Ascending, so that two batches can never wait for each other. */
 const LOCK_ACCOUNTS = {
@@ -22,7 +24,8 @@ const READ_BATCH = {
   text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now,
     (SELECT json_agg(h) FROM (
       SELECT id, account_id, project_id, amount::text, plan_part::text, grant_id, input_price::text, cached_input_price::text,
-        output_price::text, meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_source,
+        output_price::text, meter_sequence, meter_prompt_tokens, meter_cached_tokens, meter_output_tokens, meter_reasoning_tokens, meter_prompt_source,
+        meter_output_source, meter_source,
         extract(epoch FROM lease_until)::float8 * 1000 AS lease_until
       FROM billing.hold WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE) h) AS holds,
     (SELECT json_agg(s) FROM (
@@ -138,11 +141,14 @@ interface HoldRow {
   input_price: string;
   cached_input_price: string;
   output_price: string;
+  meter_sequence: number;
   meter_prompt_tokens: number;
   meter_cached_tokens: number;
   meter_output_tokens: number;
   meter_reasoning_tokens: number;
-  meter_source: 'reported' | 'estimated' | null;
+  meter_prompt_source: PromptSource | null;
+  meter_output_source: OutputSource | null;
+  meter_source: string | null;
   lease_until: number;
 }
 
@@ -159,14 +165,21 @@ function hold(row: HoldRow): Hold {
       cachedInputPicoUsd: BigInt(row.cached_input_price),
       outputPicoUsd: BigInt(row.output_price),
     },
-    meter: {
-      promptTokens: row.meter_prompt_tokens,
-      cachedTokens: row.meter_cached_tokens,
-      outputTokens: row.meter_output_tokens,
-      reasoningTokens: row.meter_reasoning_tokens,
-      source: row.meter_source ?? 'estimated',
-    },
+    meter: reading(row),
     leaseUntil: row.lease_until,
+  };
+}
+
+/** What is billed never depends on a label: a reading without sources counts like any other. */
+function reading(row: HoldRow): Hold['meter'] {
+  if (row.meter_sequence === 0) return undefined;
+  const { meter_prompt_source: promptSource, meter_output_source: outputSource, meter_source: formerSource } = row;
+  return {
+    promptTokens: row.meter_prompt_tokens,
+    cachedTokens: row.meter_cached_tokens,
+    outputTokens: row.meter_output_tokens,
+    reasoningTokens: row.meter_reasoning_tokens,
+    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? NO_SOURCES),
   };
 }
 

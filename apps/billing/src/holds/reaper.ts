@@ -1,6 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import type { Terms } from './batch.js';
+import { DatabaseClock } from './database-clock.js';
 import type { HoldLanes } from './hold-lanes.js';
 
 export interface ReaperOptions {
@@ -30,14 +31,17 @@ const LEADER_SILENCE_MIN_MS = 30_000;
  *
  * A lease may only run while renewing was possible: after this service, NATS or Postgres was away, all leases are extended
  * once before anything is reaped. That is also the time in which everybody asks again to settle; while settles of ours still
- * wait, nothing is reaped either (billing.md 2.3).
+ * wait, nothing is reaped either (billing.md 2.3). After the database's clock was set, no lease says any more how long it has
+ * to run: all begin anew.
  */
 export class Reaper {
   private connection: PgConnection | undefined;
   private leading = false;
-  private interruptedAt: number | undefined = Date.now();
-  private lastTickAt = Date.now();
-  private lastSweepAt = 0;
+  /** The last one that no leases were extended for yet. Times of this class are this process's own, which nobody can set. */
+  private interruption: { at: number; clockWasSet: boolean } | undefined = { at: performance.now(), clockWasSet: false };
+  private readonly clock = new DatabaseClock();
+  private lastTickAt = performance.now();
+  private lastSweepAt = Number.NEGATIVE_INFINITY;
   private timer: NodeJS.Timeout | undefined;
   private ticking: Promise<void> | undefined;
 
@@ -62,31 +66,44 @@ export class Reaper {
     try {
       const renewalsArrive = await this.noticeInterruption();
       const connection = this.connection ?? (await this.openConnection());
+      await this.noticeClock(connection);
       await this.countHolds(connection);
       if (!renewalsArrive) return await this.resign(connection);
       if (!(await this.lead(connection))) return;
-      if (this.wasInterrupted()) return await this.extendLeases(connection);
+      const interruption = this.recentInterruption();
+      if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);
       if (this.options.lanes.waitingMs <= BACKLOG_MS) await this.reap(connection);
       await this.sweep(connection);
     } catch (error) {
-      this.interruptedAt = Date.now();
+      this.interrupted();
       this.options.logger.warn({ err: error }, 'reaper round failed');
     }
   }
 
   /** A round that comes far too late means that the process itself stood still. Answers whether renewals arrive now. */
   private async noticeInterruption(): Promise<boolean> {
-    const stoodStill = Date.now() - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
+    const stoodStill = performance.now() - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
     const renewalsArrive = await this.options.renewalsArrive();
-    this.lastTickAt = Date.now();
-    if (stoodStill || !renewalsArrive) this.interruptedAt = this.lastTickAt;
+    this.lastTickAt = performance.now();
+    if (stoodStill || !renewalsArrive) this.interrupted();
     return renewalsArrive;
   }
 
+  private async noticeClock(connection: PgConnection): Promise<void> {
+    if (!(await this.clock.wasSet(connection))) return;
+    this.interrupted(true);
+    this.options.logger.warn('the clock of the database was set: leases begin anew');
+  }
+
+  private interrupted(clockWasSet = false): void {
+    this.interruption = { at: performance.now(), clockWasSet: clockWasSet || this.interruption?.clockWasSet === true };
+  }
+
   /** An interruption a whole lease ago is the former leader's, who has dealt with it. */
-  private wasInterrupted(): boolean {
+  private recentInterruption(): { clockWasSet: boolean } | undefined {
     const { leaseMs, reaperGraceMs } = this.options.terms;
-    return this.interruptedAt !== undefined && Date.now() - this.interruptedAt <= leaseMs + reaperGraceMs;
+    if (this.interruption && performance.now() - this.interruption.at > leaseMs + reaperGraceMs) this.interruption = undefined;
+    return this.interruption;
   }
 
   private async lead(connection: PgConnection): Promise<boolean> {
@@ -103,14 +120,16 @@ export class Reaper {
     await connection.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]);
   }
 
-  private async extendLeases(connection: PgConnection): Promise<void> {
+  /** A lease that ends later was granted under a longer `LEASE_MS`, unless the clock was set: then, or if the hold is of the future, it is cut. */
+  private async extendLeases(connection: PgConnection, clockWasSet: boolean): Promise<void> {
     const { rowCount } = await connection.query(
       `WITH locked AS MATERIALIZED (SELECT id FROM billing.hold ORDER BY id FOR UPDATE)
-       UPDATE billing.hold h SET lease_until = greatest(h.lease_until, clock_timestamp() + $1 * interval '1 millisecond')
-       FROM locked WHERE h.id = locked.id`,
-      [this.options.terms.leaseMs],
+       UPDATE billing.hold h SET lease_until = CASE WHEN $2 OR h.created_at > clock_timestamp() THEN whole.lease
+         ELSE greatest(h.lease_until, whole.lease) END
+       FROM locked, (SELECT clock_timestamp() + $1 * interval '1 millisecond' AS lease) whole WHERE h.id = locked.id`,
+      [this.options.terms.leaseMs, clockWasSet],
     );
-    this.interruptedAt = undefined;
+    this.interruption = undefined;
     if (rowCount) this.options.logger.info({ holds: rowCount }, 'leases extended after an interruption');
   }
 
@@ -128,8 +147,8 @@ export class Reaper {
   }
 
   private async sweep(connection: PgConnection): Promise<void> {
-    if (Date.now() - this.lastSweepAt < this.options.sweepIntervalMs) return;
-    this.lastSweepAt = Date.now();
+    if (performance.now() - this.lastSweepAt < this.options.sweepIntervalMs) return;
+    this.lastSweepAt = performance.now();
     const { rows } = await connection.query<{ id: string }>(
       `SELECT id FROM billing.account WHERE grant_ends_at <= clock_timestamp() LIMIT ${BATCH_MAX}`,
     );
@@ -148,7 +167,7 @@ export class Reaper {
       if (this.connection !== connection) return;
       this.connection = undefined;
       this.leading = false;
-      this.interruptedAt = Date.now();
+      this.interrupted();
     });
     this.connection = connection;
     this.leading = false;

@@ -1,7 +1,9 @@
-import type { SettleReason } from '#contracts/billing/holds.js';
-import type { BilledRequest } from '#contracts/billing/requests.js';
+import type { SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
+import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { NO_USAGE } from './hold.js';
+import { sourcesOfRow } from './usage-sources.js';
 
 /** Everything the ledger knows of one request, running or settled. `not_found` if it never held money. */
 export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {
@@ -28,16 +30,16 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
       cachedInputPicoUsd: String(hold.cachedInputPrice),
       outputPicoUsd: String(hold.outputPrice),
     },
+    reservedAt: hold.createdAt.toISOString(),
     settlement: null,
   };
 }
 
-/**
- * Only tombstones lack the columns of the request, and they have no request id to be found by. A late settlement has the
- * last word on how the request ended and what it cost.
- */
-function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlementModel | null }): BilledRequest {
-  const last = row.late ?? row;
+type LateRow = Prisma.LateSettlementModel;
+type Row = Prisma.SettlementModel & { late: LateRow | null };
+
+/** Only tombstones lack the columns of the request, and they have no request id to be found by. */
+function settledRequest(row: Row): BilledRequest {
   return {
     requestId: row.requestId ?? '',
     holdId: row.holdId,
@@ -45,7 +47,7 @@ function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlem
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',
     model: row.model ?? '',
-    upstream: last.upstream,
+    upstream: (row.late ?? row).upstream,
     heldPicoUsd: String(row.held),
     price: {
       version: row.priceVersion ?? 0,
@@ -53,17 +55,40 @@ function settledRequest(row: Prisma.SettlementModel & { late: Prisma.LateSettlem
       cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
       outputPicoUsd: String(row.outputPrice ?? 0),
     },
-    settlement: {
-      reason: last.reason as SettleReason,
-      usage: {
-        promptTokens: last.promptTokens,
-        cachedTokens: last.cachedTokens,
-        outputTokens: last.outputTokens,
-        reasoningTokens: last.reasoningTokens,
-        source: last.usageSource === 'reported' ? 'reported' : 'estimated',
-      },
-      costPicoUsd: String(row.cost + (row.late ? row.late.due - row.late.writeoff : 0n)),
-      settledAt: last.settledAt.toISOString(),
-    },
+    reservedAt: (row.reservedAt ?? row.settledAt).toISOString(),
+    settlement: row.late ? lateSettlement(row, row.late) : settlementInTime(row),
   };
+}
+
+function settlementInTime(row: Prisma.SettlementModel): RequestSettlement {
+  return { ...lastWord(row), costPicoUsd: String(row.cost), writtenOffPicoUsd: '0', reaped: null };
+}
+
+/** A late settlement replaces the reaper's bill: it charged or gave back the difference. */
+function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSettlement {
+  return {
+    ...lastWord(late),
+    costPicoUsd: String(row.cost + late.due - late.writeoff),
+    writtenOffPicoUsd: String(late.writeoff),
+    reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), settledAt: row.settledAt.toISOString() },
+  };
+}
+
+function lastWord(
+  last: Prisma.SettlementModel | LateRow,
+): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'overPicoUsd' | 'settledAt'> {
+  const reason = last.reason as SettleReason;
+  return {
+    reason,
+    settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),
+    usage: usageOfRow(last),
+    overPicoUsd: last.over.toFixed(0),
+    settledAt: last.settledAt.toISOString(),
+  };
+}
+
+function usageOfRow(row: Prisma.SettlementModel | LateRow): TokenUsage {
+  const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = row;
+  const sources = sourcesOfRow({ ...row, formerSource: row.usageSource });
+  return sources ? { promptTokens, cachedTokens, outputTokens, reasoningTokens, ...sources } : NO_USAGE;
 }

@@ -18,6 +18,7 @@ const settlement: Settlement = {
   holdId: randomUUID(),
   reason: 'completed',
   upstream: null,
+  settledBy: null,
   cost: 0n,
   over: 0n,
   charge: { planCost: 0n, liveGrantId: null, endedCost: 0n, topupCost: 0n, forfeit: 0n },

@@ -12,39 +12,41 @@ const WRITE_BATCH = {
   text: `WITH closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
-          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[])
+          $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[])
         AS s (hold_id, reason, upstream, cost, over, plan_cost, live_grant_id, ended_cost, forfeit,
-          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source)
+          topup_cost, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by)
       WHERE h.id = s.hold_id
       RETURNING h.*, s.*
     ), settled AS (
       INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, held, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
-        reasoning_tokens, usage_source, price_version, input_price, cached_input_price, output_price, reserved_at, settled_at)
+        reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
+        reserved_at, settled_at)
       SELECT hold_id, account_id, project_id, key_id, request_id, model, upstream, reason, amount, cost,
         plan_cost, live_grant_id, ended_cost, forfeit, grant_id, topup_cost, over, prompt_tokens, cached_tokens, output_tokens,
-        reasoning_tokens, usage_source, price_version, input_price, cached_input_price, output_price, created_at, $1::timestamptz
+        reasoning_tokens, prompt_source, output_source, settled_by, price_version, input_price, cached_input_price, output_price,
+        created_at, $1::timestamptz
       FROM closed RETURNING 1
     ), opened AS (
       INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, grant_id,
         price_version, input_price, cached_input_price, output_price, lease_until, created_at)
-      SELECT *, $1::timestamptz FROM unnest($17::uuid[], $18::uuid[], $19::uuid[], $20::uuid[], $21::text[], $22::text[], $23::int8[],
-        $24::int8[], $25::uuid[], $26::int4[], $27::int8[], $28::int8[], $29::int8[], $30::timestamptz[])
+      SELECT *, $1::timestamptz FROM unnest($19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::int8[],
+        $26::int8[], $27::uuid[], $28::int4[], $29::int8[], $30::int8[], $31::int8[], $32::timestamptz[])
     ), changed_accounts AS (
       UPDATE billing.account a SET topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
         open_holds = s.open_holds
-      FROM unnest($31::uuid[], $32::numeric[], $33::numeric[], $34::numeric[], $35::numeric[], $36::numeric[], $37::uuid[], $38::int4[])
+      FROM unnest($33::uuid[], $34::numeric[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::uuid[], $40::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
       WHERE a.id = s.id RETURNING 1
     ), changed_projects AS (
       UPDATE billing.project p SET open_holds = s.open_holds, request_window = s.request_window
-      FROM unnest($39::uuid[], $40::int4[], $41::json[]) AS s (id, open_holds, request_window)
+      FROM unnest($41::uuid[], $42::int4[], $43::json[]) AS s (id, open_holds, request_window)
       WHERE p.id = s.id RETURNING 1
     )
     SELECT billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
-      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($31), 'an account was not there'),
-      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($39), 'a project was not there')`,
+      billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account was not there'),
+      billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')`,
 };
 
 const BURY_HOLDS = {
@@ -58,9 +60,11 @@ const BURY_HOLDS = {
 const SETTLE_LATE = {
   name: 'settle_late',
   text: `INSERT INTO billing.late_settlement (hold_id, account_id, reason, upstream, held, billed, due, plan_cost, live_grant_id, topup_cost,
-      writeoff, forfeit, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, settled_at)
-    SELECT l.*, $19::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
-      $9::uuid[], $10::int8[], $11::int8[], $12::int8[], $13::numeric[], $14::int4[], $15::int4[], $16::int4[], $17::int4[], $18::text[]) AS l`,
+      writeoff, forfeit, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, prompt_source, output_source, settled_by,
+      settled_at)
+    SELECT l.*, $21::timestamptz FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[],
+      $9::uuid[], $10::int8[], $11::int8[], $12::int8[], $13::numeric[], $14::int4[], $15::int4[], $16::int4[], $17::int4[], $18::text[],
+      $19::text[], $20::text[]) AS l`,
 };
 
 const FORFEIT = {
@@ -103,7 +107,9 @@ function settledColumns(settled: readonly Settlement[]): unknown[] {
     plainArray(settled.map((row) => row.usage.cachedTokens)),
     plainArray(settled.map((row) => row.usage.outputTokens)),
     plainArray(settled.map((row) => row.usage.reasoningTokens)),
-    settled.map((row) => (row.metered ? row.usage.source : null)),
+    settled.map((row) => (row.metered ? row.usage.promptSource : null)),
+    settled.map((row) => (row.metered ? row.usage.outputSource : null)),
+    settled.map((row) => row.settledBy),
   ];
 }
 
@@ -136,7 +142,9 @@ function lateColumns(late: readonly LateSettlement[], at: string): unknown[] {
     plainArray(late.map((row) => row.usage.cachedTokens)),
     plainArray(late.map((row) => row.usage.outputTokens)),
     plainArray(late.map((row) => row.usage.reasoningTokens)),
-    late.map((row) => (row.metered ? row.usage.source : null)),
+    late.map((row) => (row.metered ? row.usage.promptSource : null)),
+    late.map((row) => (row.metered ? row.usage.outputSource : null)),
+    late.map(({ settle }) => settle.settledBy ?? null),
     at,
   ];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
 import type { ListRequest } from '#contracts/billing/accounts.js';
-import type { ApiKey, KeyCreateRequest, KeyListReply, ResolvedKey } from '#contracts/billing/keys.js';
+import type { ApiKey, KeyCreateRequest, KeyListReply } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
@@ -28,17 +28,6 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
     }
     throw error;
   }
-}
-
-/** Who a key belongs to. `invalid_api_key` when it is unknown or revoked, or its project is disabled. A frozen account can still be read. */
-export async function resolveKey(prisma: PrismaClient, keyDigest: string, pepper: string): Promise<ResolvedKey> {
-  const digest = storedDigest(keyDigest, pepper);
-  const [row] = await prisma.$queryRaw<ResolvedKey[]>`
-    SELECT k.id::text AS "keyId", p.id::text AS "projectId", p.account_id::text AS "accountId"
-    FROM billing.api_key k JOIN billing.project p ON p.id = k.project_id
-    WHERE k.digest = ${digest} AND k.revoked_at IS NULL AND p.enabled`;
-  if (!row) throw new ServiceError('invalid_api_key', 'The API key is not valid.');
-  return row;
 }
 
 /** Ends a key for good; revoking it again changes nothing. `not_found` if there is no such key. */

@@ -1,6 +1,8 @@
+import type { QueryResult } from 'pg';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
+import { underAccountLock } from './under-account-lock.js';
 
 export interface Adjustment {
   accountId: string;
@@ -11,7 +13,7 @@ export interface Adjustment {
 }
 
 /**
- * Corrects the top-up balance, once by the adjustment's id; one statement. A debit takes only what is free. Repeating it changes
+ * Corrects the top-up balance, once by the adjustment's id; one round trip. A debit takes only what is free. Repeating it changes
  * nothing (`adjusted` false).
  * `ServiceError`: `not_found` for an unknown account, `conflict` when the id belongs to another adjustment,
  * `insufficient_balance` with the figures when a debit is too much.
@@ -19,30 +21,33 @@ export interface Adjustment {
 export async function adjust(connection: PgConnection, adjustment: Adjustment): Promise<{ adjusted: boolean; topup: bigint }> {
   const { accountId, adjustmentId, kind, amount, reason } = adjustment;
   const key = `adjust:${adjustmentId}`;
-  // What is free is read from the locked row: nobody can take it between the look and the update.
-  const adjusted = await connection.query<{ topup: string }>(
-    `WITH locked AS MATERIALIZED (
-       SELECT id, topup, topup_held FROM billing.account WHERE id = $1 FOR NO KEY UPDATE
-     ), adjusted AS (
-       INSERT INTO billing.movement (account_id, kind, amount, reason, idempotency_key)
-       SELECT id, $2, $3::numeric, $4, $5 FROM locked WHERE $2 = 'credit' OR $3::numeric <= topup - topup_held
-       ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, kind, amount
-     )
-     UPDATE billing.account a SET topup = a.topup + CASE m.kind WHEN 'credit' THEN m.amount ELSE -m.amount END
-     FROM adjusted m WHERE a.id = m.account_id RETURNING a.topup`,
-    [accountId, kind, String(amount), reason, key],
-  );
-  if (adjusted.rows[0]) return { adjusted: true, topup: BigInt(adjusted.rows[0].topup) };
-  const earlier = await connection.query<{ topup: string; free: string; same: boolean | null }>(
-    `SELECT a.topup, a.topup - a.topup_held AS free, m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
-     FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`,
-    [accountId, kind, String(amount), key],
-  );
-  const [row] = earlier.rows;
+  const [done, found] = await underAccountLock(connection, accountId, () => [
+    connection.query(ADJUST, [accountId, kind, String(amount), reason, key]),
+    connection.query(LOOK, [accountId, kind, String(amount), key]) as Promise<QueryResult<Found>>,
+  ]);
+  const [row] = found.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (row.same === null) throw tooMuch(amount, row.free);
   if (!row.same) throw new ServiceError('conflict', 'This adjustment id was used before, for another adjustment.', 'adjustmentId');
-  return { adjusted: false, topup: BigInt(row.topup) };
+  return { adjusted: done.rowCount === 1, topup: BigInt(row.topup) };
+}
+
+const ADJUST = `WITH adjusted AS (
+    INSERT INTO billing.movement (account_id, kind, amount, reason, idempotency_key)
+    SELECT id, $2, $3::numeric, $4, $5 FROM billing.account WHERE id = $1 AND ($2 = 'credit' OR $3::numeric <= topup - topup_held)
+    ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, kind, amount
+  )
+  UPDATE billing.account a SET topup = a.topup + CASE m.kind WHEN 'credit' THEN m.amount ELSE -m.amount END
+  FROM adjusted m WHERE a.id = m.account_id`;
+
+const LOOK = `SELECT a.topup, a.topup - a.topup_held AS free, m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
+  FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
+
+interface Found {
+  topup: string;
+  free: string;
+  /** Null: nothing was adjusted under this id. */
+  same: boolean | null;
 }
 
 function tooMuch(amount: PicoUsd, free: string): ServiceError {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
@@ -287,6 +288,73 @@ test('a service that stops does not wait for a check', async () => {
   await owner.query('ROLLBACK');
 });
 
+describe('a check that takes long', () => {
+  /** A connection on which one rule of the check takes as long as anybody waits, after others have read the accounts. */
+  let isSlow: boolean;
+  beforeEach(() => {
+    isSlow = true;
+  });
+  async function slowly(): Promise<PgConnection> {
+    const connection = await connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 60_000 });
+    const query = connection.query.bind(connection) as (sql: string, values?: unknown[]) => unknown;
+    const slow = INVARIANTS.find(({ id }) => id === 'I5')?.sql ?? '';
+    connection.query = ((sql: string, values?: unknown[]) =>
+      query(
+        isSlow ? sql.replace(slow, 'SELECT NULL AS subject, NULL AS account_id FROM pg_sleep(59)') : sql,
+        values,
+      )) as unknown as typeof connection.query;
+    return connection;
+  }
+  const asleep = async (): Promise<boolean> => {
+    const rows = await ledger.prisma.$queryRaw<unknown[]>`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'test-auditor' AND wait_event = 'PgSleep'`;
+    return rows.length > 0;
+  };
+  const addColumn = 'ALTER TABLE billing.account ADD COLUMN added integer';
+  const dropColumn = 'ALTER TABLE billing.account DROP COLUMN IF EXISTS added';
+  afterEach(() => owner.query(dropColumn));
+
+  test('gives way to a change of the schema: it is made at once, and requests go on', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const checked = expect(newAuditor({ connect: slowly }).check()).rejects.toThrow('a change of the schema waited for the check');
+    while (!(await asleep())) await delay(5);
+    const changed = owner.query(addColumn);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => ledger.newLanes().reserve(reserveOf(customer, 1n))));
+    expect(outcomes.map(({ status }) => status)).toEqual(Array(20).fill('held'));
+    await changed;
+    await checked;
+  });
+
+  test('of the schedule is made at its next round instead', async () => {
+    const reports: LedgerCheckReply[] = [];
+    const auditor = newAuditor({ connect: slowly, onChecked: (report) => reports.push(report) });
+    const ticking = auditor.tick();
+    while (!(await asleep())) await delay(5);
+    await owner.query(addColumn);
+    await ticking;
+    expect(reports).toEqual([]);
+    isSlow = false;
+    await auditor.tick();
+    expect(reports).toHaveLength(1);
+  });
+
+  test('is not disturbed by what does not wait for readers', async () => {
+    const checking = newAuditor({ connect: slowly }).check();
+    checking.catch(() => undefined);
+    while (!(await asleep())) await delay(5);
+    const writer = await connectPg({ url: ledger.ownerUrl, applicationName: 'test-writer' });
+    await writer.query('BEGIN; LOCK TABLE billing.account IN ROW EXCLUSIVE MODE');
+    await owner.query('BEGIN');
+    const locked = owner.query('LOCK TABLE billing.account IN SHARE MODE');
+    // Longer than the guard takes to look twice.
+    const seen = await Promise.race([checking.catch(() => 'cancelled'), delay(300, 'goes on')]);
+    await writer.end();
+    await locked;
+    await owner.query('ROLLBACK');
+    expect(seen).toBe('goes on');
+  });
+});
+
 test('many who ask at once share a check that begins after they asked', async () => {
   let connections = 0;
   const auditor = newAuditor({
@@ -296,6 +364,6 @@ test('many who ask at once share a check that begins after they asked', async ()
     },
   });
   const reports = await Promise.all(Array.from({ length: 10 }, () => auditor.check()));
-  expect(connections).toBe(2);
+  expect(connections).toBe(4); // each check has one to run on, and one to watch it from
   expect(reports.slice(1).every((report) => report === reports[1])).toBe(true);
 });

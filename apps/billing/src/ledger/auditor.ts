@@ -3,10 +3,11 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
+import { GaveWay, guardCheck } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
 
 export interface AuditorOptions {
-  /** A connection of its own for each caller: a check keeps a snapshot open, and may take minutes. */
+  /** Connections of their own for each caller: a check keeps a snapshot open, and may take minutes. */
   connect: () => Promise<PgConnection>;
   /** How long a hold may be open after its lease. */
   overdueMs: number;
@@ -30,8 +31,6 @@ export class Auditor {
   private connection: PgConnection | undefined;
   private timer: NodeJS.Timeout | undefined;
   private ticking: Promise<void> | undefined;
-  /** Server processes that check at this moment. */
-  private readonly checking = new Set<number>();
   private readonly stopping = new AbortController();
   private asked: Promise<LedgerCheckReply> | undefined;
   private waiting: Promise<LedgerCheckReply> | undefined;
@@ -50,9 +49,8 @@ export class Auditor {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    // A check may take minutes, and nothing is lost with it: what is at work fails at once.
+    // A check may take minutes, and nothing is lost with it: what is at work is cancelled.
     this.stopping.abort();
-    if (this.checking.size > 0) await this.cancelStatements().catch(() => undefined);
     await this.ticking;
     await this.asked?.catch(() => undefined);
     await this.connection?.end().catch(() => undefined);
@@ -88,6 +86,7 @@ export class Auditor {
       const broken = invariants.filter((invariant) => invariant.violations > 0);
       logger.error({ milliseconds, broken, violations, frozen }, 'THE LEDGER IS WRONG');
     } catch (error) {
+      if (error instanceof GaveWay) return logger.info('ledger check cancelled: a change of the schema waited for it');
       logger.warn({ err: error }, 'the ledger was not checked');
       this.connection?.end().catch(() => undefined);
       this.connection = undefined;
@@ -104,21 +103,10 @@ export class Auditor {
     }
   }
 
-  private async checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
-    const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    const pid = rows[0]?.pid ?? 0;
-    this.checking.add(pid);
-    try {
-      return await checkLedger(connection, this.options.overdueMs, this.stopping.signal);
-    } finally {
-      this.checking.delete(pid);
-    }
-  }
-
-  private async cancelStatements(): Promise<void> {
-    const connection = await this.options.connect();
-    await connection.query('SELECT pg_cancel_backend(pid) FROM unnest($1::int[]) AS checking (pid)', [[...this.checking]]);
-    await connection.end();
+  private checkOn(connection: PgConnection): Promise<LedgerCheckReply> {
+    const { connect, overdueMs } = this.options;
+    const guard = { connection, connect, stopping: this.stopping.signal };
+    return guardCheck(guard, (signal) => checkLedger(connection, overdueMs, signal));
   }
 
   /** The connection of the leader; whoever has it leads as long as it lasts. */

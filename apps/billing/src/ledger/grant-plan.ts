@@ -1,6 +1,8 @@
+import type { QueryResult } from 'pg';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { PicoUsd } from '#money/pico-usd.js';
+import { underAccountLock } from './under-account-lock.js';
 
 export interface PlanGrant {
   /** Made by the caller, so that sending it again is the same grant. */
@@ -29,39 +31,52 @@ export interface Granted {
 export async function grantPlan(connection: PgConnection, grant: PlanGrant): Promise<Granted> {
   const { grantId, accountId, amount, endsAt } = grant;
   const key = grant.grantKey === undefined ? `grant:${grantId}` : `grant:${accountId}:${grant.grantKey}`;
-  // Everything is read from the locked row: another statement's change between the lock and the update cannot exist.
-  const granted = await connection.query<{ plan: string; ended_grant: string | null; forfeited: string | null }>(
-    `WITH locked AS MATERIALIZED (
-       SELECT id, plan, plan_held, grant_id FROM billing.account WHERE id = $1 FOR NO KEY UPDATE
-     ), granted AS (
-       INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
-       SELECT id, 'grant', $2, $3, $4, $5 FROM locked
-       ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, amount, grant_id, grant_ends_at
-     ), forfeited AS (
-       INSERT INTO billing.movement (account_id, kind, amount, grant_id, idempotency_key)
-       SELECT locked.id, 'forfeit', locked.plan - locked.plan_held, locked.grant_id, 'forfeit:' || locked.grant_id
-       FROM locked JOIN granted ON granted.account_id = locked.id WHERE locked.grant_id IS NOT NULL
-       RETURNING grant_id, amount
-     )
-     UPDATE billing.account a SET expired = a.expired + a.plan_held, plan = g.amount, plan_held = 0, grant_id = g.grant_id,
-       grant_ends_at = g.grant_ends_at
-     FROM granted g WHERE a.id = g.account_id
-     RETURNING a.plan, (SELECT grant_id FROM forfeited) AS ended_grant, (SELECT amount FROM forfeited) AS forfeited`,
-    [accountId, String(amount), grantId, endsAt, key],
-  );
-  if (granted.rows[0]) {
-    const { plan, ended_grant: endedGrant, forfeited } = granted.rows[0];
-    const ended = endedGrant === null ? undefined : { grantId: endedGrant, amount: BigInt(forfeited ?? 0) };
-    return { granted: true, grantId, plan: BigInt(plan), endsAt, ended };
-  }
-  const earlier = await connection.query<{ same: boolean | null; plan: string; grant_id: string; grant_ends_at: Date }>(
-    `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
-       m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same
-     FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`,
-    [accountId, String(amount), endsAt, key],
-  );
-  const [row] = earlier.rows;
+  const [done, found] = await underAccountLock(connection, accountId, () => [
+    connection.query(GRANT, [accountId, String(amount), grantId, endsAt, key]) as Promise<QueryResult<Replaced>>,
+    connection.query(LOOK, [accountId, String(amount), endsAt, key]) as Promise<QueryResult<Found>>,
+  ]);
+  const [row] = found.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (!row.same) throw new ServiceError('conflict', 'This grant key was used before, with another amount or end.', 'grantKey');
-  return { granted: false, grantId: row.grant_id, plan: BigInt(row.plan), endsAt: row.grant_ends_at };
+  const [granted] = done.rows;
+  if (!granted) return { granted: false, grantId: row.grant_id, plan: BigInt(row.plan), endsAt: row.grant_ends_at };
+  const { ended_grant: endedGrant, forfeited } = granted;
+  const ended = endedGrant === null ? undefined : { grantId: endedGrant, amount: BigInt(forfeited ?? 0) };
+  return { granted: true, grantId, plan: BigInt(granted.plan), endsAt, ended };
+}
+
+const GRANT = `WITH former AS (
+    SELECT id, plan, plan_held, grant_id FROM billing.account WHERE id = $1
+  ), granted AS (
+    INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
+    SELECT id, 'grant', $2, $3, $4, $5 FROM former
+    ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, amount, grant_id, grant_ends_at
+  ), forfeited AS (
+    INSERT INTO billing.movement (account_id, kind, amount, grant_id, idempotency_key)
+    SELECT former.id, 'forfeit', former.plan - former.plan_held, former.grant_id, 'forfeit:' || former.grant_id
+    FROM former JOIN granted ON granted.account_id = former.id WHERE former.grant_id IS NOT NULL
+    RETURNING grant_id, amount
+  )
+  UPDATE billing.account a SET expired = a.expired + a.plan_held, plan = g.amount, plan_held = 0, grant_id = g.grant_id,
+    grant_ends_at = g.grant_ends_at
+  FROM granted g WHERE a.id = g.account_id
+  RETURNING a.plan, (SELECT grant_id FROM forfeited) AS ended_grant, (SELECT amount FROM forfeited) AS forfeited`;
+
+const LOOK = `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
+    m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same
+  FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
+
+interface Replaced {
+  plan: string;
+  /** Null: there was no former grant. */
+  ended_grant: string | null;
+  forfeited: string | null;
+}
+
+interface Found {
+  plan: string;
+  grant_id: string;
+  grant_ends_at: Date;
+  /** Null: the key is new. */
+  same: boolean | null;
 }

@@ -2,7 +2,7 @@ import type { QueryResult } from 'pg';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
-import { inTransaction } from './in-transaction.js';
+import { underAccountLock } from './under-account-lock.js';
 
 export interface Refund {
   accountId: string;
@@ -30,9 +30,7 @@ export async function refund(connection: PgConnection, wanted: Refund): Promise<
   const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
   const key = `refund:${refundId}`;
   const payment = paymentId === null ? null : `topup:${paymentId}`;
-  // A statement after the lock sees every refund committed before it; the lock's own statement would not.
-  const [, done, found] = await inTransaction(connection, () => [
-    connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]),
+  const [done, found] = await underAccountLock(connection, accountId, () => [
     connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key]),
     connection.query(LOOK, [accountId, payment, key]) as Promise<QueryResult<Found>>,
   ]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { admitRequest, countRequests, type RequestWindow, retryAfterSeconds, slideWindow } from './request-window.js';
+import { admitRequest, countRequests, isAhead, type RequestWindow, retryAfterSeconds, slideWindow } from './request-window.js';
 
 const START = 1_800_000_000_000;
 
@@ -82,10 +82,45 @@ test('a limit that was lowered below the window tells when enough have left', ()
   expect(retryAfterSeconds(window, 5, START + 40_000)).toBe(20);
 });
 
-test('a clock that steps back admits nothing early', () => {
-  const full = admitRequest(admitRequest([], START), START - 5_000);
-  expect(full).toEqual([[START, 2]]);
-  expect(ask(full, 2, START - 5_000)).toEqual({ window: full, retryAfter: 60 });
-  expect(ask(full, 2, START + 59_999).retryAfter).toBe(1);
-  expect(ask(full, 2, START + 60_000).window).toEqual([[START + 60_000, 1]]);
+test('requests from before the clock was set back count for 60 s more, and no longer', () => {
+  const full: RequestWindow = [
+    [START - 70_000, 1],
+    [START - 5_000, 2],
+    [START + 1_000, 3],
+    [START + 3_600_000, 4],
+  ];
+  expect([isAhead(full, START), isAhead(full, START + 3_600_000)]).toEqual([true, false]);
+  const rebased: RequestWindow = [
+    [START - 5_000, 2],
+    [START, 7],
+  ];
+  expect(ask(full, 9, START)).toEqual({ window: rebased, retryAfter: 55 });
+  expect(ask(rebased, 9, START + 55_000).window).toEqual([
+    [START, 7],
+    [START + 55_000, 1],
+  ]);
+  expect(ask(rebased, 9, START + 60_000).window).toEqual([[START + 60_000, 1]]);
+});
+
+test('with a clock that is set to any time there are never more requests than the limit in any 60 s, and none is refused for longer', () => {
+  const steps = fc.array(fc.tuple(fc.nat(20_000), fc.oneof(fc.constant(0), fc.integer({ min: -4_000_000, max: 0 }))), { maxLength: 80 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 }), steps, (limit, asks) => {
+      const admitted: number[] = [];
+      let window: RequestWindow = [];
+      let elapsed = 0;
+      let clock = START;
+      for (const [gap, set] of asks) {
+        elapsed += gap;
+        clock += gap + set;
+        const answer = ask(window, limit, clock);
+        window = answer.window;
+        if (answer.retryAfter === undefined) admitted.push(elapsed);
+        expect(admitted.filter((time) => time > elapsed - 60_000).length).toBeLessThanOrEqual(limit);
+        expect(ask(window, limit, clock + 60_000).retryAfter).toBeUndefined();
+        expect(window.length).toBeLessThanOrEqual(61);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
 });

@@ -9,10 +9,21 @@ const WINDOW_MS = 60_000;
 const COUNTER_MS = 1_000;
 const RETRY_AFTER_SECONDS_MAX = 60;
 
-/** The window without what has left it. */
+/**
+ * The window without what has left it. Requests of a time that is yet to come were admitted before the clock was set back: they count
+ * as of now, so that they leave the window after its 60 s and not when the clock has caught up.
+ */
 export function slideWindow(window: RequestWindow, now: number): RequestWindow {
   const first = window.findIndex(([lastAt]) => lastAt + WINDOW_MS > now);
-  return first === 0 ? window : first < 0 ? [] : window.slice(first);
+  const within = first === 0 ? window : first < 0 ? [] : window.slice(first);
+  if (!isAhead(within, now)) return within;
+  const ahead = within.filter(([lastAt]) => lastAt > now);
+  return [...within.slice(0, -ahead.length), [now, countRequests(ahead)]];
+}
+
+/** True when the window has requests of a time that is yet to come. What `slideWindow` makes of it must then be kept, or it never ends. */
+export function isAhead(window: RequestWindow, now: number): boolean {
+  return (window.at(-1)?.[0] ?? now) > now;
 }
 
 /** Requests in a window that was slid to now. */
@@ -22,13 +33,12 @@ export function countRequests(window: RequestWindow): number {
   return count;
 }
 
-/** The window with one more request. A clock that stepped back counts as standing still. */
+/** A window that was slid to now, with one more request. */
 export function admitRequest(window: RequestWindow, now: number): RequestWindow {
   const last = window.at(-1);
   if (last === undefined) return [[now, 1]];
-  const at = Math.max(now, last[0]);
-  const sameCounter = Math.floor(at / COUNTER_MS) === Math.floor(last[0] / COUNTER_MS);
-  return sameCounter ? window.with(-1, [at, last[1] + 1]) : [...window, [at, 1]];
+  const sameCounter = Math.floor(now / COUNTER_MS) === Math.floor(last[0] / COUNTER_MS);
+  return sameCounter ? window.with(-1, [now, last[1] + 1]) : [...window, [now, 1]];
 }
 
 /** Whole seconds, 1 to 60, after which a full window has a place again: neither sooner nor a second later. */

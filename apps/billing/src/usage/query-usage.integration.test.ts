@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { UsageGroup, UsageQueryRequest, UsageRow } from '#contracts/billing/usage.js';
+import type { OutputSource, PromptSource } from '#inference/usage.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { type Customer, LedgerFixture, PRICE, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -25,17 +26,18 @@ interface Used {
   prompt: number;
   cached: number;
   output: number;
-  source: 'reported' | 'estimated';
+  promptSource: PromptSource;
+  outputSource: OutputSource;
 }
 
 async function use(customer: Customer, used: Used[]): Promise<void> {
   let clock = 0;
   const lanes = ledger.newLanes({ now: () => clock });
-  for (const { at, projectId, keyId, model, prompt, cached, output, source } of used) {
+  for (const { at, projectId, keyId, model, prompt, cached, output, promptSource, outputSource } of used) {
     clock = at;
     const reserve = { ...reserveOf({ ...customer, projectId, keyId }, 10_000n), model };
     expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
-    const usage = { ...usageOf(prompt, output, cached), source };
+    const usage = { ...usageOf(prompt, output, cached), promptSource, outputSource };
     await lanes.settle({ holdId: reserve.holdId, accountId: customer.accountId, reason: 'completed', usage });
   }
 }
@@ -78,7 +80,7 @@ function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
     };
     const row = groups.get(id) ?? { ...key, ...zero };
     row.requests += 1;
-    row.estimatedRequests += one.source === 'estimated' ? 1 : 0;
+    row.estimatedRequests += one.promptSource === 'reported' && one.outputSource === 'reported' ? 0 : 1;
     row.promptTokens += one.prompt;
     row.cachedTokens += one.cached;
     row.outputTokens += one.output;
@@ -117,7 +119,8 @@ describe('every split of a week of usage is what the plainest sum says, at once 
       prompt: 10 + n,
       cached: n % 11,
       output: n % 5,
-      source: n % 4 === 0 ? ('estimated' as const) : ('reported' as const),
+      promptSource: n % 4 === 0 ? ('estimated' as const) : ('reported' as const),
+      outputSource: (['reported', 'counted', 'reported', 'reported', 'floor', 'reported'] as const)[n % 6] ?? 'reported',
     }));
     await use(customer, used);
     const stranger = await ledger.customer({ topup: 10n ** 12n });
@@ -158,7 +161,16 @@ describe('every split of a week of usage is what the plainest sum says, at once 
 test('the first page settles the end: what is used meanwhile comes into none of its pages', async () => {
   const customer = await ledger.customer({ topup: 1_000_000n });
   const { accountId, projectId, keyId } = customer;
-  const one = { at: Date.now() - HOUR_MS, projectId, keyId, prompt: 1, cached: 0, output: 0, source: 'reported' as const };
+  const one = {
+    at: Date.now() - HOUR_MS,
+    projectId,
+    keyId,
+    prompt: 1,
+    cached: 0,
+    output: 0,
+    promptSource: 'reported' as const,
+    outputSource: 'reported' as const,
+  };
   await use(
     customer,
     ['a', 'b', 'c'].map((model) => ({ ...one, model })),
@@ -227,7 +239,7 @@ test('what moved, less what was used and forfeited, is the balance and what open
   const grant = (amount: bigint) => grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt });
   await grant(500n);
   for (const reserve of [settled, late, open]) await lanes.reserve(reserve);
-  await ledger.sql.query('UPDATE billing.hold SET meter_prompt_tokens = 40 WHERE id = $1', [late.holdId]);
+  await ledger.sql.query('UPDATE billing.hold SET meter_sequence = 1, meter_prompt_tokens = 40 WHERE id = $1', [late.holdId]);
   await lanes.settle({ holdId: late.holdId, accountId, reason: 'lease-expired' });
   await grant(7n);
   await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(60) });

@@ -132,7 +132,8 @@ function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to
     ' AND ',
   );
   return Prisma.sql`
-    SELECT s.settled_at, s.project_id, s.key_id, s.model, 1 AS requests, CASE s.usage_source WHEN 'estimated' THEN 1 ELSE 0 END AS estimated,
+    SELECT s.settled_at, s.project_id, s.key_id, s.model, 1 AS requests,
+      CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' OR s.usage_source = 'estimated' THEN 1 ELSE 0 END AS estimated,
       s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit
     FROM billing.settlement s WHERE ${ofWhom} AND s.settled_at >= ${from} AND s.settled_at < ${to}
     UNION ALL

@@ -7,6 +7,9 @@ const LANE = `${HOLDS}/lane.integration.test.ts`;
 const LEASES = `${HOLDS}/leases.integration.test.ts`;
 const LATER = `${HOLDS}/late-settlements.integration.test.ts`;
 const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
+const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
+const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
+const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -30,6 +33,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a settlement after the reaper adds',
     ],
     ['what was settled late is a part of the cost', ' + coalesce(l.due - l.writeoff, 0)', '', LATER, 'a settlement after the reaper adds'],
+    [
+      'a hold without a meter reading has no usage',
+      'if (row.meter_sequence === 0) return undefined;',
+      '',
+      SHOWN,
+      'a request that was reaped before its first meter reading',
+    ],
   ],
   [`${HOLDS}/renew.ts`]: [
     [
@@ -45,6 +55,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'meter_prompt_tokens = CASE WHEN true THEN',
       LEASES,
       'an older reading',
+    ],
+    [
+      'a reading clears the source of an older replica',
+      'THEN NULL ELSE h.meter_source END',
+      'THEN h.meter_source ELSE h.meter_source END',
+      SHOWN,
+      'a meter reading that a newer replica wrote',
     ],
     [
       'a revoked key stops',
@@ -180,6 +197,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       FOLD,
       'the fold does what the serial model does',
     ],
+    ['a window of the future is kept as of now', 'project.requestWindow = window;', '', CLOCK, 'a project at its limit is refused'],
     ['a disabled project', 'project.enabled && ', '', LANES, 'a disabled project is refused'],
     ['a frozen account', 'if (!account.active) return', 'if (false) return', LANES, 'a frozen account is refused'],
     [
@@ -220,20 +238,51 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'an account that was not there',
-      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($31), 'an account was not there')",
+      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account was not there')",
       'true',
       WRITES,
       'an account',
     ],
     [
       'a project that was not there',
-      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($39), 'a project was not there')",
+      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')",
       'true',
       WRITES,
       'a project',
     ],
   ],
+  // ---- sources of a usage ----
+  [`${HOLDS}/usage-sources.ts`]: [
+    [
+      'the one source of an older row',
+      'if (formerSource !== null) return sourcesOfFormer(formerSource);',
+      '',
+      SHOWN,
+      'rows of the version before, which have one source for both counts a settlement',
+    ],
+  ],
+  [`${HOLDS}/parse-hold-requests.ts`]: [
+    [
+      'the one source of an older service',
+      'sourcesOfFormer(source)',
+      'undefined',
+      `${HOLDS}/parse-hold-requests.test.ts`,
+      'the single source of an older service',
+    ],
+  ],
+  [`${HOLDS}/show-request.ts`]: [
+    [
+      'a late settlement replaces the bill of the reaper',
+      'row.late ? lateSettlement(row, row.late) : ',
+      '',
+      SHOWN,
+      'a late settlement shows',
+    ],
+  ],
   // ---- lanes ----
+  'apps/billing/src/controllers/holds.controller.ts': [
+    ['an item fails alone', 'partial ? outcome.catch', '!partial ? outcome.catch', APPLY, 'items of an account whose queue is full'],
+  ],
   [`${HOLDS}/lane.ts`]: [
     [
       'the end of the queue',
@@ -264,10 +313,20 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
   ],
   // ---- reaper ----
+  [`${HOLDS}/database-clock.ts`]: [
+    ['a clock set forward is noticed', 'this.ahead.least > last.most + STEP_MS || ', '', CLOCK, 'set forward by an hour'],
+    [
+      'a clock set back is noticed',
+      ' || this.ahead.most < last.least - STEP_MS',
+      '',
+      CLOCK,
+      'leases of old requests run as long as they should',
+    ],
+  ],
   [`${HOLDS}/reaper.ts`]: [
     [
       'leases are extended after an interruption',
-      'if (this.wasInterrupted()) return await this.extendLeases(connection);',
+      'if (interruption) return await this.extendLeases(connection, interruption.clockWasSet);',
       '',
       LEASES,
       'after an interruption all leases',
@@ -293,6 +352,21 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LEASES,
       'a leader whom renewals do not reach',
     ],
+    [
+      'a lease is cut when the clock was set',
+      'CASE WHEN $2 OR h',
+      'CASE WHEN $2 AND h',
+      CLOCK,
+      'leases of old requests run as long as they should',
+    ],
+    [
+      'a lease of the future is cut',
+      '$2 OR h.created_at > clock_timestamp()',
+      '$2',
+      CLOCK,
+      'set back by an hour while every replica is restarted',
+    ],
+    ['a longer lease is kept', 'greatest(h.lease_until, whole.lease)', 'whole.lease', CLOCK, 'a lease that a replica granted for longer'],
     ['one reaper leads', 'return this.leading;\n  }\n\n  /** Leaves', 'return true;\n  }\n\n  /** Leaves', LEASES, 'one reaper leads'],
   ],
 };

@@ -4,9 +4,11 @@ const FOLD = 'apps/billing/src/holds/fold-batch.test.ts';
 const LATER = 'apps/billing/src/holds/late-settlements.integration.test.ts';
 const LEDGER = 'apps/billing/src/ledger/ledger.integration.test.ts';
 const REFUNDS = 'apps/billing/src/ledger/refunds.integration.test.ts';
+const RACES = 'apps/billing/src/ledger/money-races.integration.test.ts';
 const AUDITOR = 'apps/billing/src/ledger/auditor.integration.test.ts';
 const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
+const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
 const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
 const SERVICE = 'apps/billing/src/billing.integration.test.ts';
@@ -67,12 +69,18 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
     [
       'a counter remembers its last request',
-      'window.with(-1, [at, last[1] + 1])',
+      'window.with(-1, [now, last[1] + 1])',
       'window.with(-1, [last[0], last[1] + 1])',
       WINDOW,
       'a second of requests counts',
     ],
-    ['a clock that steps back stands still', 'Math.max(now, last[0])', 'now', WINDOW, ''],
+    [
+      'requests of a time to come count as of now',
+      'if (!isAhead(within, now)) return within;',
+      'if (within) return within;',
+      WINDOW,
+      'requests from before the clock was set back',
+    ],
     [
       'Retry-After is not early',
       'Math.ceil((lastAt + WINDOW_MS - now) / 1_000)',
@@ -81,15 +89,55 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       '',
     ],
   ],
-  // ---- money that comes and goes ----
-  'apps/billing/src/ledger/refund.ts': [
+  // ---- keys ----
+  'apps/billing/src/keys/key-lookups.ts': [
+    ['a revoked key is not found', ' AND k.revoked_at IS NULL', '', LOOKUPS, 'a revoked key is refused'],
+    ['a key of a disabled project is not found', ' AND p.enabled', '', LOOKUPS, 'a key of a disabled project is refused'],
     [
-      'the lock before a refund',
+      'an answer goes to the lookup that asked for it',
+      'return wanted.map((digest) => found.get(digest));',
+      'return wanted.map(() => found.values().next().value);',
+      LOOKUPS,
+      '1,000 guesses at once',
+    ],
+  ],
+  // ---- money that comes and goes ----
+  'apps/billing/src/ledger/under-account-lock.ts': [
+    [
+      'the lock before an operation on money',
       'SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE',
       'SELECT FROM billing.account WHERE id = $1',
-      REFUNDS,
-      'many at once, each for half',
+      RACES,
+      'a debit finds the money that has come meanwhile',
     ],
+  ],
+  'apps/billing/src/ledger/guard-check.ts': [
+    [
+      'a check gives way to a change of the schema',
+      '.rowCount) giveWay();',
+      '.rowCount) undefined;',
+      AUDITOR,
+      'gives way to a change of the schema',
+    ],
+    [
+      'a check gives way to nothing else',
+      " AND waits.mode = 'AccessExclusiveLock'",
+      '',
+      AUDITOR,
+      'is not disturbed by what does not wait for readers',
+    ],
+    [
+      'a check is cancelled when the service stops',
+      'if (cancelled.aborted && !done.aborted) await',
+      'if (false) await',
+      AUDITOR,
+      'a service that stops',
+    ],
+  ],
+  'apps/billing/src/ledger/freeze-accounts.ts': [
+    ['a frozen account keeps its reason', ' FOR NO KEY UPDATE OF a', '', RACES, 'a freeze keeps the reason of the one that came meanwhile'],
+  ],
+  'apps/billing/src/ledger/refund.ts': [
     [
       'a refund takes only what is free',
       'BETWEEN 1 AND least(refundable, free)',
@@ -114,7 +162,6 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   'apps/billing/src/ledger/adjust.ts': [
-    ['the lock before an adjustment', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', REFUNDS, 'many debits at once'],
     [
       'a debit takes only what is free',
       '$3::numeric <= topup - topup_held',
@@ -131,7 +178,6 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   'apps/billing/src/ledger/grant-plan.ts': [
-    ['the lock before a grant', 'WHERE id = $1 FOR NO KEY UPDATE', 'WHERE id = $1', LEDGER, 'top-ups, grants, reserves and settles'],
     [
       'the held part of an ended grant stays',
       'SET expired = a.expired + a.plan_held, ',

@@ -3,6 +3,8 @@ import type { MutationsByFile } from './mutation.js';
 const KEEPER = 'apps/inference-proxy/src/leases/lease-keeper.test.ts';
 const LATE = 'apps/inference-proxy/src/leases/late-settlements.test.ts';
 const RUN = 'apps/inference-proxy/src/inference-run.test.ts';
+const LEFT = 'apps/inference-proxy/src/client-left.test.ts';
+const STREAM = 'apps/inference-proxy/src/stream-inference.test.ts';
 const SHAPER = 'apps/inference-proxy/src/reply-shaper.test.ts';
 const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
 
@@ -53,7 +55,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/inference-run.ts': [
     [
       'the proxy settles what its reader has left',
-      'this.run.readerLeft();\n    this.schedule();',
+      'if (!this.run.readerLeft()) this.schedule();',
       'this.run.readerLeft();',
       RUN,
       'what a reader has left',
@@ -66,6 +68,35 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'what a gateway leaves unsettled',
     ],
     [
+      'only a client that has left is read on for',
+      'if (!isClientsDoing || call === undefined',
+      'if (call === undefined',
+      LEFT,
+      'the gateway is gone, and not the client',
+    ],
+    [
+      'reading on has a bound',
+      'setTimeout(stop, readOnMs)',
+      'setTimeout(() => undefined, readOnMs)',
+      LEFT,
+      'where no report comes in time',
+    ],
+    [
+      'a shutdown ends what is read on',
+      "closing.addEventListener('abort', stop, { once: true });",
+      '',
+      LEFT,
+      'the end of the process ends the reading',
+    ],
+    ['hidden output has a floor', 'meter.withHidden(hiddenTokensFloor)', 'meter.soFar()', LEFT, 'where no report comes in time'],
+    [
+      'a failed reply is no dearer for who has left',
+      'else if (request.stream && meter.hasContent) usage',
+      'else usage',
+      LEFT,
+      'as if the client had stayed: nothing',
+    ],
+    [
       'a revoked key stops the upstream',
       'this.loss = loss;\n        this.halt(',
       'this.loss = loss;\n        Error(',
@@ -74,7 +105,31 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
   ],
   'apps/inference-proxy/src/reply-shaper.ts': [
-    ['an upstream that ignores its cap is cut', 'this.outputTokensEstimate > this.runawayTokens', 'false', SHAPER, 'is cut by estimate'],
+    [
+      'an upstream that ignores its cap is cut',
+      'this.meter.outputTokensEstimate > this.runawayTokens',
+      'false',
+      SHAPER,
+      'is cut by estimate',
+    ],
+    [
+      'what a stop sequence cuts off is billed',
+      "if (event.type === 'usage-report') this.meter.report(event.usage);",
+      '',
+      STREAM,
+      'is found across pieces: the rest is read',
+    ],
+  ],
+  'apps/inference-proxy/src/usage-meter.ts': [
+    ['an abandoned prompt is billed', 'this.owesPrompt = this.hasBegun;', '', LEFT, 'after the upstream has answered'],
+    [
+      'a prompt that nobody has begun to read costs nothing',
+      'this.owesPrompt = this.hasBegun;',
+      'this.owesPrompt = true;',
+      LEFT,
+      'as soon as it was sent: nothing',
+    ],
+    ['hidden output stays within the cap', 'withinCap(hidden, this.caps.outputTokensMax)', 'hidden', LEFT, 'pays no more than the cap'],
   ],
   'apps/gateway/src/pipeline/settle-on-end.ts': [
     [
@@ -94,6 +149,20 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   ],
   'apps/gateway/src/pipeline/run-inference.ts': [
     ['settle, then finish', 'const outcome = await settle(', 'const outcome = settle(', PIPELINE, 'the reply is finished only when'],
+    [
+      'what the proxy settles is not settled here',
+      "if (ending === 'client-left' && meter.isDeferred) {",
+      'if (ending === undefined) {',
+      PIPELINE,
+      'the proxy settles, and the record says so',
+    ],
+    [
+      'only for a client that is gone the work may go on',
+      'cancel({ detach: isClientGone(stopped) })',
+      'cancel({ detach: true })',
+      PIPELINE,
+      'the work may not go on without it',
+    ],
     [
       'a hold nobody knows of is released',
       "() => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),",

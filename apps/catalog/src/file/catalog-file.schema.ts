@@ -35,7 +35,7 @@ import {
 const TOKENS_MAX = 2 ** 31 - 1;
 const DAY_MS = 86_400_000;
 
-export class CapabilitiesEntry implements UpstreamCapabilities {
+export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, 'hiddenReasoning'> {
   @TrueOrFalse() streamOptions = CAPABILITY_DEFAULTS.streamOptions;
   @TrueOrFalse() jsonSchema = CAPABILITY_DEFAULTS.jsonSchema;
   @TrueOrFalse() parallelToolCalls = CAPABILITY_DEFAULTS.parallelToolCalls;
@@ -54,13 +54,17 @@ export class CapabilitiesEntry implements UpstreamCapabilities {
   @TrueOrFalse() thinkTags = CAPABILITY_DEFAULTS.thinkTags;
   @TrueOrFalse() reasoningSummary = CAPABILITY_DEFAULTS.reasoningSummary;
   @TrueOrFalse() streamPlainRequests = CAPABILITY_DEFAULTS.streamPlainRequests;
+  /** Left out: by the upstream's kind. */
+  @Optional() @TrueOrFalse() hiddenReasoning?: boolean;
+  @WholeNumber(0, TOKENS_MAX) hiddenTokensFloor = CAPABILITY_DEFAULTS.hiddenTokensFloor;
 }
 
-export class TimeoutsEntry implements UpstreamTimeouts {
+export class TimeoutsEntry implements Required<UpstreamTimeouts> {
   @WholeNumber(1, DAY_MS) connectMs = TIMEOUT_DEFAULTS.connectMs;
   @WholeNumber(1, DAY_MS) firstByteMs = TIMEOUT_DEFAULTS.firstByteMs;
   @WholeNumber(1, DAY_MS) idleMs = TIMEOUT_DEFAULTS.idleMs;
   @WholeNumber(1, DAY_MS) totalMs = TIMEOUT_DEFAULTS.totalMs;
+  @WholeNumber(1, DAY_MS) readOnMs = TIMEOUT_DEFAULTS.readOnMs;
 }
 
 export class HealthCheckEntry implements UpstreamHealthCheck {

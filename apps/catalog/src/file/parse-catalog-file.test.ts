@@ -53,8 +53,10 @@ test('what is left out has its default', () => {
           thinkTags: false,
           reasoningSummary: false,
           streamPlainRequests: false,
+          hiddenReasoning: null,
+          hiddenTokensFloor: 1_024,
         },
-        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
+        timeouts: { connectMs: 5_000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000, readOnMs: 30_000 },
         connectionsMax: 256,
         healthCheck: null,
       },
@@ -90,8 +92,8 @@ upstreams:
     tls: { caFile: ca.pem, certFile: client.pem, keyFile: client.key }
     connectionsMax: 32
     healthCheck: { path: /health }
-    capabilities: { stop: false, maxTokensField: max_completion_tokens }
-    timeouts: { idleMs: 5000 }
+    capabilities: { stop: false, maxTokensField: max_completion_tokens, hiddenReasoning: true, hiddenTokensFloor: 0 }
+    timeouts: { idleMs: 5000, readOnMs: 60000 }
 models:
   - id: org/big:free
     ownedBy: Org
@@ -116,8 +118,14 @@ models:
     tls: { caFile: 'ca.pem', certFile: 'client.pem', keyFile: 'client.key' },
     connectionsMax: 32,
     healthCheck: { path: '/health', intervalMs: 5_000 },
-    capabilities: { stop: false, maxTokensField: 'max_completion_tokens', streamOptions: true },
-    timeouts: { idleMs: 5_000, connectMs: 5_000 },
+    capabilities: {
+      stop: false,
+      maxTokensField: 'max_completion_tokens',
+      hiddenReasoning: true,
+      hiddenTokensFloor: 0,
+      streamOptions: true,
+    },
+    timeouts: { idleMs: 5_000, readOnMs: 60_000, connectMs: 5_000 },
   });
   expect(models[0]).toEqual({
     id: 'org/big:free',

@@ -103,7 +103,7 @@ function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, health
     apiKeyEnv: apiKeyEnv ?? null,
     apiKeyFile: apiKeyFile ?? null,
     tls: tls === undefined ? null : { caFile: tls.caFile ?? null, certFile: tls.certFile ?? null, keyFile: tls.keyFile ?? null },
-    capabilities: { ...capabilities },
+    capabilities: { ...capabilities, hiddenReasoning: capabilities.hiddenReasoning ?? null },
     timeouts: { ...timeouts },
     healthCheck: healthCheck === undefined ? null : { ...healthCheck },
   };

@@ -1,9 +1,10 @@
 import { holdList } from '#contracts/billing/holds.js';
-import { type BilledRequest, requestShow } from '#contracts/billing/requests.js';
+import { requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
 import { argument, id, optional, text } from '../parameters.js';
-import { renderDollars, renderFields, renderMoney, renderPerMillion, renderTable } from '../render.js';
+import { renderDollars, renderTable } from '../render.js';
 import { cursor, morePages } from './more-pages.js';
+import { renderRequest } from './request-report.js';
 
 export const requestCommands = [
   command({
@@ -30,7 +31,7 @@ export const requestCommands = [
   }),
   command({
     name: 'request show',
-    summary: 'Show what was held, used and charged for one request',
+    summary: 'Show what was held, used and charged for one request, and how each number came about',
     parameters: { requestId: argument(text(128, 'request-id'), 'the x-request-id of the reply') },
     examples: ['request show <request-id>'],
     endpoint: requestShow,
@@ -38,24 +39,3 @@ export const requestCommands = [
     render: renderRequest,
   }),
 ];
-
-function renderRequest(request: BilledRequest): string {
-  const { price, settlement } = request;
-  const usage = settlement?.usage;
-  return renderFields({
-    request: request.requestId,
-    hold: request.holdId,
-    account: request.accountId,
-    project: request.projectId,
-    key: request.keyId,
-    model: request.model,
-    upstream: request.upstream,
-    held: renderMoney(request.heldPicoUsd),
-    'price per million': `${renderPerMillion(price.inputPicoUsd)} in, ${renderPerMillion(price.cachedInputPicoUsd)} cached, ${renderPerMillion(price.outputPicoUsd)} out (version ${price.version})`,
-    usage: usage
-      ? `${usage.promptTokens} prompt (${usage.cachedTokens} cached), ${usage.outputTokens} output (${usage.reasoningTokens} reasoning), ${usage.source}`
-      : null,
-    cost: settlement ? renderMoney(settlement.costPicoUsd) : null,
-    state: settlement ? `settled ${settlement.settledAt}: ${settlement.reason}` : 'running',
-  });
-}

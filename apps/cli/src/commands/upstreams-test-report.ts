@@ -82,7 +82,9 @@ function legalId(name: string, otherwise: string): string {
 function differing(capabilities: UpstreamCapabilities): Partial<UpstreamCapabilities> {
   const names = Object.keys(CAPABILITY_DEFAULTS) as (keyof UpstreamCapabilities)[];
   return Object.fromEntries(
-    names.filter((name) => capabilities[name] !== CAPABILITY_DEFAULTS[name]).map((name) => [name, capabilities[name]]),
+    names
+      .filter((name) => (capabilities[name] ?? CAPABILITY_DEFAULTS[name]) !== CAPABILITY_DEFAULTS[name])
+      .map((name) => [name, capabilities[name]]),
   );
 }
 

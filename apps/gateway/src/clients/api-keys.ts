@@ -5,6 +5,10 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError } from '#inference/errors.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
+import { LookupQueue } from './lookup-queue.js';
+
+/** Look-ups of keys not seen before. Billing joins those under way into one query; so many keep it busy, and more would only wait there. */
+const LOOKUPS = { inFlightMax: 64, suspectsInFlightMax: 16, waitingMax: 1_000 };
 
 interface Entry<Value> {
   value: Value;
@@ -20,6 +24,7 @@ export class ApiKeys {
   /** Apart from the known ones, so that a flood of wrong keys cannot drive those out. */
   private readonly refused = new Map<string, Entry<true>>();
   private readonly resolving = new Map<string, Promise<ResolvedKey>>();
+  private readonly lookups = new LookupQueue(LOOKUPS);
   /** Counts invalidations: an answer that was asked for before one must not be kept after it. */
   private epoch = 0;
 
@@ -38,8 +43,11 @@ export class ApiKeys {
     );
   }
 
-  /** Throws `invalid_api_key`, or `model_unavailable` when billing cannot be asked. The answer is immediate where it is cached. */
-  resolve(key: string): ResolvedKey | Promise<ResolvedKey> {
+  /**
+   * Throws `invalid_api_key`, or `model_unavailable` when billing cannot be asked. The answer is immediate where it is cached. A key that
+   * was valid is asked for at once when its answer has expired; one never seen queues, behind all others when its sender `isSuspect`.
+   */
+  resolve(key: string, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
     // The checksum in a key tells a typo from a key, so that a mistyped one costs no question.
     if (!isWellFormedApiKey(key)) throw invalidKey();
     const digest = digestApiKey(key);
@@ -50,7 +58,10 @@ export class ApiKeys {
     if (refused && refused.until > now) throw invalidKey();
     let answer = this.resolving.get(digest);
     if (!answer) {
-      answer = this.ask(digest).finally(() => this.resolving.delete(digest));
+      const asked = known ? this.ask(digest) : this.lookups.run(isSuspect(), () => this.ask(digest));
+      answer = asked.finally(() => {
+        if (this.resolving.get(digest) === answer) this.resolving.delete(digest);
+      });
       this.resolving.set(digest, answer);
     }
     return answer;

@@ -3,13 +3,19 @@ import { type Balance, balanceGet } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError, isErrorCode } from '#inference/errors.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
+import { parsePicoUsd } from '#money/pico-usd.js';
 import { HoldBatches } from './hold-batches.js';
+import { JoinedReads } from './joined-reads.js';
 
 const ATTEMPTS = 2;
+const EMPTY_ACCOUNTS_MAX = 10_000;
 
 /** What the gateway asks of billing, apart from keys (`api-keys.ts`). Its errors are `GatewayError`s, except those of `settle`. */
 export class BillingClient {
   private readonly batches: HoldBatches;
+  private readonly balances = new JoinedReads((accountId) => this.readBalance(accountId));
+  /** Accounts with nothing available at last notice; the oldest notice first. */
+  private readonly empty = new Set<string>();
 
   constructor(
     private readonly messaging: Messaging,
@@ -26,7 +32,11 @@ export class BillingClient {
     let unknown = false;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.batches.reserve(request);
+        const outcome = await this.batches.reserve(request);
+        if (outcome.status === 'refused' && outcome.code === 'insufficient_balance') {
+          this.noteAvailable(request.accountId, outcome.availablePicoUsd);
+        }
+        return outcome;
       } catch (error) {
         unknown ||= isOutcomeUnknown(error);
         if (attempt < ATTEMPTS && isTransient(error)) continue;
@@ -38,17 +48,36 @@ export class BillingClient {
 
   /** One attempt; throws what the transport or billing threw. Repeating is safe. */
   settle(request: SettleRequest): Promise<SettleOutcome> {
-    return this.batches.settle(request);
+    return this.batches.settle({ ...request, settledBy: 'gateway' });
   }
 
   /** Spec 2.2, exact at this moment. */
-  async balance(accountId: string): Promise<Balance> {
+  balance(accountId: string): Promise<Balance> {
+    return this.balances.get(accountId);
+  }
+
+  /** True when the account had nothing available at its last refused reserve or read balance. It may have more by now. */
+  hadNothing(accountId: string): boolean {
+    return this.empty.has(accountId);
+  }
+
+  private async readBalance(accountId: string): Promise<Balance> {
     try {
       const { expiredHeld: _internal, ...balance } = await this.messaging.request(balanceGet, { accountId });
+      this.noteAvailable(accountId, balance.available_pico_usd);
       return balance;
     } catch (error) {
       throw billingError(error);
     }
+  }
+
+  private noteAvailable(accountId: string, picoUsd: string): void {
+    this.empty.delete(accountId);
+    if (parsePicoUsd(picoUsd) > 0n) return;
+    this.empty.add(accountId);
+    if (this.empty.size <= EMPTY_ACCOUNTS_MAX) return;
+    const [oldest = ''] = this.empty;
+    this.empty.delete(oldest);
   }
 }
 

@@ -16,11 +16,14 @@ export interface Model extends Omit<CatalogModel, 'price'> {
 /** The enabled models, always at hand: equal to the catalog's, and while that is away as they were last known. */
 export class CatalogClient {
   private models: ReadonlyMap<string, Model> | undefined;
+  /** True when a model costs nothing, so that an account without money can use it. */
+  hasFreeModel = false;
   private readonly follower: RevisionFollower<ModelListReply>;
 
   constructor(messaging: Messaging, logger: Logger, refreshMs: number) {
     const apply = ({ models }: ModelListReply): void => {
       this.models = new Map(models.map((model) => [model.id, parseModel(model)]));
+      this.hasFreeModel = [...this.models.values()].some(({ price }) => price.inputPicoUsd === 0n && price.outputPicoUsd === 0n);
     };
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
   }

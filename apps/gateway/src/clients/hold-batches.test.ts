@@ -93,6 +93,18 @@ test('a faulty item is refused alone', async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
+test('an item that billing could not decide fails alone, with its error', async () => {
+  const { fakes, subject } = batches();
+  const settled = fakes.settleOutcome;
+  fakes.settleOutcome = (settle) =>
+    settle.holdId === 'hold-1'
+      ? { status: 'failed', holdId: 'hold-1', code: 'unavailable', message: 'The queue is full.' }
+      : settled(settle);
+  const outcomes = await Promise.allSettled(numbers(3).map((number) => subject.settle(settleRequest(number))));
+  const done = (number: number) => ({ status: 'fulfilled', value: { status: 'settled', holdId: `hold-${number}`, costPicoUsd: '0' } });
+  expect(outcomes).toEqual([done(0), { status: 'rejected', reason: new ServiceError('unavailable', 'The queue is full.') }, done(2)]);
+});
+
 test('a message that fails fails for all of its items', async () => {
   const { subject } = batches(() => {
     throw new MessagingError('timeout', 'no answer');

@@ -1,5 +1,5 @@
 import {
-  type HoldApplyReply,
+  type FailedItem,
   holdApply,
   type ReserveOutcome,
   type ReserveRequest,
@@ -100,10 +100,10 @@ class Queue {
   ): Promise<void> {
     const all = [...settles, ...reserves];
     try {
-      const payload = { settles: settles.map(({ request }) => request), reserves: reserves.map(({ request }) => request) };
+      const payload = { settles: settles.map(({ request }) => request), reserves: reserves.map(({ request }) => request), partial: true };
       const reply = await this.messaging.request(holdApply, payload, { timeoutMs: this.timeoutMs });
-      answer(settles, reply, 'settles');
-      answer(reserves, reply, 'reserves');
+      answer(settles, reply.settles);
+      answer(reserves, reply.reserves);
     } catch (error) {
       // One faulty item must not take the others with it: each is then asked alone, and only the faulty one is refused.
       if (error instanceof ServiceError && error.code === 'invalid_request' && all.length > 1) {
@@ -116,11 +116,18 @@ class Queue {
   }
 }
 
-function answer<Outcome>(waiting: Waiting<unknown, Outcome>[], reply: HoldApplyReply, side: 'settles' | 'reserves'): void {
-  const outcomes = reply[side] as Outcome[];
+function answer<Outcome extends SettleOutcome | ReserveOutcome>(
+  waiting: Waiting<unknown, Outcome>[],
+  outcomes: readonly (Outcome | FailedItem)[],
+): void {
   waiting.forEach(({ request, resolve, reject }, position) => {
     const outcome = outcomes[position];
     if (outcome === undefined) reject(new ServiceError('internal_error', `billing left out an answer: ${JSON.stringify(request)}`));
+    else if (isFailed(outcome)) reject(new ServiceError(outcome.code, outcome.message));
     else resolve(outcome);
   });
+}
+
+function isFailed(outcome: SettleOutcome | ReserveOutcome | FailedItem): outcome is FailedItem {
+  return outcome.status === 'failed';
 }

@@ -1,17 +1,30 @@
-import { type GenerateRequest, generate } from '#contracts/inference.js';
+import { generate, type Ticket } from '#contracts/inference.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError, isErrorCode } from '#inference/errors.js';
+import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { EncodedJson } from '#messaging/encoded-json.js';
 import { type EventStream, type Messaging, MessagingError } from '#messaging/messaging.js';
+import { EncodedRequest } from '../encoded-request.js';
 
 /** Starts requests at the inference-proxy. */
 export class InferenceClient {
   constructor(private readonly messaging: Messaging) {}
 
   /** Starts at once; iterate the result once. What it throws, `inferenceError` makes fit for a client. */
-  open(work: GenerateRequest, traceparent?: string): EventStream<StreamEvent> {
-    return this.messaging.openStream(generate, work, { traceparent });
+  open(
+    { ticket, request }: { ticket: Ticket; request: InferenceRequest | EncodedRequest },
+    traceparent?: string,
+  ): EventStream<StreamEvent> {
+    const payload = request instanceof EncodedRequest ? encodeWork(ticket, request) : { ticket, request };
+    return this.messaging.openStream(generate, payload, { traceparent });
   }
+}
+
+/** A `GenerateRequest` around a request that is JSON already. */
+function encodeWork(ticket: Ticket, request: EncodedRequest): EncodedJson {
+  const head = Buffer.from(`{"ticket":${JSON.stringify(ticket)},"request":`);
+  return new EncodedJson(Buffer.concat([head, request.takeJson(), Buffer.from('}')]), request.onSent);
 }
 
 /** What a client sees when the proxy cannot be reached, refuses, or is lost on the way. */

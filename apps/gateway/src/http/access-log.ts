@@ -1,9 +1,14 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
 import type { Exchange } from './exchange.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
 /** Not an HTTP status that is ever sent: the client left before it got one. */
 const CLIENT_GONE = 499;
+
+/** Longest part of a header that a line keeps, in characters: enough for the names of SDKs, agents and trace ids. */
+const USER_AGENT_MAX = 200;
+const CLIENT_REQUEST_ID_MAX = 100;
 
 /** One line and one count a request, when all is known of it. Its fields are listed here: no content and no key has one. */
 export class AccessLog {
@@ -12,8 +17,12 @@ export class AccessLog {
     private readonly metrics: GatewayMetrics,
   ) {}
 
-  /** `method` is undefined for what could not be read, `status` where none was sent. */
-  write(exchange: Exchange, { method, status = CLIENT_GONE }: { method?: string; status?: number }, endedAt: number): void {
+  /** `method` and `headers` are undefined for what could not be read, `status` where none was sent. */
+  write(
+    exchange: Exchange,
+    { method, headers, status = CLIENT_GONE }: { method?: string; headers?: IncomingHttpHeaders; status?: number },
+    endedAt: number,
+  ): void {
     const { route, requestId, caller, inference, startedAt, firstContentAt, error } = exchange;
     this.count(exchange, status, endedAt);
     // A cause is something of ours that went wrong; what an upstream did is told by the code, and in the proxy's own log.
@@ -21,6 +30,9 @@ export class AccessLog {
     this.logger[level](
       {
         requestId,
+        clientRequestId: printable(headers?.['x-request-id'], CLIENT_REQUEST_ID_MAX),
+        clientAddress: exchange.address,
+        userAgent: printable(headers?.['user-agent'], USER_AGENT_MAX),
         method,
         route,
         status,
@@ -28,6 +40,7 @@ export class AccessLog {
         err: error?.cause,
         accountId: caller?.accountId,
         projectId: caller?.projectId,
+        keyId: caller?.keyId,
         ...inference,
         totalMs: round(endedAt - startedAt),
         firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),
@@ -49,6 +62,11 @@ export class AccessLog {
     this.metrics.tokens.inc({ model, kind: 'cached' }, usage.cachedTokens);
     this.metrics.tokens.inc({ model, kind: 'output' }, usage.outputTokens);
   }
+}
+
+/** A header's first `max` characters, without control characters. */
+function printable(value: string | string[] | undefined, max: number): string | undefined {
+  return typeof value === 'string' ? value.slice(0, max).replace(/\p{Cc}/gu, '') : undefined;
 }
 
 function round(milliseconds: number): number {

@@ -2,22 +2,35 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
 import { ApiKeys } from '../clients/api-keys.js';
+import { EmptyAccounts } from './empty-accounts.js';
 import type { GatewayRequest } from './exchange.js';
+import { RequestRates } from './request-rates.js';
 import { type Route, routeAt } from './routes.js';
 
 const BEARER = /^Bearer +(\S+) *$/i;
 
-/** Checks the key from the headers alone, before the body is read, and puts its owner on the exchange. */
+/**
+ * Decides from the headers alone, before the body is read: puts the owner of the key on the exchange, holds free endpoints to their rate, and
+ * refuses paid ones to an account with nothing available.
+ */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  constructor(private readonly keys: ApiKeys) {}
+  constructor(
+    private readonly keys: ApiKeys,
+    private readonly rates: RequestRates,
+    private readonly emptyAccounts: EmptyAccounts,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<GatewayRequest>();
     const route = routeAt(request.url ?? '/');
-    const key = keyOf(request.headers, route?.key ?? 'bearer');
+    const { exchange, headers } = request;
+    const key = keyOf(headers, route?.key ?? 'bearer');
     if (key === undefined) throw keyMissing(route);
-    request.exchange.caller = await this.keys.resolve(key);
+    const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
+    exchange.caller = await this.keys.resolve(key, isSuspect);
+    if (route?.isFree) await this.rates.countFree(exchange);
+    else if (this.emptyAccounts.isSuspected(exchange)) await this.emptyAccounts.check(exchange);
     return true;
   }
 }

@@ -148,7 +148,14 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
     projectId,
   }));
   expect(heldElsewhere).toEqual([held, held]);
-  const settled = { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' };
+  const settled = {
+    promptTokens: 9,
+    cachedTokens: 4,
+    outputTokens: 2,
+    reasoningTokens: 0,
+    promptSource: 'reported',
+    outputSource: 'reported',
+  };
   expect(gateway.fakes.settles.map(({ usage }) => usage)).toEqual([settled, settled, settled]);
   expect(shown).toMatchObject([
     { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens: 2 },

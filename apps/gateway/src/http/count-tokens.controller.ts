@@ -1,13 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
-import { measurePrompt } from '#inference/prompt-size.js';
+import { BodyParser } from '../bodies/body-parser.js';
 import { CatalogClient } from '../clients/catalog.js';
+import { promptSizeOf } from '../encoded-request.js';
 import { checkCapabilities } from '../pipeline/quote.js';
-import { parseCountRequest } from '../protocols/messages/request.js';
 import { ApiKeyGuard } from './api-key.guard.js';
-import type { GatewayRequest } from './exchange.js';
-import { parseJson } from './parse-json.js';
+import { callerOf, type GatewayRequest } from './exchange.js';
 import { BodyReader } from './read-body.js';
 import { ROUTES } from './routes.js';
 import { writeJson } from './write-reply.js';
@@ -19,17 +18,19 @@ export class CountTokensController {
   constructor(
     private readonly catalog: CatalogClient,
     private readonly bodies: BodyReader,
+    private readonly parser: BodyParser,
   ) {}
 
   @Post(ROUTES.countTokens.path)
   async countTokens(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
     try {
-      const prompt = parseCountRequest(parseJson(await this.bodies.read(request, response)));
+      const { exchange } = request;
+      const bytes = await this.bodies.read(request, response);
+      const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
       const model = this.catalog.model(prompt.model);
-      const size = measurePrompt(prompt, model.reasoningEcho);
+      const size = promptSizeOf(prompt.sizes, model.reasoningEcho);
       checkCapabilities(model, size);
-      const inputTokens = estimatePromptTokens(size, model.tokensPerImageMax);
-      writeJson(request.exchange, response, JSON.stringify({ input_tokens: inputTokens }));
+      writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(size, model.tokensPerImageMax) }));
     } finally {
       this.bodies.release(request);
     }

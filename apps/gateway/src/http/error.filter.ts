@@ -4,12 +4,15 @@ import { GatewayError } from '#inference/errors.js';
 import type { GatewayRequest } from './exchange.js';
 import { ClientGoneError } from './read-body.js';
 import { renderErrorAt } from './render-error.js';
+import type { RequestRates } from './request-rates.js';
 import { routeAt, routeMeantBy } from './routes.js';
 import { writeError } from './write-reply.js';
 
 /** Every error that reaches a client before its reply has begun goes through here. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly rates: RequestRates) {}
+
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<GatewayRequest>();
     const response = host.switchToHttp().getResponse<ServerResponse>();
@@ -20,12 +23,19 @@ export class ErrorFilter implements ExceptionFilter {
     }
     const { error, allow } = this.translate(thrown, request);
     exchange.error = error;
+    const isUnkeyed = exchange.caller === undefined && error.status < 500;
+    const delay = isUnkeyed ? this.rates.countUnkeyed(exchange) : undefined;
+    if (delay) void delay.then(() => this.answer(request, response, error, allow));
+    else this.answer(request, response, error, allow);
+  }
+
+  private answer(request: GatewayRequest, response: ServerResponse, error: GatewayError, allow: string | undefined): void {
     // Once the reply has begun its format has no place for this error: a connection cut short is at least not taken for a success.
-    if (response.headersSent) {
+    if (response.headersSent || response.destroyed) {
       response.destroy();
       return;
     }
-    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, exchange.requestId), allow);
+    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, request.exchange.requestId), allow);
   }
 
   private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
-import type { GatewayError } from '#inference/errors.js';
+import { GatewayError } from '#inference/errors.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 
 /** One HTTP request and its reply: what every layer needs to know of it, and what the access log will say. */
@@ -20,6 +20,8 @@ export class Exchange {
   /** The client sends its body only when told to (`Expect: 100-continue`). */
   awaitsContinue = false;
   caller: ResolvedKey | undefined;
+  /** The client's IP address, behind trusted proxies too; empty where the connection was gone already. */
+  address = '';
   /** The error the client was told, by status or within the stream. */
   error: GatewayError | undefined;
   firstContentAt: number | undefined;
@@ -40,6 +42,12 @@ export class Exchange {
   stop(error?: GatewayError): void {
     this.stopping.abort(error);
   }
+}
+
+/** The caller of a guarded route. Throws `internal_error` on any other. */
+export function callerOf({ caller }: Exchange): ResolvedKey {
+  if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
+  return caller;
 }
 
 /** A request on its way through the gateway; the server's first act is to attach the exchange. */

@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
+import type { BodyParser } from '../bodies/body-parser.js';
 import { type InferenceServices, runInference } from '../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../protocols/protocol-adapter.js';
-import type { Exchange, GatewayRequest } from './exchange.js';
-import { parseJson } from './parse-json.js';
+import { callerOf, type GatewayRequest } from './exchange.js';
 import { PlainReply } from './plain-reply.js';
 import type { BodyReader } from './read-body.js';
 import { StreamReply, type StreamTimes } from './stream-reply.js';
@@ -16,6 +15,7 @@ export class GenerationHandler {
   constructor(
     private readonly services: InferenceServices,
     private readonly bodies: BodyReader,
+    private readonly parser: BodyParser,
     private readonly times: StreamTimes,
   ) {}
 
@@ -32,7 +32,10 @@ export class GenerationHandler {
     response: ServerResponse,
   ): Promise<void> {
     const { exchange } = request;
-    const parsed = adapter.parseRequest(parseJson(await this.bodies.read(request, response)));
+    const caller = callerOf(exchange);
+    const bytes = await this.bodies.read(request, response);
+    const onSent = (): void => this.bodies.release(request);
+    const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped: exchange.stopped, onSent });
     const context = {
       id: exchange.id,
       requestId: exchange.requestId,
@@ -42,16 +45,21 @@ export class GenerationHandler {
     };
     const call = {
       request: parsed.request,
-      caller: callerOf(exchange),
+      caller,
       requestId: exchange.requestId,
       traceparent: traceparentOf(request),
     };
     exchange.inference = {};
     if (parsed.request.stream) {
-      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed), this.times);
+      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.times);
       await this.stream(reply, () => runInference(this.services, call, reply, exchange.inference ?? {}));
     } else {
-      await runInference(this.services, call, new PlainReply(exchange, response, adapter, parsed, context), exchange.inference);
+      await runInference(
+        this.services,
+        call,
+        new PlainReply(exchange, response, adapter, parsed.replyOptions, context),
+        exchange.inference,
+      );
     }
   }
 
@@ -66,11 +74,6 @@ export class GenerationHandler {
       reply.close();
     }
   }
-}
-
-function callerOf({ caller }: Exchange): ResolvedKey {
-  if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
-  return caller;
 }
 
 function traceparentOf({ headers }: GatewayRequest): string | undefined {

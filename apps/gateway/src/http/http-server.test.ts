@@ -1,27 +1,15 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import { createLogger } from '#observability/logger.js';
 import { stopError } from '../pipeline/reply.js';
-import type { AccessLog } from './access-log.js';
-import type { Exchange, GatewayRequest } from './exchange.js';
-import { ENDING_MS, HttpServer } from './http-server.js';
+import type { GatewayRequest } from './exchange.js';
+import { ENDING_MS } from './http-server.js';
+import { startTestServer } from './test-http-server.js';
 
 const GRACE_MS = 5_000;
 
-async function start(
-  handler: ConstructorParameters<typeof HttpServer>[0],
-  drainMs = GRACE_MS,
-): Promise<{ server: HttpServer; port: number; logged: object[] }> {
-  const logged: object[] = [];
-  const write = ({ error }: Exchange, { status }: { status?: number }): void => void logged.push({ status, code: error?.code });
-  const accessLog = { write } as unknown as AccessLog;
-  const server = new HttpServer(handler, accessLog, createLogger('test', 'silent'), { connectionsMax: 100, drainMs });
-  return { server, port: await server.listen(0, '127.0.0.1'), logged };
-}
-
 test('a connection that never asked for anything does not hold up the shutdown', async () => {
-  const { server, port } = await start((_request, response) => void response.end());
+  const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   const begunAt = performance.now();
@@ -30,9 +18,9 @@ test('a connection that never asked for anything does not hold up the shutdown',
 });
 
 test('what runs at the shutdown is finished, however little of the request has come', async () => {
-  const { server, port } = await start((_request, response) => void response.end('done'));
+  const { server, port } = await startTestServer((_request, response) => void response.end('done'));
   const socket = connect(port, '127.0.0.1');
-  socket.write('GET / HT');
+  socket.write('GET /v1/models HT');
   await once(socket, 'connect');
   await new Promise((resolve) => setTimeout(resolve, 300));
   const closed = server.close(GRACE_MS);
@@ -42,9 +30,9 @@ test('what runs at the shutdown is finished, however little of the request has c
 });
 
 test('half a request does not outlive the grace', async () => {
-  const { server, port } = await start((_request, response) => void response.end());
+  const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect(port, '127.0.0.1');
-  socket.write('GET / HT');
+  socket.write('GET /v1/models HT');
   await once(socket, 'connect');
   await new Promise((resolve) => setTimeout(resolve, 100));
   const begunAt = performance.now();
@@ -55,7 +43,7 @@ test('half a request does not outlive the grace', async () => {
 test('a client that does not read does not hold up the shutdown: its connection is closed, and what it was told is logged', async () => {
   const reply = Buffer.alloc(30_000_000, 'x');
   const asked = Promise.withResolvers<void>();
-  const { server, port, logged } = await start((request, response) => {
+  const { server, port, logged } = await startTestServer((request, response) => {
     const { exchange } = request as GatewayRequest;
     response.write(reply);
     exchange.stopped.addEventListener('abort', () => {
@@ -66,7 +54,7 @@ test('a client that does not read does not hold up the shutdown: its connection 
   });
   const socket = connect(port, '127.0.0.1').pause();
   socket.on('error', () => undefined);
-  socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
+  socket.write('GET /v1/models HTTP/1.1\r\nhost: test\r\n\r\n');
   await asked.promise;
   await server.close(1, 100);
   expect(logged).toEqual([{ status: 200, code: 'model_unavailable' }]);
@@ -75,7 +63,7 @@ test('a client that does not read does not hold up the shutdown: its connection 
 
 test('a request that waits for what never comes is refused when its connection is closed', async () => {
   const asked = Promise.withResolvers<void>();
-  const { server, port, logged } = await start(() => asked.resolve());
+  const { server, port, logged } = await startTestServer(() => asked.resolve());
   const answer = fetch(`http://127.0.0.1:${port}/v1/messages`, { method: 'POST' });
   await asked.promise;
   await server.close(1, 50);
@@ -84,7 +72,7 @@ test('a request that waits for what never comes is refused when its connection i
 });
 
 test('a client that was refused as unreadable and stays does not keep its connection', async () => {
-  const { server, port } = await start((_request, response) => void response.end());
+  const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.write('PATCHX / HTTP/1.1\r\n\r\n');
   expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
@@ -99,13 +87,16 @@ describe('a client and the end of its reply', () => {
 
   async function ask(drainMs: number) {
     const answered = Promise.withResolvers<ServerResponse>();
-    const { server, port } = await start((_request, response) => {
-      response.end(REPLY);
-      answered.resolve(response);
-    }, drainMs);
+    const { server, port } = await startTestServer(
+      (_request, response) => {
+        response.end(REPLY);
+        answered.resolve(response);
+      },
+      { drainMs },
+    );
     const socket = connect(port, '127.0.0.1').pause();
     socket.on('error', () => undefined);
-    socket.write('GET / HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n');
+    socket.write('GET /v1/models HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n');
     return { server, socket, response: await answered.promise };
   }
 

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import type { AccessLog } from './access-log.js';
+import { clientAddress } from './client-address.js';
+import { type ClientSocket, type Connection, TOO_MANY_PIPELINED } from './connection.js';
+import { Connections } from './connections.js';
 import { Exchange, type GatewayRequest } from './exchange.js';
+import { answerProbe, isProbe } from './probes.js';
 import { renderErrorAt } from './render-error.js';
-import { routeAt } from './routes.js';
+import { type Route, routeAt } from './routes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
 import { writeError } from './write-reply.js';
 
@@ -35,6 +39,8 @@ const REFUSED_MS = 1_000;
 export interface ClientLimits {
   /** Open at a time. */
   connectionsMax: number;
+  /** Proxies before the gateway whose `X-Forwarded-For` is believed. */
+  trustedProxyHops: number;
   /** A client that takes nothing of the end of its reply for this long is cut off. */
   drainMs: number;
 }
@@ -43,7 +49,7 @@ export interface ClientLimits {
 export class HttpServer {
   private readonly server: Server;
   private readonly running = new Map<GatewayRequest, ServerResponse>();
-  private readonly sockets = new Set<Socket>();
+  private readonly connections: Connections;
   private draining = false;
   /** What is left of the requests is told this. */
   private graceIsOver: GatewayError | undefined;
@@ -53,22 +59,20 @@ export class HttpServer {
     private readonly accessLog: AccessLog,
     private readonly logger: Logger,
     private readonly limits: ClientLimits,
+    private readonly isReady: () => boolean,
   ) {
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.serve(request, response, new Exchange());
-    this.server = createServer(LIMITS, serve);
-    this.server.maxConnections = limits.connectionsMax;
+    this.connections = new Connections(limits.connectionsMax);
+    const admit = (request: IncomingMessage, response: ServerResponse): void => this.admit(request, response, false);
+    this.server = createServer(LIMITS, admit);
     // `Expect: 100-continue` is answered when the body is about to be read: a request refused before need never send it.
-    this.server.on('checkContinue', (request, response) => {
-      const exchange = new Exchange();
-      exchange.awaitsContinue = true;
-      this.serve(request, response, exchange);
-    });
-    this.server.on('checkExpectation', serve);
+    this.server.on('checkContinue', (request, response) => this.admit(request, response, true));
+    this.server.on('checkExpectation', admit);
     this.server.on('clientError', (error, socket) => this.refuseUnreadable(error, socket as ClientSocket));
-    this.server.on('connection', (socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
-    });
+    this.server.on('connection', (socket) => this.connections.add(socket));
+  }
+
+  get connectionsOpen(): number {
+    return this.connections.count;
   }
 
   get requestsRunning(): number {
@@ -91,7 +95,7 @@ export class HttpServer {
     const closed = once(this.server, 'close');
     this.server.close();
     // Clients open connections ahead of their requests; Node takes those for busy, and would wait for them.
-    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.connections.sockets()) if (socket.bytesRead === 0) socket.destroy();
     // What is not begun yet says that it is the last reply on its connection.
     for (const response of this.running.values()) response.shouldKeepAlive = false;
     const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.closeAll(), graceMs + endingMs)];
@@ -108,7 +112,7 @@ export class HttpServer {
     for (const [{ exchange }] of unanswered) exchange.stop(error);
     // Half a request has nobody to be told.
     const used = new Set([...this.running.keys()].map(({ socket }) => socket));
-    for (const socket of this.sockets) if (!used.has(socket)) socket.destroy();
+    for (const socket of this.connections.sockets()) if (!used.has(socket)) socket.destroy();
   }
 
   /** What has not come to its end, since another service does not answer, is told nevertheless. */
@@ -122,12 +126,32 @@ export class HttpServer {
     this.server.closeAllConnections();
   }
 
-  private serve(incoming: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
-    const request = Object.assign(incoming, { exchange });
-    exchange.route = routeAt(request.url ?? '/')?.path ?? 'unknown';
+  private admit(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
+    const connection = this.connections.of(request.socket);
+    if (connection === undefined) return;
+    connection.admit(response, () => {
+      this.connections.started(connection);
+      if (this.draining) response.shouldKeepAlive = false;
+      const route = routeAt(request.url ?? '/');
+      if (isProbe(request, route)) {
+        response.once('close', () => this.connections.answered(connection));
+        answerProbe(response, route, this.isReady);
+        return;
+      }
+      const exchange = new Exchange();
+      exchange.awaitsContinue = awaitsContinue;
+      this.serve(Object.assign(request, { exchange }), response, route, connection);
+    });
+  }
+
+  private serve(request: GatewayRequest, response: ServerResponse, route: Route | undefined, connection: Connection): void {
+    const { exchange } = request;
+    exchange.route = route?.path ?? 'unknown';
+    exchange.address = clientAddress(connection.address, forwardedFor(request), this.limits.trustedProxyHops);
+    connection.current = exchange;
     this.running.set(request, response);
+    if (connection.unreadable && !request.complete) stopUnreadable(exchange, connection.unreadable);
     if (this.graceIsOver) exchange.stop(this.graceIsOver);
-    if (this.draining) response.shouldKeepAlive = false;
     // A write that loses the race against the client's leaving: `close` tells all who need to know.
     response.on('error', () => undefined);
     // Node renews it with every byte that leaves, and sets it back when all have left.
@@ -135,44 +159,63 @@ export class HttpServer {
     response.once('close', () => {
       if (!response.writableEnded) exchange.stop();
       void this.end(request, response);
+      this.connections.answered(connection);
     });
     this.handler(request, response);
   }
 
   private async end(request: GatewayRequest, response: ServerResponse): Promise<void> {
     const endedAt = performance.now();
-    const { exchange, method } = request;
+    const { exchange, method, headers } = request;
     if (exchange.work) await exchange.work;
     this.running.delete(request);
-    this.accessLog.write(exchange, { method, status: response.headersSent ? response.statusCode : undefined }, endedAt);
+    this.accessLog.write(exchange, { method, headers, status: response.headersSent ? response.statusCode : undefined }, endedAt);
     if (this.draining) setImmediate(() => this.server.closeIdleConnections());
   }
 
-  /** What could not be read as HTTP, or did not come in time. */
+  /** Answers what could not be read as HTTP, or did not come in time, in its place behind the requests before it. */
   private refuseUnreadable(cause: NodeJS.ErrnoException, socket: ClientSocket): void {
-    const response = socket._httpMessage;
-    // A reply that has begun must not get a second one in its middle; a connection opened ahead of its requests has asked for nothing.
-    if (cause.code === 'ECONNRESET' || !socket.writable || response?.headersSent || socket.bytesRead === 0) {
+    const connection = this.connections.of(socket);
+    // A connection opened ahead of its requests has asked for nothing.
+    if (!connection || cause.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) {
       socket.destroy();
       return;
     }
-    const error = unreadable(cause.code);
-    if (response && !response.req.complete) {
-      const { exchange } = response.req as GatewayRequest;
-      exchange.isUnreadable = true;
-      exchange.stop(error);
+    if (cause.code === TOO_MANY_PIPELINED) {
+      connection.closeAfterAnswers();
       return;
     }
+    const error = unreadable(cause.code);
+    connection.unreadable = error;
+    const response = socket._httpMessage;
+    if (!response) this.writeRefusal(error, connection);
+    else if (response.req.complete) connection.endAfterAnswers(() => this.writeRefusal(error, connection));
+    // A reply that has begun must not get a second one in its middle.
+    else if (response.headersSent) socket.destroy();
+    else if (connection.current) stopUnreadable(connection.current, error);
+  }
+
+  private writeRefusal(error: GatewayError, { socket, address }: Connection): void {
+    if (!socket.writable) return;
     const exchange = new Exchange();
     exchange.error = error;
+    exchange.address = address;
     socket.end(renderRefusal(error, exchange.requestId));
     setTimeout(() => socket.destroy(), REFUSED_MS).unref();
     this.accessLog.write(exchange, { status: error.status }, performance.now());
   }
 }
 
-/** The field is how Node itself tells the reply that is being written. */
-type ClientSocket = Socket & { _httpMessage?: ServerResponse | null };
+/** Node joins several headers of this name with commas. */
+function forwardedFor({ headers }: IncomingMessage): string | undefined {
+  const value = headers['x-forwarded-for'];
+  return value === undefined ? undefined : String(value);
+}
+
+function stopUnreadable(exchange: Exchange, error: GatewayError): void {
+  exchange.isUnreadable = true;
+  exchange.stop(error);
+}
 
 /** The server is closed a moment before its connections say that they are. */
 async function ended({ work }: Exchange, response: ServerResponse): Promise<void> {

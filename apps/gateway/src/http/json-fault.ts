@@ -12,11 +12,16 @@ const SPACE = /[ \t\n\r]*/y;
  */
 export function findJsonFault(text: string): string {
   const { at, expected } = new Scanner(text).fault() ?? { at: text.length, expected: 'nothing more' };
-  const before = text.slice(0, at);
-  const line = before.split('\n').length;
-  const column = at - before.lastIndexOf('\n');
+  const column = at - text.slice(0, at).lastIndexOf('\n');
   const end = at >= text.length ? ', but it ends here' : '';
-  return `line ${line}, column ${column}: expected ${expected}${end}.`;
+  return `line ${lineOf(text, at)}, column ${column}: expected ${expected}${end}.`;
+}
+
+/** Counts instead of splitting: eight million lines would be as many strings. */
+function lineOf(text: string, at: number): number {
+  let line = 1;
+  for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', end + 1)) line++;
+  return line;
 }
 
 interface Fault {

@@ -77,7 +77,14 @@ describe('POST /v1/messages', () => {
   });
 
   test('a failure after content, hidden thinking included, is an error event and is billed (spec 3, 7.3)', async () => {
-    const usage = { promptTokens: 9, cachedTokens: 0, outputTokens: 1, reasoningTokens: 1, source: 'reported' as const };
+    const usage = {
+      promptTokens: 9,
+      cachedTokens: 0,
+      outputTokens: 1,
+      reasoningTokens: 1,
+      promptSource: 'reported' as const,
+      outputSource: 'reported' as const,
+    };
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'reasoning-delta', text: 'Hm.' });
       stream.write({ type: 'usage-report', usage }, failure({}));

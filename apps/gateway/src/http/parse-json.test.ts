@@ -52,13 +52,34 @@ test('a byte order mark before the JSON is skipped, and no second one', () => {
   });
 });
 
-test('depth and number of values are limited', () => {
+test('depth is limited', () => {
   expect(parseJson(Buffer.from(`${'['.repeat(128)}${']'.repeat(128)}`))).toBeDefined();
   expect(refusal(`${'['.repeat(129)}${']'.repeat(129)}`)).toEqual({
     code: 'invalid_request',
     message: 'The request body is nested deeper than 128 levels.',
   });
-  expect(refusal(`[${'0,'.repeat(1_000_000)}0]`).code).toBe('invalid_request');
+});
+
+test.each([
+  ['items', `[${'0,'.repeat(99_999)}0]`],
+  ['long numbers', `[${'1e9999,'.repeat(99_999)}0]`],
+  ['fields', `{${'"a":1,'.repeat(99_999)}"b":1}`],
+  ['arrays within arrays', `[${Array.from({ length: 2_000 }, () => '['.repeat(50) + ']'.repeat(50)).join(',')}]`],
+])('the number of values is limited: %s', (_name, body) => {
+  expect(refusal(body)).toEqual({ code: 'invalid_request', message: 'The request body holds more than 100000 values.' });
+});
+
+test('values up to the limit pass', () => {
+  expect(parseJson(Buffer.from(`[${'0,'.repeat(99_997)}0]`))).toHaveLength(99_998);
+});
+
+test('the number of different field names is limited, that of fields with known names is not', () => {
+  const objects = (names: number): string => `[${Array.from({ length: 40_000 }, (_, index) => `{"k${index % names}" :1}`).join()}]`;
+  expect(refusal(objects(20_001))).toEqual({
+    code: 'invalid_request',
+    message: 'The request body holds more than 20000 different field names.',
+  });
+  expect(parseJson(Buffer.from(objects(20_000)))).toHaveLength(40_000);
 });
 
 test('structure within strings is text', () => {

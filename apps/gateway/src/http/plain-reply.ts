@@ -3,7 +3,7 @@ import { CompletionCollector } from '#inference/collect-completion.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../pipeline/reply.js';
-import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
+import type { ParsedRequest, ProtocolAdapter, ReplyContext, ReplyOptions } from '../protocols/protocol-adapter.js';
 import type { Exchange } from './exchange.js';
 import { writeJson } from './write-reply.js';
 
@@ -15,7 +15,7 @@ export class PlainReply<Parsed extends ParsedRequest> implements Reply {
     private readonly exchange: Exchange,
     private readonly response: ServerResponse,
     private readonly adapter: ProtocolAdapter<Parsed>,
-    private readonly parsed: Parsed,
+    private readonly options: ReplyOptions<Parsed>,
     private readonly context: ReplyContext,
   ) {}
 
@@ -31,6 +31,6 @@ export class PlainReply<Parsed extends ParsedRequest> implements Reply {
   finish(reason: FinishReason, usage: Usage): void {
     this.collector.add({ type: 'usage-report', usage });
     this.collector.add({ type: 'completion-finish', reason });
-    writeJson(this.exchange, this.response, this.adapter.renderCompletion(this.context, this.parsed, this.collector.finish()));
+    writeJson(this.exchange, this.response, this.adapter.renderCompletion(this.context, this.options, this.collector.finish()));
   }
 }

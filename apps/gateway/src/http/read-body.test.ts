@@ -1,14 +1,25 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { keyResolve } from '#contracts/billing/keys.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
-import { HELLO, TEST_KEY } from '#testing/fake-services.js';
+import { HELLO, TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
 import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../test-gateway.js';
 
 let gateway: TestGateway;
 
-afterEach(() => gateway.close());
+const sockets: Socket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await gateway.close();
+});
+
+async function bytesInFlight(): Promise<number> {
+  return Number(/^tollgate_gateway_body_bytes_in_flight (\d+)$/m.exec(await gateway.registry.metrics())?.[1]);
+}
 
 describe('bodies', () => {
   test('that are too large can be refused to a client that writes before it reads', async () => {
@@ -65,6 +76,48 @@ describe('bodies', () => {
     };
     expect(await continued(500)).toEqual([true, 200]);
     expect(await continued(5_000)).toEqual([false, 413]);
+  });
+
+  test('in flight have a share for each account, and are announced by their length before they come', async () => {
+    gateway = await startTestGateway({ bodyBytesMax: 1_000, bodiesInFlightBytesMax: 4_000 });
+    const open = async (length: number): Promise<void> => {
+      const socket = await gateway.connect();
+      const before = await bytesInFlight();
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-length: ${length}\r\n\r\n{`);
+      while ((await bytesInFlight()) !== before + length) await delay(2);
+      sockets.push(socket);
+    };
+    await open(900);
+    const refused = await gateway.chat({ user: 'x'.repeat(500) });
+    expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([429, 'concurrency_limit', '1']);
+    gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, accountId: 'another' }));
+    const another = await gateway.chat({ user: 'x'.repeat(500) }, { authorization: `Bearer ${testKey(7)}` });
+    expect(another.status).toBe(200);
+  });
+
+  test.each([
+    ['content-length: 1000', 'x'.repeat(10)],
+    ['transfer-encoding: chunked', 'a\r\nxxxxxxxxxx\r\n'],
+  ])('that come too slowly are cut off with 408 (%s)', async (framing, start) => {
+    gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 1_000 });
+    const socket = await gateway.connect();
+    socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n${framing}\r\n\r\n${start}`);
+    const text = await textOf(socket);
+    expect(text).toMatch(/^HTTP\/1\.1 408 .*connection: close\r\n.*"type":"invalid_request_error".*"code":"invalid_request"/is);
+    expect([await bytesInFlight(), gateway.fakes.applies]).toEqual([0, 0]);
+  });
+
+  test('that come fast enough pass, however long they take', async () => {
+    gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 10 });
+    const body = JSON.stringify(CHAT_BODY).padEnd(1_000);
+    const socket = await gateway.connect();
+    socket.write(
+      `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nconnection: close\r\ncontent-length: 1000\r\n\r\n`,
+    );
+    socket.write(body.slice(0, 900));
+    await delay(1_600); // three looks at the rate
+    socket.write(body.slice(900));
+    expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test('in flight are limited together, and count until their request has ended', async () => {

@@ -7,6 +7,8 @@ export interface Route {
   key: 'none' | 'bearer' | 'bearer-or-x-api-key';
   /** Whose error bodies it answers with, and so do unknown paths below it; absent: the general ones, which are chat's (spec 7). */
   format?: ProtocolName;
+  /** True for endpoints with a key that bill nothing. They have a rate of their own, since no reserve limits them. */
+  isFree?: true;
 }
 
 /** Every endpoint there is. As the router has it, case and a final slash do not matter; query strings are ignored (L-3). */
@@ -14,10 +16,10 @@ export const ROUTES = {
   chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer', format: 'chat' },
   responses: { method: 'POST', path: '/v1/responses', key: 'bearer', format: 'responses' },
   messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key', format: 'messages' },
-  countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key', format: 'messages' },
-  models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key' },
-  model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key' },
-  balance: { method: 'GET', path: '/v1/balance', key: 'bearer' },
+  countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key', format: 'messages', isFree: true },
+  models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key', isFree: true },
+  model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key', isFree: true },
+  balance: { method: 'GET', path: '/v1/balance', key: 'bearer', isFree: true },
   openapi: { method: 'GET', path: '/openapi.json', key: 'none' },
   root: { method: 'GET', path: '/', key: 'none' },
   livez: { method: 'GET', path: '/livez', key: 'none' },

@@ -88,7 +88,14 @@ describe('a client', () => {
       void stream.cancelled().then(() => {
         stream.write({
           type: 'usage-report',
-          usage: { promptTokens: 9, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'reported' },
+          usage: {
+            promptTokens: 9,
+            cachedTokens: 0,
+            outputTokens: 2,
+            reasoningTokens: 0,
+            promptSource: 'reported',
+            outputSource: 'reported',
+          },
         });
         stream.end();
       });
@@ -131,7 +138,9 @@ describe('a client', () => {
     // 100 MB were there to be had; only what the kernel's buffers hold was taken.
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThan(300);
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-left', usage: { source: 'estimated', outputTokens: 500 } }]);
+    expect(gateway.fakes.settles).toMatchObject([
+      { reason: 'client-left', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 500 } },
+    ]);
     socket.destroy();
   });
 });

@@ -41,7 +41,10 @@ test.each([
   expect(answer).toEqual({ status, connection: 'close', body: { error } });
   const lines = gateway.logged.filter(({ msg }) => msg === 'request');
   const [{ level, time, totalMs, ...line } = { msg: '' }] = lines;
-  expect([lines.length, line]).toEqual([1, { requestId, route: 'unknown', status, code: 'invalid_request', msg: 'request' }]);
+  expect([lines.length, line]).toEqual([
+    1,
+    { requestId, clientAddress: '127.0.0.1', route: 'unknown', status, code: 'invalid_request', msg: 'request' },
+  ]);
   expect(await counted()).toEqual([{ route: 'unknown', status, code: 'invalid_request', value: 1 }]);
 });
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '#inference/errors.js';
-import { discardBody } from './discard-body.js';
+import { canDiscardBody, discardBody } from './discard-body.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
@@ -52,7 +52,7 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
   if (error.status === 429 || error.status === 503) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
   if (NOT_RETRIED.has(error.status)) headers['x-should-retry'] = 'false';
   if (allow !== undefined) headers.allow = allow;
-  const nothingFollows = exchange.awaitsContinue || exchange.isUnreadable;
+  const nothingFollows = exchange.awaitsContinue || exchange.isUnreadable || (!request.complete && !canDiscardBody());
   if (nothingFollows) headers.connection = 'close';
   response.writeHead(error.status, headers);
   if (request.complete || nothingFollows) {

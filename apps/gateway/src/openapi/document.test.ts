@@ -14,12 +14,12 @@ test('docs/openapi.json is what the code says: npm run build, then node scripts/
   expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toEqual(document);
 });
 
-test('every method of a controller has an operation, and every operation a method', () => {
+test('every method of a controller and every probe has an operation, and every operation is one of these', () => {
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
   expect(documented.length).toBeGreaterThan(8);
-  expect(documented.sort()).toEqual(routedByControllers().sort());
+  expect(documented.sort()).toEqual([...routedByControllers(), 'GET /', 'GET /livez', 'GET /readyz'].sort());
 });
 
 /** What the framework will route, as its decorators have noted it. */

@@ -1,3 +1,4 @@
+import { VERSION } from '#config/version.js';
 import { ROUTES, type Route, type RouteName } from '../http/routes.js';
 import { REPLY_SCHEMAS as CHAT_REPLIES } from '../protocols/chat/reply-schema.js';
 import { REQUEST_SCHEMAS as CHAT_REQUESTS } from '../protocols/chat/request-schema.js';
@@ -30,7 +31,7 @@ const TAGS: Record<TagName, string> = {
 export function openApiDocument(): object {
   return {
     openapi: '3.1.1',
-    info: { title: 'Tollgate', version: '1.0.0', description: DESCRIPTION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: { title: 'Tollgate', version: VERSION, description: DESCRIPTION, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/', description: 'The gateway this document comes from' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(
@@ -91,10 +92,15 @@ const SECURITY = {
   'bearer-or-x-api-key': [{ bearer: [] }, { apiKey: [] }],
 } satisfies Record<Route['key'], object[]>;
 
-function success({ reply, replyHeaders, stream }: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream'>): object {
+function success({
+  reply,
+  replyHeaders,
+  stream,
+  isProbe,
+}: Pick<OperationDescription, 'reply' | 'replyHeaders' | 'stream' | 'isProbe'>): object {
   return {
     description: stream === undefined ? 'The reply.' : 'The reply; with `stream` as server-sent events, each with data of this schema.',
-    headers: { ...REPLY_HEADERS, ...replyHeaders },
+    headers: { ...(!isProbe && REPLY_HEADERS), ...replyHeaders },
     content: { 'application/json': reply, ...(stream !== undefined && { 'text/event-stream': stream }) },
   };
 }

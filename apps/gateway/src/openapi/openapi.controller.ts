@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { GatewayRequest } from '../http/exchange.js';
+import { RequestRates } from '../http/request-rates.js';
 import { ROUTES } from '../http/routes.js';
 import { openApiDocument } from './document.js';
 
@@ -11,8 +12,11 @@ export class OpenApiController {
   private readonly text = Buffer.from(JSON.stringify(openApiDocument()));
   private readonly entityTag = `"${createHash('sha256').update(this.text).digest('base64url')}"`;
 
+  constructor(private readonly rates: RequestRates) {}
+
   @Get(ROUTES.openapi.path)
   document(@Req() { headers, exchange }: GatewayRequest, @Res() response: ServerResponse): void {
+    this.rates.countPublic(exchange);
     response.setHeaders(
       new Headers({
         etag: this.entityTag,

@@ -27,6 +27,8 @@ export interface OperationDescription {
   reply: Content;
   /** The data of one event of the stream, where a reply may be one. */
   stream?: Content;
+  /** True for probes: their replies name no request, because none is logged. */
+  isProbe?: true;
   /** Headers of the reply, beside those of every one. */
   replyHeaders?: Record<string, object>;
   /** Replies beside these that are no errors. */
@@ -34,7 +36,7 @@ export interface OperationDescription {
   errors: readonly ErrorCode[];
 }
 
-const KEY_ERRORS: ErrorCode[] = ['invalid_api_key', 'internal_error', 'model_unavailable'];
+const KEY_ERRORS: ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'internal_error', 'model_unavailable'];
 const BODY_ERRORS: ErrorCode[] = [
   'invalid_json',
   'invalid_request',
@@ -51,6 +53,12 @@ const VERSION_HEADER = {
   in: 'header',
   description: "A date, as the format's clients send it. Any is accepted, and none.",
   schema: { type: 'string' },
+};
+
+const NOT_READY = {
+  description: 'The gateway has not read the catalog yet, or is shutting down.',
+  headers: { 'retry-after': { $ref: '#/components/headers/RetryAfter' } },
+  content: { 'application/json': { schema: ref('Error') } },
 };
 
 const ENTITY_TAG = { etag: { $ref: '#/components/headers/EntityTag' } };
@@ -151,15 +159,17 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     reply: { schema: ref('OpenApi') },
     replyHeaders: ENTITY_TAG,
     otherReplies: { '304': { description: 'The copy is up to date.', headers: { ...REPLY_HEADERS, ...ENTITY_TAG } } },
-    errors: [],
+    errors: ['rate_limit_exceeded'],
   },
-  root: { tag: 'Service', operationId: 'probe', summary: 'Whether something answers here', reply: health, errors: [] },
-  livez: { tag: 'Service', operationId: 'getLiveness', summary: 'Whether the gateway is alive', reply: health, errors: [] },
+  root: { tag: 'Service', operationId: 'probe', summary: 'Whether something answers here', reply: health, isProbe: true, errors: [] },
+  livez: { tag: 'Service', operationId: 'getLiveness', summary: 'Whether the gateway is alive', reply: health, isProbe: true, errors: [] },
   readyz: {
     tag: 'Service',
     operationId: 'getReadiness',
     summary: 'Whether requests should be sent here',
     reply: health,
-    errors: ['model_unavailable'],
+    isProbe: true,
+    otherReplies: { '503': NOT_READY },
+    errors: [],
   },
 };

@@ -5,7 +5,14 @@ import type { RequestExample } from '../protocols/json-schema.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
 
 const CREATED = 1_760_000_000;
-const USAGE: Usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 0, source: 'reported' };
+const USAGE: Usage = {
+  promptTokens: 12,
+  cachedTokens: 4,
+  outputTokens: 9,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 const EVENTS: StreamEvent[] = [
   { type: 'reasoning-delta', text: 'A greeting.' },
   { type: 'text-delta', text: 'Hello' },

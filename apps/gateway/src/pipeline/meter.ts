@@ -10,6 +10,8 @@ export type Ending = Exclude<SettleRequest['reason'], 'released'>;
 export class Meter {
   upstream: string | undefined;
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
+  /** True when the inference-proxy settles the hold. */
+  isDeferred = false;
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
 
@@ -29,7 +31,8 @@ export class Meter {
 
   /**
    * What to bill, undefined for nothing. A complete reply is billed whatever it holds. A failure is billed only where content
-   * was already streamed, and a client that left only where content had been received.
+   * was already streamed. A client that left is billed what the inference-proxy reports, which may be a prompt without content; without a
+   * report only where content had been received.
    */
   billable(ending: Ending): Usage | undefined {
     switch (ending) {
@@ -38,8 +41,14 @@ export class Meter {
       case 'failed':
         return this.streamed && this.received.hasContent ? this.usage() : undefined;
       case 'client-left':
-        return this.received.hasContent || this.terminal?.type === 'completion-finish' ? this.usage() : undefined;
+        return this.owesSomething ? this.usage() : undefined;
     }
+  }
+
+  private get owesSomething(): boolean {
+    const { reported, received, terminal } = this;
+    const isReported = reported !== undefined && reported.promptTokens + reported.outputTokens > 0;
+    return isReported || received.hasContent || terminal?.type === 'completion-finish';
   }
 
   private readEvent(event: StreamEvent): void {
@@ -56,6 +65,9 @@ export class Meter {
         return;
       case 'usage-report':
         this.reported = event.usage;
+        return;
+      case 'settlement-deferred':
+        this.isDeferred = true;
         return;
       case 'completion-finish':
       case 'completion-failure':

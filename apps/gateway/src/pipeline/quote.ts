@@ -5,6 +5,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
 import { HOLD_MAX, holdFor } from '#money/price.js';
 import type { Model } from '../clients/catalog.js';
+import { EncodedRequest } from '../encoded-request.js';
 
 /** The most a request can cost, and the caps that keep it there. */
 export interface Quote {
@@ -19,8 +20,8 @@ export interface Quote {
  * Capability, context and price of one request (architecture.md, "The hold"). Throws `unsupported_content` for images the
  * model does not take, `context_length_exceeded` when the estimate and the output cap do not fit together.
  */
-export function quoteRequest(model: Model, request: InferenceRequest): Quote {
-  const size = measurePrompt(request, model.reasoningEcho);
+export function quoteRequest(model: Model, request: InferenceRequest | EncodedRequest): Quote {
+  const size = request instanceof EncodedRequest ? request.promptSize(model.reasoningEcho) : measurePrompt(request, model.reasoningEcho);
   checkCapabilities(model, size);
   const outputTokensMax = Math.min(request.maxOutputTokens ?? model.defaultOutputTokens, model.maxOutputTokens);
   const promptTokensEstimate = estimatePromptTokens(size, model.tokensPerImageMax);

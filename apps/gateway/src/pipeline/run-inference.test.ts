@@ -16,8 +16,16 @@ import type { Reply } from './reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from './run-inference.js';
 import { SettleOnEnd } from './settle-on-end.js';
 
+const BY_GATEWAY = { accountId: TEST_CALLER.accountId, settledBy: 'gateway' };
 const PROMPT = 'Twelve bytes';
-const REPORT = { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } satisfies Usage;
+const REPORT = {
+  promptTokens: 9,
+  cachedTokens: 4,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+} satisfies Usage;
 const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const USAGE: StreamEvent = { type: 'usage-report', usage: REPORT };
 const START: StreamEvent = { type: 'upstream-start', upstream: 'local' };
@@ -81,7 +89,14 @@ function script(...steps: (StreamEvent | 'end' | Error)[]) {
 }
 
 /** What `estimate` gives for the prompt of these tests (111 bytes of JSON) and `Hello`. */
-const ESTIMATED: Usage = { promptTokens: 28, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'estimated' };
+const ESTIMATED: Usage = {
+  promptTokens: 28,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const LOST = new MessagingError('broken', 'a frame was lost');
 
 type Row = [name: string, steps: (StreamEvent | 'end' | Error)[], plain: Ended, streamed: Ended];
@@ -124,7 +139,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
       (error: GatewayError) => error.code,
     );
     const holdId = fakes.reserves[0]?.holdId;
-    expect(fakes.settles).toEqual([{ holdId, accountId: TEST_CALLER.accountId, ...expected.settled }]);
+    expect(fakes.settles).toEqual([{ holdId, ...BY_GATEWAY, ...expected.settled }]);
     expect(thrown).toBe(expected.thrown);
     expect(reply.finished).toEqual(expected.thrown ? undefined : { reason: 'stop', usage: expected.settled.usage });
     expect(record).toEqual({
@@ -145,7 +160,7 @@ describe.each([
 ])('a client that leaves, $form (H-9, T-39)', ({ stream }) => {
   const cases: [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined][] = [
     ['before content pays nothing', [START], ['end'], undefined],
-    ['before content pays nothing, whatever is reported', [START], [USAGE, 'end'], undefined],
+    ['before content pays what the proxy says that the upstream has begun to work on', [START], [USAGE, 'end'], REPORT],
     ['after content pays what was received until the cancel took effect', [START, TEXT], [TEXT, USAGE, 'end'], REPORT],
     ['after content pays an estimate where nothing is reported', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED],
     ['after content pays also when the upstream fails on the cancel', [START, TEXT], [USAGE, FAILURE, 'end'], REPORT],
@@ -167,7 +182,7 @@ describe.each([
     expect(fakes.settles).toEqual([
       {
         holdId: fakes.reserves[0]?.holdId,
-        accountId: TEST_CALLER.accountId,
+        ...BY_GATEWAY,
         reason: 'client-left',
         usage,
         upstream: 'local',
@@ -176,12 +191,31 @@ describe.each([
     expect(reply.finished).toBeUndefined();
   });
 
+  test.each([
+    ['before content', [START]],
+    ['after content', [START, TEXT]],
+  ])('%s of an upstream that the proxy reads on: the proxy settles, and the record says so', async (_name, before) => {
+    const { fakes, run, reply, record } = await set();
+    let model: FakeEventStream<StreamEvent> | undefined;
+    fakes.model = (opened) => {
+      model = opened;
+      opened.write(...before);
+      void opened.cancelled().then(() => script({ type: 'settlement-deferred' }, 'end')(opened));
+      setImmediate(() => reply.leave());
+    };
+    await run({ stream });
+    expect(model?.isDetached).toBe(true);
+    expect(fakes.settles).toEqual([]);
+    const holdId = fakes.reserves[0]?.holdId;
+    expect(record).toEqual({ model: 'test-model', stream, holdId, upstream: 'local', ending: 'client-left', settlement: 'deferred' });
+  });
+
   test('while its hold is being made starts nothing and pays nothing', async () => {
     const { fakes, run, reply } = await set();
     fakes.beforeApply = () => reply.leave();
     await run({ stream });
     expect(fakes.opened).toEqual([]);
-    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'client-left' }]);
+    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'client-left' }]);
   });
 });
 
@@ -220,9 +254,25 @@ describe.each([
     // Part of a plain reply is no reply.
     const billed = stream ? usage : undefined;
     expect(fakes.settles).toEqual([
-      { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'failed', usage: billed, upstream: 'local' },
+      { holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'failed', usage: billed, upstream: 'local' },
     ]);
     expect([reply.events, reply.finished, record.ending]).toEqual([sent, undefined, 'failed']);
+  });
+
+  test('is settled here, and the work may not go on without it', async () => {
+    const { fakes, run, reply } = await set();
+    let model: FakeEventStream<StreamEvent> | undefined;
+    fakes.model = (opened) => {
+      model = opened;
+      opened.write(START, TEXT);
+      void opened.cancelled().then(() => script({ type: 'settlement-deferred' }, 'end')(opened));
+      setImmediate(() => reply.stop(RESTARTING));
+    };
+    await expect(run({ stream })).rejects.toBe(RESTARTING);
+    expect({ isDetached: model?.isDetached, reasons: fakes.settles.map(({ reason }) => reason) }).toEqual({
+      isDetached: false,
+      reasons: ['failed'],
+    });
   });
 
   test('is finished all the same when the rest of it was on its way', async () => {
@@ -241,7 +291,7 @@ describe.each([
     fakes.beforeApply = () => reply.stop(RESTARTING);
     await expect(run({ stream })).rejects.toBe(RESTARTING);
     expect(fakes.opened).toEqual([]);
-    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'failed' }]);
+    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'failed' }]);
   });
 });
 
@@ -305,7 +355,7 @@ test('billing that is down at the end delays the reply only so long, and is aske
   down = false;
   expect(await settlements.flush(5_000)).toBe(0);
   expect(fakes.settles).toEqual([
-    { holdId: fakes.reserves[0]?.holdId, accountId: TEST_CALLER.accountId, reason: 'completed', usage: REPORT, upstream: 'local' },
+    { holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'completed', usage: REPORT, upstream: 'local' },
   ]);
 });
 
@@ -350,7 +400,7 @@ describe('a reserve', () => {
     };
     await expect(run()).rejects.toMatchObject({ code: 'model_unavailable', retryAfterSeconds: 1 });
     expect(await settlements.flush(5_000)).toBe(0);
-    expect(fakes.settles).toEqual([{ holdId: [...asked][0], accountId: TEST_CALLER.accountId, reason: 'released' }]);
+    expect(fakes.settles).toEqual([{ holdId: [...asked][0], ...BY_GATEWAY, reason: 'released' }]);
     expect(fakes.opened).toEqual([]);
   });
 

@@ -9,6 +9,7 @@ import { type EventStream, MessagingError } from '#messaging/messaging.js';
 import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
+import type { EncodedRequest } from '../encoded-request.js';
 import { type Ending, Meter } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { refusalError } from './refusal.js';
@@ -23,7 +24,7 @@ export interface InferenceServices {
 }
 
 export interface InferenceCall {
-  request: InferenceRequest;
+  request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
   /** W3C trace context of the caller, passed on. */
@@ -37,6 +38,8 @@ export interface InferenceRecord {
   holdId?: string;
   upstream?: string;
   ending?: Ending;
+  /** The inference-proxy settles the hold: what the request costs is not known here. */
+  settlement?: 'deferred';
   usage?: Usage;
   /** Absent while the settlement is not yet safe. */
   costPicoUsd?: string;
@@ -69,6 +72,12 @@ export async function runInference(services: InferenceServices, call: InferenceC
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
   const ending: Ending = isClientGone(stopped) ? 'client-left' : finished && !failure ? 'completed' : 'failed';
+  record.ending = ending;
+  record.upstream = meter.upstream;
+  if (ending === 'client-left' && meter.isDeferred) {
+    record.settlement = 'deferred';
+    return;
+  }
   const outcome = await settle(services, call, hold.holdId, meter, ending, record);
   record.costPicoUsd = outcome?.costPicoUsd;
 
@@ -106,12 +115,13 @@ async function reserve(
 
 /**
  * Passes events on until the stream ends, and returns why it failed, undefined when it did not. When the reply is stopped, so is
- * the upstream, and what it still brings is read: it is paid for, and passed on to a client that is there.
+ * the upstream, and what it still brings is read: it is paid for, and passed on to a client that is there. For a client that is gone the
+ * inference-proxy may read the upstream on by itself.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
-  const cancel = (): void => stream?.cancel();
   const { stopped } = reply;
+  const cancel = (): void => stream?.cancel({ detach: isClientGone(stopped) });
   stopped.addEventListener('abort', cancel, { once: true });
   try {
     stream = open();
@@ -150,8 +160,6 @@ function settle(
   record: InferenceRecord,
 ): Promise<SettleOutcome | undefined> {
   const usage = meter.billable(ending);
-  record.ending = ending;
-  record.upstream = meter.upstream;
   record.usage = usage;
   return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: ending, usage, upstream: meter.upstream });
 }

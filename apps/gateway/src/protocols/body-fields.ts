@@ -49,6 +49,20 @@ export function readArray(owner: JsonObject, field: string, path: string): unkno
   return value;
 }
 
+/** Functions, of a request in any format: more than any model tells apart. */
+export const TOOLS_MAX = 1_024;
+
+/** `tools` of chat and messages. */
+export function readTools(source: JsonObject): unknown[] {
+  const tools = readArray(source, 'tools', '');
+  if (tools.length > TOOLS_MAX) throw tooManyTools();
+  return tools;
+}
+
+export function tooManyTools(): GatewayError {
+  return invalidField('tools', `must have at most ${TOOLS_MAX} entries`);
+}
+
 export function readObject(owner: JsonObject, field: string, path: string): JsonObject {
   const value = owner[field];
   if (!isObject(value)) throw invalidField(fieldPath(path, field), isAbsent(value) ? 'is required' : 'must be an object');

@@ -60,7 +60,10 @@ function callWith(argumentsText: string): StreamEvent[] {
     { type: 'tool-call-start', index: 0, callId: 'call_1', tool: { name: 'f' }, kind: 'function' },
     { type: 'tool-call-delta', index: 0, text: argumentsText },
     { type: 'tool-call-end', index: 0 },
-    { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+    {
+      type: 'usage-report',
+      usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+    },
     { type: 'completion-finish', reason: 'tool-calls' },
   ];
 }

@@ -32,6 +32,8 @@ export interface ConformanceSubject<Parsed extends ParsedRequest> {
    * `events/<name>.events.jsonl`, if there is something that no other format ever renders.
    */
   fixtures: string;
+  /** A parsed request as its fixture shows it, where the two differ. */
+  readable?(parsed: Parsed): unknown;
   /** Every optional field of a body: each may be null (C-1). */
   optionalFields: readonly string[];
   /** The smallest client of the format: joins a stream and throws on anything that its grammar forbids. */
@@ -68,12 +70,12 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
 }
 
 function describeRequests<Parsed extends ParsedRequest>(
-  { adapter, fixtures, optionalFields }: ConformanceSubject<Parsed>,
+  { adapter, fixtures, optionalFields, readable = (parsed) => parsed }: ConformanceSubject<Parsed>,
   requests: GoldenRequest[],
   minimal: object,
 ): void {
   test.each(requests)('request $name', ({ body, parsed }) => {
-    expect(adapter.parseRequest(deepFreeze(body))).toEqual(parsed);
+    expect(readable(adapter.parseRequest(deepFreeze(body)))).toEqual(parsed);
   });
 
   test.each(readJson<Refusal[]>(join(fixtures, 'refusals.json')))('refuses: $rule', ({ change, code, param }) => {
@@ -125,7 +127,10 @@ function expectRendered<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<P
     { type: 'tool-call-start', index: 0, callId: 'call_1', tool: tool?.key ?? { name: 'add' }, kind: tool?.kind ?? 'function' },
     { type: 'tool-call-delta', index: 0, text: '{"a":1}' },
     { type: 'tool-call-end', index: 0 },
-    { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+    {
+      type: 'usage-report',
+      usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+    },
     { type: 'completion-finish', reason: 'tool-calls' },
   ];
   JSON.parse(adapter.renderCompletion(REPLY, parsed, collectCompletion(events)));

@@ -11,6 +11,9 @@ export interface ParsedRequest {
   request: InferenceRequest;
 }
 
+/** The part of a parsed request that renderers use: all but the canonical request. Plain JSON, so that it can cross threads. */
+export type ReplyOptions<Parsed extends ParsedRequest> = Omit<Parsed, 'request'>;
+
 /** What a reply says about itself. The same in every part of one reply (C-30), but for the clock. */
 export interface ReplyContext {
   /** An opaque unique suffix, letters and digits: the adapter puts its own prefix before it (`chatcmpl-`, `resp_`, `msg_`). */
@@ -35,10 +38,10 @@ export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
   parseRequest(body: unknown): Parsed;
 
   /** The whole JSON body of a plain reply. */
-  renderCompletion(reply: ReplyContext, parsed: Parsed, completion: Completion): string;
+  renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Parsed>, completion: Completion): string;
 
   /** Called once a streamed reply. */
-  renderStream(reply: ReplyContext, parsed: Parsed): StreamRenderer;
+  renderStream(reply: ReplyContext, parsed: ReplyOptions<Parsed>): StreamRenderer;
 
   /** The whole JSON body of an error before anything was written; the HTTP status is `error.status`. */
   renderError(error: GatewayError, requestId: string): string;

@@ -5,6 +5,7 @@ import { LateSettlements } from './late-settlements.js';
 
 const GONE = { callerIsThere: async () => false };
 const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
+const ASKED: SettleRequest = { ...SETTLE, settledBy: 'inference-proxy' };
 
 function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean = () => true) {
   const messaging = new FakeMessaging();
@@ -26,7 +27,7 @@ test('asks after the delay, with what is known by then', async () => {
   expect(asked).toEqual([]);
   settle.reason = 'completed';
   await settlements.close();
-  expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+  expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
 });
 
 test('asks again when billing is away', async () => {
@@ -34,7 +35,7 @@ test('asks again when billing is away', async () => {
   settlements.schedule(() => SETTLE, GONE);
   while (asked.length < 3) await new Promise(setImmediate);
   await settlements.close();
-  expect(asked).toEqual([SETTLE, SETTLE, SETTLE]);
+  expect(asked).toEqual([ASKED, ASKED, ASKED]);
 });
 
 test('a shutdown does not wait for ever', async () => {
@@ -56,7 +57,7 @@ test('a gateway that lives is left to settle, until it is gone', async () => {
   });
   while (asked.length === 0) await new Promise(setImmediate);
   await settlements.close();
-  expect({ asked, askedBy }).toEqual({ asked: [SETTLE], askedBy: [0, 0, 0] });
+  expect({ asked, askedBy }).toEqual({ asked: [ASKED], askedBy: [0, 0, 0] });
 });
 
 test('a hold that its gateway has settled is not remembered', async () => {
@@ -72,4 +73,27 @@ test('a hold that its gateway has settled is not remembered', async () => {
   while (looks < 3) await new Promise(setImmediate);
   await settlements.close(); // has nothing to wait for
   expect({ asked, looks }).toEqual({ asked: [], looks: 3 });
+});
+
+describe('what a gateway has left to the proxy', () => {
+  test('is settled as soon as it is known what it comes to, and asked for again until billing answers', async () => {
+    const { settlements, asked } = setUp([new Error('away'), 'settled']);
+    const known = Promise.withResolvers<SettleRequest>();
+    settlements.settleAfter(() => known.promise);
+    await new Promise(setImmediate);
+    expect(asked).toEqual([]);
+    known.resolve(SETTLE);
+    while (asked.length < 2) await new Promise(setImmediate);
+    await settlements.close();
+    expect(asked).toEqual([SETTLE, SETTLE]);
+  });
+
+  test('is settled at a shutdown with what is known', async () => {
+    const { settlements, asked } = setUp(['settled']);
+    settlements.settleAfter(
+      (closing) => new Promise((resolve) => closing.addEventListener('abort', () => resolve({ ...SETTLE, reason: 'completed' }))),
+    );
+    await settlements.close();
+    expect(asked).toEqual([{ ...SETTLE, reason: 'completed' }]);
+  });
 });

@@ -10,6 +10,8 @@ const ATTEMPTS_MAX = 100;
 /** Who should settle: a gateway. */
 type Gateway = Pick<CallContext, 'callerIsThere'>;
 
+const NO_GATEWAY: Gateway = { callerIsThere: async () => false };
+
 /**
  * Settles what a gateway that has gone cannot, and asks until billing has answered (billing.md 4). One that lives is left to
  * it, however long it takes: the gateway alone knows what its client was given. When NATS was away the two ends of a stream
@@ -31,6 +33,17 @@ export class LateSettlements {
     this.waiting.add(settling);
   }
 
+  /**
+   * Settles what a gateway has left to the proxy, as soon as `read` resolves, which never rejects. `closing` fires at a shutdown:
+   * `read` then resolves at once with what is known.
+   */
+  settleAfter(read: (closing: AbortSignal) => Promise<SettleRequest>): void {
+    const settling = read(this.closing.signal)
+      .then((settlement) => this.settle(() => settlement, NO_GATEWAY, 0))
+      .finally(() => this.waiting.delete(settling));
+    this.waiting.add(settling);
+  }
+
   /** What is still to be settled gets one try more, at once. */
   async close(): Promise<void> {
     this.closing.abort();
@@ -46,7 +59,7 @@ export class LateSettlements {
       try {
         if (!(await this.isOpen(holdId))) return;
         if (!(await gateway.callerIsThere())) {
-          const { status } = await this.messaging.request(holdSettle, settlement);
+          const { status } = await this.messaging.request(holdSettle, { ...settlement, settledBy: 'inference-proxy' });
           if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
           return;
         }

@@ -6,7 +6,14 @@ import { FakeMessaging } from '#testing/fake-messaging.js';
 import { LeaseKeeper } from './lease-keeper.js';
 
 const LEASE_MS = 60_000;
-const READING: Usage = { promptTokens: 5, cachedTokens: 0, outputTokens: 7, reasoningTokens: 0, source: 'estimated' };
+const READING: Usage = {
+  promptTokens: 5,
+  cachedTokens: 0,
+  outputTokens: 7,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 
 function ticket(holdId: string): Ticket {
   return { holdId, accountId: 'a', requestId: `req_${holdId}`, outputTokensMax: 1, promptTokensEstimate: 1, leaseMs: LEASE_MS };

@@ -29,7 +29,7 @@ function route(
 }
 
 function choose(routes: FakeRoute[], over: Partial<ChoiceTerms<FakeRoute>> = {}): FakeRoute | 'full' | 'down' {
-  return chooseRoute(routes, { now: 0, prefixKey: () => 7, random: () => 0, tried: new Set(), ...over });
+  return chooseRoute(routes, { now: 0, accountId: 'account', prefixKey: () => 7, random: () => 0, tried: new Set(), ...over });
 }
 
 /** The share of each route, in percent, of 4,000 conversations. */

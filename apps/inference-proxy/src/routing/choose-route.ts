@@ -1,8 +1,8 @@
 import { affinity } from './prompt-prefix.js';
 
 /**
- * What can be done with a route at a moment: `ready` for a call, `probe` when it has rested and one call may see whether it is
- * well again, `full`, or `down`.
+ * What an account can do with a route at a moment: `ready` for a call, `probe` when it has rested and one call may see whether it is
+ * well again, `full` when there is no room or the account has used up its share of it, or `down`.
  */
 export type Availability = 'ready' | 'probe' | 'full' | 'down';
 
@@ -13,7 +13,7 @@ export interface Choosable {
   /** Lower is tried first. */
   readonly priority: number;
   readonly inFlight: number;
-  availability(now: number): Availability;
+  availability(now: number, accountId: string): Availability;
   /** Its share among its equals at the moment; 0: not used. */
   weight(now: number): number;
   /** To the first content, from what came lately; undefined when nothing did. */
@@ -26,6 +26,8 @@ export interface Choosable {
 
 export interface ChoiceTerms<Route> {
   now: number;
+  /** The account that asks. */
+  accountId: string;
   /** Asked only where there is a choice to make. */
   prefixKey: () => number;
   /** In [0, 1). */
@@ -47,7 +49,7 @@ const UNKNOWN_MS = 1_000;
 export function chooseRoute<Route extends Choosable>(routes: readonly Route[], terms: ChoiceTerms<Route>): Route | 'full' | 'down' {
   const only = routes[0];
   if (routes.length === 1 && only !== undefined && terms.tried.size === 0) {
-    const availability = only.availability(terms.now);
+    const availability = only.availability(terms.now, terms.accountId);
     return availability === 'full' || availability === 'down' ? availability : only;
   }
   const { ready, probes, someAreFull } = lowestTier(routes, terms);
@@ -87,12 +89,12 @@ interface Tier<Route> {
   someAreFull: boolean;
 }
 
-function lowestTier<Route extends Choosable>(routes: readonly Route[], { now, tried }: ChoiceTerms<Route>): Tier<Route> {
+function lowestTier<Route extends Choosable>(routes: readonly Route[], { now, accountId, tried }: ChoiceTerms<Route>): Tier<Route> {
   const tier: Tier<Route> = { ready: [], probes: [], someAreFull: false };
   let priority = Number.POSITIVE_INFINITY;
   for (const route of routes) {
     if (route.priority > priority || tried.has(route) || route.weight(now) <= 0) continue;
-    const availability = route.availability(now);
+    const availability = route.availability(now, accountId);
     if (availability === 'full') tier.someAreFull = true;
     if (availability === 'full' || availability === 'down') continue;
     if (route.priority < priority) {

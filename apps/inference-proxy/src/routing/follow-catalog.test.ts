@@ -21,7 +21,7 @@ function catalog(revision: number, routes: Record<string, string[]>): RouteListR
 /** A call of a route that is free. */
 function take(book: RouteBook, model: string): RouteCall {
   const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  return book.acquire(request, new Set(), new AbortController().signal) as RouteCall;
+  return book.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
 }
 
 function setUp() {

@@ -27,14 +27,14 @@ describe('replies that have said all and keep their sockets', () => {
   test('are left alone while there are others, then hurried one after the other, each once', () => {
     lingers('first');
     lingers('second');
-    upstream.callBegins();
+    upstream.callBegins('account');
     expect(hurried).toEqual([]);
-    upstream.callBegins();
+    upstream.callBegins('account');
     expect(hurried).toEqual(['first']);
-    upstream.callBegins();
+    upstream.callBegins('account');
     expect(hurried).toEqual(['first', 'second']);
-    upstream.inFlight -= 1;
-    upstream.callBegins();
+    upstream.callEnds('account');
+    upstream.callBegins('account');
     expect(hurried).toEqual(['first', 'second']);
   });
 
@@ -42,7 +42,7 @@ describe('replies that have said all and keep their sockets', () => {
     const end = lingers('first');
     end();
     await Promise.resolve();
-    for (let call = 0; call < 3; call++) upstream.callBegins();
+    for (let call = 0; call < 3; call++) upstream.callBegins('account');
     expect(hurried).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Upstream } from '#contracts/catalog.js';
+import { FairShares } from '#messaging/fair-shares.js';
 import type { UpstreamReply } from '../transport/post-stream.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { HealthCheck } from './health-check.js';
@@ -15,9 +16,9 @@ const LINGER_MS = 20;
  * entry and by earlier ones, and whether it is well for all that a check can say.
  */
 export class KnownUpstream {
-  inFlight = 0;
   /** The routes of the catalog that lead here. */
   readonly routes = new Set<ModelRoute>();
+  private readonly calls = new FairShares();
   /** Replies that have said all and keep their sockets all the same, oldest first. */
   private readonly lingering = new Set<LingeringReply>();
   private current: UpstreamLink;
@@ -34,8 +35,17 @@ export class KnownUpstream {
     return this.current;
   }
 
+  get inFlight(): number {
+    return this.calls.inUse;
+  }
+
   get isFull(): boolean {
     return this.inFlight >= this.current.upstream.connectionsMax;
+  }
+
+  /** True while the account may open another connection: it has not used up its share of them. */
+  hasRoomFor(accountId: string): boolean {
+    return this.calls.admits(accountId, this.current.upstream.connectionsMax);
   }
 
   /** False while its health check fails. */
@@ -44,14 +54,18 @@ export class KnownUpstream {
   }
 
   /** One more call: should it find no socket, it would wait for one that nobody sees. */
-  callBegins(): void {
-    this.inFlight += 1;
+  callBegins(accountId: string): void {
+    this.calls.add(accountId, 1);
     let missing = this.inFlight + this.lingering.size - this.current.upstream.connectionsMax;
     for (const reply of this.lingering) {
       if (missing-- <= 0) return;
       this.lingering.delete(reply);
       reply.hurry(LINGER_MS);
     }
+  }
+
+  callEnds(accountId: string): void {
+    this.calls.add(accountId, -1);
   }
 
   /** As `CallTarget` has it. */

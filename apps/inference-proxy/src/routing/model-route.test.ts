@@ -35,7 +35,7 @@ class Story {
   }
 
   begin(isStream = true): RouteCall {
-    return this.route.begin(isStream, this.now);
+    return this.route.begin('account', isStream, this.now);
   }
 
   after(ms: number): this {

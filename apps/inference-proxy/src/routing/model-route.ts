@@ -1,5 +1,5 @@
 import type { Route } from '#contracts/catalog.js';
-import type { RouteMetrics } from '../route-metrics.js';
+import { FairShares } from '#messaging/fair-shares.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import {
   type Breaker,
@@ -17,6 +17,7 @@ import type { KnownUpstream } from './known-upstream.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
 import { type CallEnd, RouteCall } from './route-call.js';
+import type { RouteEntry, RouteObserver } from './route-entry.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamLink } from './upstream-link.js';
 
@@ -33,26 +34,12 @@ const LEFT_USUALS_MIN = 5;
 /** Those that leave within this time count once: they may all be one client's, who has stopped a batch. */
 const LEFT_GAP_MS = 1_000;
 
-export interface RouteObserver {
-  /** The breaker has another state. */
-  breakerMoved(route: ModelRoute): void;
-  /** A call has ended: there may be room for another. */
-  callEnded(): void;
-}
-
-/** A route as the catalog has it now. It may change with every one, while calls under way keep what they began with. */
-export interface RouteEntry {
-  route: Route;
-  link: UpstreamLink;
-  metrics: RouteMetrics;
-}
-
 /** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
 export class ModelRoute implements Choosable {
-  inFlight = 0;
   breaker: Breaker = NEW_BREAKER;
   readonly hash: number;
   readonly statistics = new RouteStatistics();
+  private readonly calls = new FairShares();
   private readonly latency = new PeakLatency();
   /** Of calls whose clients have left, since the last content: how long they have waited for it. */
   private readonly unanswered = new PeakLatency();
@@ -104,9 +91,19 @@ export class ModelRoute implements Choosable {
     return !isLike;
   }
 
+  get inFlight(): number {
+    return this.calls.inUse;
+  }
+
   get isFull(): boolean {
     const { concurrencyMax } = this.definition;
     return this.upstream.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
+  }
+
+  /** True while the account may begin another call: it has not used up its share of the upstream's connections or of the route's cap. */
+  hasRoomFor(accountId: string): boolean {
+    const { concurrencyMax } = this.definition;
+    return this.upstream.hasRoomFor(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
   }
 
   /** Until it may be called again; not above 0 when it may. */
@@ -130,10 +127,11 @@ export class ModelRoute implements Choosable {
     return breaker.state !== 'closed' && breaker.mayBeTried && this.upstream.isWell ? breaker.since : undefined;
   }
 
-  availability(now: number): Availability {
+  availability(now: number, accountId: string): Availability {
     if (this.definition.weight <= 0 || !this.upstream.isWell || callableAt(this.breaker) > now) return 'down';
     if (this.isFull) return 'full';
-    return this.breaker.state === 'closed' ? 'ready' : 'probe';
+    if (this.breaker.state !== 'closed') return 'probe'; // every account gains from what a probe finds, so shares do not apply
+    return this.hasRoomFor(accountId) ? 'ready' : 'full';
   }
 
   weight(now: number): number {
@@ -154,13 +152,13 @@ export class ModelRoute implements Choosable {
     return unansweredMs;
   }
 
-  begin(isStream: boolean, now: number): RouteCall {
+  begin(accountId: string, isStream: boolean, now: number): RouteCall {
     this.happen({ type: 'call-begun' }, now);
-    this.inFlight += 1;
-    this.upstream.callBegins();
+    this.calls.add(accountId, 1);
+    this.upstream.callBegins(accountId);
     const { link, metrics } = this.entry;
     metrics.inFlight += 1;
-    const call = new RouteCall(this, link, metrics, this.breaker.epoch, now, isStream);
+    const call = new RouteCall(this, link, metrics, accountId, this.breaker.epoch, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
   }
@@ -193,8 +191,8 @@ export class ModelRoute implements Choosable {
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
     this.waiting.delete(call);
-    this.inFlight -= 1;
-    this.upstream.inFlight -= 1;
+    this.calls.add(call.accountId, -1);
+    this.upstream.callEnds(call.accountId);
     call.metrics.inFlight -= 1;
     if (end.failure !== undefined) this.failed(call, end.failure, now);
     else if (call.firstContentAt === undefined) this.endedWithoutContent(call, end.outcome === 'completed', now);

@@ -34,9 +34,14 @@ function setUp(
     });
   };
   apply(models);
+  /** The account that asks; `as` changes it. */
+  let accountId = 'account';
+  const as = (account: string): void => {
+    accountId = account;
+  };
   const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal, isFirst = tried.length === 0) => {
     const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    return book.acquire(request, new Set(tried.map(({ route }) => route)), signal, isFirst);
+    return book.acquire(request, accountId, new Set(tried.map(({ route }) => route)), signal, isFirst);
   };
   /** A call at once. */
   const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
@@ -44,7 +49,7 @@ function setUp(
     if (call instanceof Promise) throw new Error('it has to wait');
     return call;
   };
-  return { book, apply, ask, take };
+  return { book, apply, as, ask, take };
 }
 
 const failed = (over: Partial<UpstreamFailure> = {}): CallEnd => {
@@ -62,6 +67,84 @@ test('a route takes as many calls as its cap says, beside those of its upstream'
   first.end(DONE);
   take('n');
   expect(() => ask()).toThrow(refusal('model_capacity'));
+});
+
+describe('shares of accounts', () => {
+  const CALLS_MAX = 1_000;
+  /** As many calls as the account gets at once. */
+  const takeAll = ({ as, ask }: ReturnType<typeof setUp>, account: string, model = 'm'): RouteCall[] => {
+    const calls: RouteCall[] = [];
+    const leaving = new AbortController();
+    as(account);
+    try {
+      while (calls.length < CALLS_MAX) {
+        const call = ask(model, [], leaving.signal);
+        if (call instanceof Promise) {
+          call.catch(() => undefined);
+          break;
+        }
+        calls.push(call);
+      }
+      leaving.abort(new Error('left'));
+    } catch (error) {
+      expect(error).toEqual(refusal('model_capacity'));
+    }
+    return calls;
+  };
+
+  test.each<[string, Partial<Route>, number]>([
+    ['the sockets of an upstream', {}, 100],
+    ['the cap of a route', { concurrencyMax: 100 }, 999],
+  ])('one account gets four fifths of %s, and others the rest', (_what, route, connectionsMax) => {
+    const it = setUp({ m: [route] }, { queueMax: 0 }, [upstreamNamed('a', { connectionsMax })]);
+    const taken = ['first', 'second', 'third'].map((account) => takeAll(it, account).length);
+    expect(taken).toEqual([80, 16, 4]);
+  });
+
+  test('the share of an upstream is one for all models there', () => {
+    const it = setUp({ m: [{}], n: [{}] }, { queueMax: 0 }, [upstreamNamed('a', { connectionsMax: 100 })]);
+    expect([takeAll(it, 'first', 'm').length, takeAll(it, 'first', 'n').length]).toEqual([80, 0]);
+  });
+
+  test('an account that has used up its share of one route goes to the next, whatever its tier', () => {
+    const routes = [
+      { upstream: 'a', concurrencyMax: 10 },
+      { upstream: 'b', priority: 1 },
+    ];
+    const it = setUp({ m: routes }, { queueMax: 0 }, [
+      upstreamNamed('a', { connectionsMax: 99 }),
+      upstreamNamed('b', { connectionsMax: 99 }),
+    ]);
+    const calls = takeAll(it, 'first').map(({ link }) => link.upstream.id);
+    expect([calls.filter((id) => id === 'a').length, calls.length]).toEqual([8, 88]);
+  });
+
+  test('an account that has used up its share waits, is told when to come back, and is served by the next call that ends', async () => {
+    const it = setUp({ m: [{}] }, {}, [upstreamNamed('a', { connectionsMax: 10 })]);
+    const [running] = takeAll(it, 'first');
+    if (running === undefined) throw new Error('no call was taken');
+    running.route.statistics.durationMs = 80_000;
+    it.as('first');
+    const waiting = it.ask();
+    expect(it.book.status('here').waiting).toEqual([{ model: 'm', requests: 1 }]);
+    expect([it.book.retryAfterSeconds('m', 'first'), it.book.retryAfterSeconds('m', 'second')]).toEqual([20, 1]); // one of eight calls of 80 s ends every 10 s
+    it.as('second');
+    const other = it.take();
+    other.end(DONE);
+    running.end(DONE);
+    expect((await waiting).accountId).toBe('first');
+  });
+
+  test('whichever account asks tries a route that has rested', () => {
+    const it = setUp({ m: [{}] }, { queueMax: 0, restMs: 0, restMsMax: 0 }, [upstreamNamed('a', { connectionsMax: 10 })]);
+    takeAll(it, 'first');
+    const breaker = it.book.status('here').routes[0]?.breaker;
+    it.as('second');
+    const [failing] = takeAll(it, 'second');
+    failing?.end(failed({ kind: 'unreachable' }));
+    it.as('first');
+    expect([breaker, it.take().route.breaker.state]).toEqual(['closed', 'half-open']);
+  });
 });
 
 test('whoever waits gets the next room, of any model on the upstream, in the order they came', async () => {
@@ -211,21 +294,21 @@ describe('when to come back (H-4)', () => {
     const { take, ask, book } = setUp({ m: [{}] });
     take().end(failed({ code: 'model_capacity', retryAfterSeconds: 17 }));
     expect(() => ask()).toThrow(refusal('model_capacity'));
-    expect(book.retryAfterSeconds('m')).toBe(17);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(17);
   });
 
   test('when the breaker lets the next call through; the earliest of all routes', () => {
     const { take, book } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 40_000, restMsMax: 40_000 });
     take().end(failed({ code: 'model_unavailable', retryAfterSeconds: 60 }));
-    expect(book.retryAfterSeconds('m')).toBe(1);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(1);
     take().end(failed({ kind: 'unreachable' }));
-    expect(book.retryAfterSeconds('m')).toBe(4);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(4);
   });
 
   test('of a route that must rest, when it has', () => {
     const { take, book } = setUp({ m: [{}] }, { restMs: 4_000 });
     for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
-    expect(book.retryAfterSeconds('m')).toBe(4);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(4);
   });
 
   test('by the length of the calls and of the line when all are full', async () => {
@@ -233,13 +316,13 @@ describe('when to come back (H-4)', () => {
     const leaving = new AbortController();
     const running = take();
     running.route.statistics.durationMs = 6_000;
-    expect(book.retryAfterSeconds('m')).toBe(6);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(6);
     const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
-    expect(book.retryAfterSeconds('m')).toBe(18);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(18);
     leaving.abort(new Error('left'));
     await expect(Promise.all(waits)).rejects.toThrow('left');
     running.route.statistics.durationMs = 600_000;
-    expect(book.retryAfterSeconds('m')).toBe(60);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(60);
   });
 
   test('and of a line that gives up waiting, no longer than it does', async () => {
@@ -247,13 +330,13 @@ describe('when to come back (H-4)', () => {
     const leaving = new AbortController();
     take().route.statistics.durationMs = 6_000;
     const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
-    expect(book.retryAfterSeconds('m')).toBe(8);
+    expect(book.retryAfterSeconds('m', 'account')).toBe(8);
     leaving.abort(new Error('left'));
     await expect(Promise.all(waits)).rejects.toThrow('left');
   });
 
   test('a model nobody knows says nothing', () => {
-    expect(setUp({ m: [{}] }).book.retryAfterSeconds('unknown')).toBeUndefined();
+    expect(setUp({ m: [{}] }).book.retryAfterSeconds('unknown', 'account')).toBeUndefined();
   });
 });
 

@@ -20,6 +20,14 @@ export interface LineObserver {
   retried(outcome: RetryOutcome): void;
 }
 
+/** One request for a route, as it is tried and tried again. */
+interface Asked {
+  request: InferenceRequest;
+  accountId: string;
+  tried: ReadonlySet<ModelRoute>;
+  isFirst: boolean;
+}
+
 /** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
 export class ModelRoutes {
   /** Who waits has to be served when they change. */
@@ -35,7 +43,7 @@ export class ModelRoutes {
   ) {
     this.line = new WaitingLine(
       terms,
-      () => this.refusal('waited in vain'),
+      (accountId) => this.refusal(accountId, 'waited in vain'),
       () => this.nextChangeMs(performance.now()),
     );
     this.budget = new RetryBudget(terms);
@@ -58,18 +66,20 @@ export class ModelRoutes {
    */
   acquire(
     request: InferenceRequest,
+    accountId: string,
     tried: ReadonlySet<ModelRoute>,
     signal: AbortSignal,
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {
     if (isFirst) this.budget.deposit();
-    const turn = this.take(request, tried, isFirst);
+    const asked = { request, accountId, tried, isFirst };
+    const turn = this.take(asked);
     if (turn !== undefined) {
       if ('grant' in turn) return turn.grant;
       throw turn.refusal;
     }
-    if (this.line.isFull) throw this.refusal('so many wait that the line is full, too');
-    return this.wait(() => this.take(request, tried, isFirst), tried.size > 0, signal);
+    if (!this.line.hasRoomFor(accountId)) throw this.refusal(accountId, 'so many wait that the line is full, too');
+    return this.wait(asked, signal);
   }
 
   /** Gives what has become free to who waits for it. */
@@ -81,18 +91,19 @@ export class ModelRoutes {
    * When it is worth while to come back, in whole seconds from 1 to 60 (H-4): when the first route may be called again, be it
    * its upstream that said so (`Retry-After`) or its breaker, or when the line will have moved on, by the usual length of a call.
    */
-  retryAfterSeconds(): number {
+  retryAfterSeconds(accountId: string): number {
     if (this.routes.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
     const now = performance.now();
-    const waitMs = Math.min(...this.routes.map((route) => Math.max(route.lastResortMs(now), route.isFull ? this.drainMs(route) : 0)));
+    const roomMs = (route: ModelRoute): number => (route.isFull || !route.hasRoomFor(accountId) ? this.drainMs(route, accountId) : 0);
+    const waitMs = Math.min(...this.routes.map((route) => Math.max(route.lastResortMs(now), roomMs(route))));
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
-  private async wait(tryTurn: () => Turn<RouteCall>, isChoosy: boolean, signal: AbortSignal): Promise<RouteCall> {
+  private async wait(asked: Asked, signal: AbortSignal): Promise<RouteCall> {
     const since = performance.now();
     let outcome: WaitOutcome = 'refused';
     try {
-      const turn = this.line.wait(tryTurn, isChoosy, signal);
+      const turn = this.line.wait(asked.accountId, () => this.take(asked), asked.tried.size > 0, signal);
       this.observer.waits(this);
       const call = await turn;
       outcome = 'served';
@@ -102,15 +113,15 @@ export class ModelRoutes {
     }
   }
 
-  private take(request: InferenceRequest, tried: ReadonlySet<ModelRoute>, isFirst: boolean): Turn<RouteCall> {
+  private take({ request, accountId, tried, isFirst }: Asked): Turn<RouteCall> {
     const now = performance.now();
-    const choice = chooseRoute(this.routes, { now, prefixKey: () => prefixKey(request), random: this.random, tried });
+    const choice = chooseRoute(this.routes, { now, accountId, prefixKey: () => prefixKey(request), random: this.random, tried });
     if (choice === 'full') return undefined;
     const route = choice === 'down' ? lastResort(this.routes, { now, tried }) : choice;
     if (route === undefined) return { refusal: this.down() };
     if (choice === 'down' && route.lastResortMs(now) > 0)
       return tried.size === 0 && this.mayPass(route, now) ? undefined : { refusal: this.down() };
-    return isFirst || this.isPaid(now) ? { grant: route.begin(request.stream, now) } : { refusal: overBudget() };
+    return isFirst || this.isPaid(now) ? { grant: route.begin(accountId, request.stream, now) } : { refusal: overBudget() };
   }
 
   private isPaid(now: number): boolean {
@@ -128,9 +139,9 @@ export class ModelRoutes {
   }
 
   /** For those who would have waited, or have. */
-  private refusal(detail: string): UpstreamFailure {
+  private refusal(accountId: string, detail: string): UpstreamFailure {
     const now = performance.now();
-    const isFull = this.routes.some((route) => route.availability(now) === 'full');
+    const isFull = this.routes.some((route) => route.availability(now, accountId) === 'full');
     return isFull ? full(detail) : this.down();
   }
 
@@ -144,8 +155,8 @@ export class ModelRoutes {
    * Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. A line
    * that moves slower than that is as short once those who wait have been given up.
    */
-  private drainMs({ statistics, upstream, inFlight }: ModelRoute): number {
-    const running = upstream.isFull ? upstream.inFlight : inFlight;
+  private drainMs({ statistics, upstream, inFlight }: ModelRoute, accountId: string): number {
+    const running = upstream.hasRoomFor(accountId) ? inFlight : upstream.inFlight;
     const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
     return endsEveryMs + Math.min(endsEveryMs * this.line.size, this.terms.queueWaitMs);
   }

@@ -45,7 +45,7 @@ function entry(id: string): Upstream {
 
 function take(book: RouteBook, tried: ReadonlySet<ModelRoute> = new Set()): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  const call = book.acquire(request, tried, new AbortController().signal);
+  const call = book.acquire(request, 'account', tried, new AbortController().signal);
   if (call instanceof Promise) throw new Error('it has to wait');
   return call;
 }
@@ -131,7 +131,7 @@ describe('an entry that is edited while calls are under way', () => {
     apply({ a: { connectionsMax: 1 } });
     take();
     const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    const waiting = book.acquire(request, new Set(), new AbortController().signal);
+    const waiting = book.acquire(request, 'account', new Set(), new AbortController().signal);
     apply({ a: { connectionsMax: 2, baseUrl: 'http://other.example/v1' } });
     expect((await waiting).link.upstream.baseUrl).toBe('http://other.example/v1');
   });

@@ -45,18 +45,19 @@ export class RouteBook {
   /** As `ModelRoutes.acquire`. */
   acquire(
     request: InferenceRequest,
+    accountId: string,
     tried: ReadonlySet<ModelRoute>,
     signal: AbortSignal,
     isFirst?: boolean,
   ): RouteCall | Promise<RouteCall> {
     const model = this.models.get(request.model);
     if (model === undefined) throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the model has no route' });
-    return model.acquire(request, tried, signal, isFirst);
+    return model.acquire(request, accountId, tried, signal, isFirst);
   }
 
   /** As `ModelRoutes.retryAfterSeconds`; undefined for a model nobody knows. */
-  retryAfterSeconds(model: string): number | undefined {
-    return this.models.get(model)?.retryAfterSeconds();
+  retryAfterSeconds(model: string, accountId: string): number | undefined {
+    return this.models.get(model)?.retryAfterSeconds(accountId);
   }
 
   /** How everything is doing, as `replica` tells it. */

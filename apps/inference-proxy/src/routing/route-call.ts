@@ -15,6 +15,8 @@ export class RouteCall {
     /** Where it goes and by which terms, to its end. */
     readonly link: UpstreamLink,
     readonly metrics: RouteMetrics,
+    /** The account that pays for it. */
+    readonly accountId: string,
     /** Of the breaker, when it began. */
     readonly epoch: number,
     readonly startedAt: number,

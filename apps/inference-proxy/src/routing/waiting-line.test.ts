@@ -9,12 +9,12 @@ function setUp(terms: Partial<{ queueMax: number; queueWaitMs: number }> = {}, n
     () => nextChangeMs,
   );
   /** Waits for any room, or for any but one. */
-  const wait = (signal = new AbortController().signal, notIn = '') => {
+  const wait = (signal = new AbortController().signal, notIn = '', accountId = 'account') => {
     const tryTurn = (): Turn<string> => {
       const at = free.findIndex((room) => room !== notIn);
       return at === -1 ? undefined : { grant: free.splice(at, 1)[0] as string };
     };
-    return line.wait(tryTurn, notIn !== '', signal);
+    return line.wait(accountId, tryTurn, notIn !== '', signal);
   };
   const release = (room: string): void => {
     free.push(room);
@@ -30,6 +30,48 @@ test('first come, first served', async () => {
   for (const room of ['a', 'b', 'c']) release(room);
   await Promise.all(all);
   expect({ order, size: line.size }).toEqual({ order: ['first in a', 'second in b', 'third in c'], size: 0 });
+});
+
+describe('of several accounts', () => {
+  test('each is served in turn, its own requests in the order they came', async () => {
+    const { wait, release } = setUp();
+    const order: string[] = [];
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((name) => wait(undefined, '', name.charAt(0)).then(() => order.push(name)));
+    for (const room of ['1', '2', '3', '4', '5', '6']) release(room);
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+  });
+
+  test('all that become free at once are dealt out in turn, too', async () => {
+    const { wait, free, line } = setUp();
+    const order: string[] = [];
+    const all = ['a1', 'a2', 'b1', 'b2'].map((name) => wait(undefined, '', name.charAt(0)).then(() => order.push(name)));
+    free.push('1', '2', '3', '4');
+    line.serve();
+    await Promise.all(all);
+    expect(order).toEqual(['a1', 'b1', 'a2', 'b2']);
+  });
+
+  test('one that can use nothing of what is free does not keep the others waiting', async () => {
+    const { line, wait, free } = setUp();
+    const left = new AbortController();
+    const blocked = line.wait('greedy', () => undefined, false, left.signal);
+    const other = wait(undefined, '', 'other');
+    free.push('a');
+    line.serve();
+    expect([await other, line.size]).toEqual(['a', 1]);
+    left.abort(new Error('left'));
+    await expect(blocked).rejects.toThrow('left');
+  });
+
+  test('one leaves places for the others', () => {
+    const { line, wait } = setUp({ queueMax: 100 });
+    const left = new AbortController();
+    let waiting = 0;
+    for (; line.hasRoomFor('greedy'); waiting++) void wait(left.signal, '', 'greedy').catch(() => undefined);
+    expect([waiting, line.hasRoomFor('other')]).toEqual([80, true]);
+    left.abort();
+  });
 });
 
 test('whoever cannot use what has become free keeps nobody waiting', async () => {
@@ -68,7 +110,7 @@ test('nobody waits longer than the limit', async () => {
 
 test('a turn can end the waiting', async () => {
   const { line } = setUp();
-  const waiting = line.wait(() => ({ refusal: new Error('all are down') }), false, new AbortController().signal);
+  const waiting = line.wait('account', () => ({ refusal: new Error('all are down') }), false, new AbortController().signal);
   line.serve();
   await expect(waiting).rejects.toThrow('all are down');
 });
@@ -84,9 +126,9 @@ test('it says when it is full', () => {
   const { line, wait } = setUp({ queueMax: 2 });
   const leaving = new AbortController();
   void wait(leaving.signal).catch(() => {});
-  expect(line.isFull).toBe(false);
+  expect(line.hasRoomFor('account')).toBe(true);
   void wait(leaving.signal).catch(() => {});
-  expect(line.isFull).toBe(true);
+  expect(line.hasRoomFor('account')).toBe(false);
   leaving.abort();
-  expect([line.isFull, line.oldestUntil]).toEqual([false, Number.POSITIVE_INFINITY]);
+  expect([line.hasRoomFor('account'), line.oldestUntil]).toEqual([true, Number.POSITIVE_INFINITY]);
 });

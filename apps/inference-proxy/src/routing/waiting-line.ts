@@ -1,3 +1,5 @@
+import { FairShares } from '#messaging/fair-shares.js';
+
 export interface LineTerms {
   /** Requests of one model that may wait. */
   queueMax: number;
@@ -8,6 +10,7 @@ export interface LineTerms {
 export type Turn<Grant> = { grant: Grant } | { refusal: unknown } | undefined;
 
 interface Waiter<Grant> {
+  accountId: string;
   tryTurn: () => Turn<Grant>;
   isChoosy: boolean;
   until: number;
@@ -17,17 +20,22 @@ interface Waiter<Grant> {
 }
 
 /**
- * Requests of one model that wait for room, first come, first served; but whoever can use what has become free is not kept
- * waiting by one who cannot. One timer for all of them, and none while nobody waits.
+ * Requests of one model that wait for room. Accounts are served round robin, and have fair shares of the places; within an account it is
+ * first come, first served, but a request that can use what has become free does not wait for one that cannot. One timer for all of
+ * them, and none while the queue is empty.
  */
 export class WaitingLine<Grant> {
+  /** All that wait, oldest first. */
   private readonly waiters = new Set<Waiter<Grant>>();
+  /** The same by account, the account that was served last at the end. */
+  private readonly accounts = new Map<string, Set<Waiter<Grant>>>();
+  private readonly places = new FairShares();
   private timer: NodeJS.Timeout | undefined;
 
-  /** `tooLate` makes the error of those whose time is over, `nextChangeMs` says when serving is worth while without a release. */
+  /** `tooLate` makes the error of a request whose time is over, `nextChangeMs` says when serving is worth while without a release. */
   constructor(
     private readonly terms: LineTerms,
-    private readonly tooLate: () => unknown,
+    private readonly tooLate: (accountId: string) => unknown,
     private readonly nextChangeMs: () => number,
   ) {}
 
@@ -35,8 +43,9 @@ export class WaitingLine<Grant> {
     return this.waiters.size;
   }
 
-  get isFull(): boolean {
-    return this.waiters.size >= this.terms.queueMax;
+  /** True when another request of the account may wait. */
+  hasRoomFor(accountId: string): boolean {
+    return this.places.admits(accountId, this.terms.queueMax);
   }
 
   /** When the first of them is given up. */
@@ -46,34 +55,61 @@ export class WaitingLine<Grant> {
   }
 
   /**
-   * Only when it is not full. Rejects with the signal's reason when it fires, else with what the turn, or `tooLate`, says.
+   * Only when there is room for the account. Rejects with the signal's reason when it fires, else with what the turn, or `tooLate`, says.
    * `isChoosy`: it cannot use everything that may become free.
    */
-  wait(tryTurn: () => Turn<Grant>, isChoosy: boolean, signal: AbortSignal): Promise<Grant> {
+  wait(accountId: string, tryTurn: () => Turn<Grant>, isChoosy: boolean, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => this.remove(waiter, () => reject(signal.reason));
       const leave = (): void => signal.removeEventListener('abort', onAbort);
-      const waiter = { tryTurn, isChoosy, until: performance.now() + this.terms.queueWaitMs, resolve, reject, leave };
+      const waiter = { accountId, tryTurn, isChoosy, until: performance.now() + this.terms.queueWaitMs, resolve, reject, leave };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.waiters.add(waiter);
+      this.add(waiter);
       this.setTimer();
     });
   }
 
   /** Something has become free, or is known to be lost. */
   serve(): void {
-    for (const waiter of this.waiters) {
-      const turn = waiter.tryTurn();
-      if (turn === undefined && !waiter.isChoosy) break; // nothing is left for anybody
-      if (turn === undefined) continue;
-      this.remove(waiter, () => ('grant' in turn ? waiter.resolve(turn.grant) : waiter.reject(turn.refusal)));
+    // An account that gets something goes to the end of the map, where this loop meets it again: until none gets anything.
+    for (const [accountId, waiters] of this.accounts) {
+      if (!this.serveOne(waiters) || waiters.size === 0) continue;
+      this.accounts.delete(accountId);
+      this.accounts.set(accountId, waiters);
     }
     this.setTimer();
   }
 
+  /** Serves the first of an account's requests that can be. False when there is none. */
+  private serveOne(waiters: ReadonlySet<Waiter<Grant>>): boolean {
+    for (const waiter of waiters) {
+      const turn = waiter.tryTurn();
+      if (turn !== undefined) {
+        this.remove(waiter, () => ('grant' in turn ? waiter.resolve(turn.grant) : waiter.reject(turn.refusal)));
+        return true;
+      }
+      if (!waiter.isChoosy) return false; // nothing is left for this account
+    }
+    return false;
+  }
+
+  private add(waiter: Waiter<Grant>): void {
+    const { accountId } = waiter;
+    this.waiters.add(waiter);
+    this.places.add(accountId, 1);
+    const others = this.accounts.get(accountId);
+    if (others === undefined) this.accounts.set(accountId, new Set([waiter]));
+    else others.add(waiter);
+  }
+
   private remove(waiter: Waiter<Grant>, tell: () => void): void {
+    const { accountId } = waiter;
+    const others = this.accounts.get(accountId);
     this.waiters.delete(waiter);
+    this.places.add(accountId, -1);
+    others?.delete(waiter);
+    if (others?.size === 0) this.accounts.delete(accountId);
     if (this.waiters.size === 0) clearTimeout(this.timer);
     waiter.leave();
     tell();
@@ -89,7 +125,7 @@ export class WaitingLine<Grant> {
   private onTimer(): void {
     const now = performance.now();
     this.serve();
-    for (const waiter of this.waiters) if (waiter.until <= now) this.remove(waiter, () => waiter.reject(this.tooLate()));
+    for (const waiter of this.waiters) if (waiter.until <= now) this.remove(waiter, () => waiter.reject(this.tooLate(waiter.accountId)));
     this.setTimer();
   }
 }

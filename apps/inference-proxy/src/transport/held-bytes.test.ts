@@ -1,8 +1,9 @@
 import { HeldBytes, type HeldShare } from './held-bytes.js';
 
 let held: HeldBytes;
-const open = (bytes: number): HeldShare => {
-  const share = held.open();
+let accounts = 0;
+const open = (bytes: number, accountId = `account-${accounts++}`): HeldShare => {
+  const share = held.open(accountId);
   share.set(bytes);
   return share;
 };
@@ -38,4 +39,15 @@ test('one that was refused gives back what it had', () => {
   expect(() => share.set(200)).toThrow(refused);
   share.release();
   expect(() => open(110)).not.toThrow();
+});
+
+test('the replies of one account leave room for those of another', () => {
+  const shares = Array.from({ length: 10 }, () => open(10, 'greedy'));
+  const grow = (): void => {
+    for (let bytes = 11; bytes <= 20; bytes++) for (const share of shares) share.set(bytes);
+  };
+  expect(grow).toThrow(refused);
+  expect(() => open(20, 'other')).not.toThrow();
+  for (const share of shares) share.release();
+  expect(() => open(90, 'greedy')).not.toThrow();
 });

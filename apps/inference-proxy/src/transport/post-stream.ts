@@ -24,6 +24,8 @@ export interface PostOptions extends ReplyLimits {
   path: string;
   headers: Record<string, string>;
   body: string;
+  /** Called when the request goes out on a connection. */
+  onSent?: () => void;
 }
 
 export interface ReplyLimits {
@@ -46,8 +48,8 @@ export interface ReplyLimits {
  */
 export function postStream(pool: Dispatcher, options: PostOptions, signal: AbortSignal): Promise<UpstreamReply> {
   return new Promise((resolve, reject) => {
-    const { path, headers, body, ...limits } = options;
-    const reply = new UpstreamReply(limits, signal, resolve, reject);
+    const { path, headers, body, onSent, ...limits } = options;
+    const reply = new UpstreamReply(limits, signal, resolve, reject, onSent);
     if (signal.aborted) return;
     const request = { method: 'POST', path, headers: { ...headers, 'accept-encoding': 'identity' }, body } as const;
     reply.newSocket = socketOpenedBy(() => pool.dispatch(request, reply));
@@ -82,6 +84,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     private readonly signal: AbortSignal,
     private readonly resolveHead: (reply: UpstreamReply) => void,
     private readonly rejectHead: (error: unknown) => void,
+    private readonly onSent?: () => void,
   ) {
     const { firstByteMs, totalMs } = limits.timeouts;
     this.timer = setTimeout(() => this.fail(silence('no byte of a reply in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
@@ -107,10 +110,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return undefined;
   }
 
-  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory. */
-  async readAll(first: Buffer[] = []): Promise<Buffer> {
+  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory; `accountId` is whose share it counts in. */
+  async readAll(accountId: string, first: Buffer[] = []): Promise<Buffer> {
     const body = new GrowingBuffer();
-    const share = LARGE_REPLIES.open();
+    const share = LARGE_REPLIES.open(accountId);
     try {
       for (let more: Buffer[] | undefined = first; more !== undefined; more = await this.read()) {
         for (const chunk of more) body.push(chunk);
@@ -160,6 +163,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     if (this.failed) controller.abort(asError(this.failure));
+    else this.onSent?.();
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {

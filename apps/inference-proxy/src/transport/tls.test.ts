@@ -68,7 +68,7 @@ async function call(upstream: Partial<Upstream>, host = '127.0.0.1', times = 1, 
     const options = { path: '/', headers: {}, body: '', timeouts, bytesMax: 1_000 };
     outcomes.push(
       await postStream(pool, options, new AbortController().signal).then(
-        async (reply) => (await reply.readAll()).toString(),
+        async (reply) => (await reply.readAll('account')).toString(),
         ({ kind, code, isOperatorsFault }: UpstreamFailure) => ({ kind, code, isOperatorsFault }),
       ),
     );

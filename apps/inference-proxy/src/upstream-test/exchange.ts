@@ -33,7 +33,7 @@ export interface Exchange {
   reasoning: string;
   toolCalls: CompletedToolCall[];
   finishReason?: FinishReason;
-  /** `source` says whether the upstream counted. */
+  /** Its sources say which counts are the upstream's own. */
   usage?: Usage;
   /** When content came, in milliseconds from the request: one figure a read of the socket. */
   contentAtMs: number[];

@@ -158,5 +158,7 @@ function endOf({ upstream }: UpstreamTestJob, prober: Prober, notes: Notes, serv
 
 function changesBetween(catalog: UpstreamCapabilities, found: UpstreamCapabilities): CapabilityChange[] {
   const names = Object.keys(found) as (keyof UpstreamCapabilities)[];
-  return names.flatMap((name) => (catalog[name] === found[name] ? [] : [{ name, catalog: catalog[name], found: found[name] }]));
+  return names.flatMap((name) =>
+    catalog[name] === found[name] ? [] : [{ name, catalog: catalog[name] ?? null, found: found[name] ?? null }],
+  );
 }

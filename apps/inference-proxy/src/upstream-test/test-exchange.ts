@@ -1,7 +1,14 @@
 import type { Usage } from '#inference/usage.js';
 import type { Exchange, ExchangeFailure } from './exchange.js';
 
-export const REPORTED: Usage = { promptTokens: 20, cachedTokens: 0, outputTokens: 4, reasoningTokens: 0, source: 'reported' };
+export const REPORTED: Usage = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 4,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 /** A reply that went well, with what a test says otherwise. */
 export function exchange(over: Partial<Exchange> = {}): Exchange {

@@ -44,6 +44,9 @@ export function grammarFault(events: readonly StreamEvent[], ending: 'terminal' 
       case 'usage-report':
         reported = true;
         break;
+      case 'settlement-deferred':
+        if (ending === 'terminal' || at < events.length - 1) return `${where} is not the end of a stream that was left`;
+        break;
       case 'completion-finish':
         if (calls.some((call) => !call.ended)) return `${where} leaves a call open`;
         terminal = event;

@@ -4,7 +4,14 @@ import { ADAPTERS } from './adapters.js';
 import { callOf } from './conformance.js';
 import { LowOutputCap } from './low-output-cap.js';
 
-const USAGE: Usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 3, source: 'reported' };
+const USAGE: Usage = {
+  promptTokens: 12,
+  cachedTokens: 4,
+  outputTokens: 9,
+  reasoningTokens: 3,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 const CALL: StreamEvent = { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' };
 const END: StreamEvent = { type: 'tool-call-end', index: 0 };
 
@@ -66,7 +73,10 @@ test('openai-responses keeps a low cap, plain and streamed', () => {
   const response = { object: 'response', status: 'completed', output: [message], usage };
   const expected = [
     text('One two '),
-    { type: 'usage-report', usage: { promptTokens: 7, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+    {
+      type: 'usage-report',
+      usage: { promptTokens: 7, cachedTokens: 0, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+    },
     finish('length'),
   ];
   const plain: StreamEvent[] = [];

@@ -79,6 +79,7 @@ export class LowOutputCap {
         kept.push(this.hasDropped ? { ...event, reason: 'length' } : event);
         return;
       case 'upstream-start':
+      case 'settlement-deferred':
       case 'completion-failure':
         kept.push(event);
     }

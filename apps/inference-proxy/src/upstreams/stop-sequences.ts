@@ -13,10 +13,6 @@ export class StopSequences {
     this.searches = sequences.map((sequence) => new Search(sequence));
   }
 
-  get heldLength(): number {
-    return this.held.length;
-  }
-
   /** What may go out now, and whether a sequence was met: then nothing after it counts. */
   push(piece: string): { text: string; met: boolean } {
     let end = piece.length;

@@ -207,7 +207,8 @@ function soFar(usage: Usage, last: Usage | undefined): Usage {
     cachedTokens: Math.min(usage.cachedTokens, last?.cachedTokens ?? 0),
     outputTokens: Math.min(usage.outputTokens, last?.outputTokens ?? 0),
     reasoningTokens: Math.min(usage.reasoningTokens, last?.reasoningTokens ?? 0),
-    source: usage.source,
+    promptSource: usage.promptSource,
+    outputSource: usage.outputSource,
   };
 }
 

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../upstream-failure.js';
 
 /** One call of one upstream: what is asked, of which model there, and what that upstream can do. */
@@ -56,4 +57,6 @@ export interface StreamParser {
   end(events: StreamEvent[]): void;
   /** The terminal event has been appended. */
   readonly done: boolean;
+  /** What the upstream has counted by now, where it tells before the end. */
+  readonly usageSoFar?: Usage | undefined;
 }

@@ -1,52 +1,77 @@
+import { Type } from 'class-transformer';
+import { IsArray, IsIn, IsOptional, Matches, ValidateNested } from 'class-validator';
 import { Topic } from '../endpoint.js';
-import type { SettleReason, TokenUsage } from './holds.js';
+import { Id, Instant, PICO_USD } from './fields.js';
+import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
 
 /*
  * Core NATS, at most once: an event says that it is time to look, the ledger says what is so. Amounts are integer strings of
  * pico-USD. All are published after the commit they tell of.
  */
 
+export class KeyChanged {
+  @IsOptional() @Id() keyId?: string;
+  @Id() projectId!: string;
+}
+
 /** Keys whose cached resolution must be forgotten: one key, or every key of a project. */
-export const keyChanged = new Topic<{ keyId?: string; projectId: string }>(
-  'billing.v1.event.key-changed',
-  'A key was revoked or its project changed',
-);
+export const keyChanged = new Topic('billing.v1.event.key-changed', KeyChanged, 'A key was revoked or its project changed');
 
-export const keyRevoked = new Topic<{ keyId: string; projectId: string; revokedAt: string }>(
-  'billing.v1.event.key-revoked',
-  'An API key was ended for good',
-);
+export class KeyRevoked {
+  @Id() keyId!: string;
+  @Id() projectId!: string;
+  @Instant() revokedAt!: string;
+}
 
-export interface SettledHold {
-  holdId: string;
-  accountId: string;
-  projectId: string;
-  reason: SettleReason;
-  costPicoUsd: string;
-  usage: TokenUsage;
+export const keyRevoked = new Topic('billing.v1.event.key-revoked', KeyRevoked, 'An API key was ended for good');
+
+export class SettledHold {
+  @Id() holdId!: string;
+  @Id() accountId!: string;
+  @Id() projectId!: string;
+  @IsIn([...SETTLE_REASONS, 'lease-expired']) reason!: SettleReason;
+  @Matches(PICO_USD) costPicoUsd!: string;
+  @ValidateNested() @Type(() => TokenUsage) usage!: TokenUsage;
 }
 
 /** What one batch settled, in one message: published only where `HOLD_SETTLED_EVENTS` is on. */
-export interface HoldsSettled {
-  settled: SettledHold[];
+export class HoldsSettled {
+  @IsArray() @ValidateNested({ each: true }) @Type(() => SettledHold) settled!: SettledHold[];
 }
 
-export const holdSettled = new Topic<HoldsSettled>('billing.v1.event.hold-settled', 'Requests were charged, several in one message');
+export const holdSettled = new Topic('billing.v1.event.hold-settled', HoldsSettled, 'Requests were charged, several in one message');
+
+export class BalanceLow {
+  @Id() accountId!: string;
+  @Matches(PICO_USD) balancePicoUsd!: string;
+  @Matches(PICO_USD) lowBalancePicoUsd!: string;
+}
 
 /** Once each time the balance, top-up and plan together, falls from the account's threshold or above to below it. */
-export const balanceLow = new Topic<{ accountId: string; balancePicoUsd: string; lowBalancePicoUsd: string }>(
-  'billing.v1.event.balance-low',
-  "A balance fell below its account's threshold",
-);
+export const balanceLow = new Topic('billing.v1.event.balance-low', BalanceLow, "A balance fell below its account's threshold");
+
+export class BalanceExhausted {
+  @Id() accountId!: string;
+  @Matches(PICO_USD) balancePicoUsd!: string;
+  @Matches(PICO_USD) requiredPicoUsd!: string;
+}
 
 /** A request was refused that the whole balance could not cover, held money included. At most once a minute from each replica. */
-export const balanceExhausted = new Topic<{ accountId: string; balancePicoUsd: string; requiredPicoUsd: string }>(
+export const balanceExhausted = new Topic(
   'billing.v1.event.balance-exhausted',
+  BalanceExhausted,
   'A balance does not suffice for what its account asks',
 );
 
-/** `forfeitedPicoUsd`: what nobody had used or held of it. */
-export const planExpired = new Topic<{ accountId: string; grantId: string; forfeitedPicoUsd: string }>(
+export class PlanExpired {
+  @Id() accountId!: string;
+  @Id() grantId!: string;
+  /** The part of the grant that was neither used nor held. */
+  @Matches(PICO_USD) forfeitedPicoUsd!: string;
+}
+
+export const planExpired = new Topic(
   'billing.v1.event.plan-expired',
+  PlanExpired,
   'A plan grant ended: its time was over, or another took its place',
 );

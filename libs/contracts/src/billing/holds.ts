@@ -2,6 +2,7 @@ import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   IsArray,
+  IsBoolean,
   IsIn,
   IsInt,
   IsOptional,
@@ -13,7 +14,9 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint } from '../endpoint.js';
+import type { ServiceErrorCode } from '../service-error.js';
 import { Id, PICO_USD, Text, TOKENS_MAX } from './fields.js';
 
 /** Pico-USD a token as integer strings; the price a hold is pinned to. */
@@ -61,13 +64,20 @@ export class TokenUsage {
   @IsInt() @Min(0) @Max(TOKENS_MAX) cachedTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
-  @IsIn(['reported', 'estimated']) source!: 'reported' | 'estimated';
+  /** Origin of `promptTokens`. */
+  @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
+  /** Origin of `outputTokens`. */
+  @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
 }
 
 /** How a request ended, as those say who had to do with it. */
 export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released'] as const;
 /** `lease-expired` is the reaper's alone: nobody said how. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
+
+/** The services that settle: the gateway, or the inference-proxy for a gateway that is gone. */
+export const SETTLERS = ['gateway', 'inference-proxy'] as const;
+export type Settler = (typeof SETTLERS)[number];
 
 export class SettleRequest {
   @Id() holdId!: string;
@@ -76,6 +86,8 @@ export class SettleRequest {
   /** Absent: nothing is billed. */
   @IsOptional() @ValidateNested() @Type(() => TokenUsage) usage?: TokenUsage;
   @IsOptional() @IsString() @Length(1, 256) upstream?: string;
+  /** The service that settles. Absent: a release, or a service older than the field. */
+  @IsOptional() @IsIn(SETTLERS) settledBy?: Settler;
 }
 
 export interface SettleOutcome {
@@ -88,12 +100,22 @@ export interface SettleOutcome {
 export class HoldApplyRequest {
   @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => SettleRequest) settles!: SettleRequest[];
   @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => ReserveRequest) reserves!: ReserveRequest[];
+  /** True: an item that cannot be decided is answered with `failed`. Absent: it fails the whole message, which may be sent again. */
+  @IsOptional() @IsBoolean() partial?: boolean;
+}
+
+/** Billing could not decide this item of a `partial` message: nothing is known of it, and it may be sent again. */
+export interface FailedItem {
+  status: 'failed';
+  holdId: string;
+  code: ServiceErrorCode;
+  message: string;
 }
 
 /** Outcomes stand in the order of the request. */
 export interface HoldApplyReply {
-  settles: SettleOutcome[];
-  reserves: ReserveOutcome[];
+  settles: (SettleOutcome | FailedItem)[];
+  reserves: (ReserveOutcome | FailedItem)[];
 }
 
 export const holdApply = new Endpoint<HoldApplyRequest, HoldApplyReply>(

@@ -41,7 +41,7 @@ export interface UsageRow {
   model?: string;
   /** Requests that ended in this time, whatever they cost. */
   requests: number;
-  /** Those of them whose usage no upstream reported. */
+  /** Those of them with a count, of prompt or output, that no upstream reported. */
   estimatedRequests: number;
   promptTokens: number;
   /** Part of the prompt tokens. */

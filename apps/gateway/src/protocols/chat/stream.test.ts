@@ -4,7 +4,14 @@ import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
 const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' };
-const usage: Usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0, source: 'reported' };
+const usage: Usage = {
+  promptTokens: 1,
+  cachedTokens: 0,
+  outputTokens: 1,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 function stream(options?: { include_usage?: boolean }) {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: true, stream_options: options };

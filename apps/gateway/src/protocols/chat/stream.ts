@@ -1,14 +1,14 @@
 import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
 import { renderError } from './errors.js';
 import type { ChatRequest } from './request.js';
 import { isContentNull, renderFinishReason, renderId, renderUsage } from './response.js';
 
 /** A streamed reply as `data:` chunks (spec 2.4 and 6.3, C-30 to C-35). */
-export function renderStream(reply: ReplyContext, parsed: ChatRequest): StreamRenderer {
+export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ChatRequest>): StreamRenderer {
   return new ChatStream(reply, parsed.includeUsage);
 }
 
@@ -75,6 +75,7 @@ class ChatStream implements StreamRenderer {
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return '';

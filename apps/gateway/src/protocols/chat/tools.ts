@@ -5,12 +5,12 @@ import {
   isAbsent,
   isObject,
   type JsonObject,
-  readArray,
   readName,
   readObject,
   readOptionalObject,
   readOptionalString,
   readOptionalTrue,
+  readTools,
 } from '../body-fields.js';
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
@@ -18,7 +18,7 @@ import type { WireNames } from '../wire-names.js';
 /** `tools` to canonical tools: functions only, each name once (C-9). */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const declared = new Set<string>();
-  return readArray(source, 'tools', '').map((value, index) => {
+  return readTools(source).map((value, index) => {
     const path = `tools[${index}]`;
     const tool = parseTool(asObject(value, path), path, names);
     if (declared.has(tool.key.name)) throw invalidField(`${path}.function.name`, 'is declared twice');

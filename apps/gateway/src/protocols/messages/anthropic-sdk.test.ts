@@ -9,7 +9,14 @@ import type { MessagesRequest } from './request.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
+const usage = {
+  promptTokens: 12,
+  cachedTokens: 4,
+  outputTokens: 9,
+  reasoningTokens: 5,
+  promptSource: 'reported' as const,
+  outputSource: 'reported' as const,
+};
 const renderedUsage = { input_tokens: 8, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 9 };
 const params = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user' as const, content: 'Hello' }] };
 const thinking = { type: 'adaptive' as const };

@@ -27,7 +27,16 @@ test.each([
 });
 
 test('T-24: input and cached tokens are the prompt, each counted once', () => {
-  expect(renderUsage({ promptTokens: 100, cachedTokens: 100, outputTokens: 7, reasoningTokens: 3, source: 'reported' })).toEqual({
+  expect(
+    renderUsage({
+      promptTokens: 100,
+      cachedTokens: 100,
+      outputTokens: 7,
+      reasoningTokens: 3,
+      promptSource: 'reported',
+      outputSource: 'reported',
+    }),
+  ).toEqual({
     input_tokens: 0,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 100,
@@ -45,7 +54,7 @@ const completion: Completion = {
   leadingReasoning: 'Hm.',
   toolCalls: [],
   finishReason: 'stop',
-  usage: { promptTokens: 5, cachedTokens: 0, outputTokens: 2, reasoningTokens: 1, source: 'reported' },
+  usage: { promptTokens: 5, cachedTokens: 0, outputTokens: 2, reasoningTokens: 1, promptSource: 'reported', outputSource: 'reported' },
 };
 
 function plain(over: Partial<Completion>, thinking?: object): string {

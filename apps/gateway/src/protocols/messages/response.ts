@@ -2,7 +2,7 @@ import type { CompletedToolCall, Completion } from '#inference/completion.js';
 import type { FinishReason } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { safeCallId } from '../call-ids.js';
-import type { ReplyContext } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
 import { ToolInput } from '../tool-input.js';
 import type { MessagesRequest } from './request.js';
 
@@ -12,7 +12,7 @@ export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
  * The body of a plain reply (spec 2.6, M-31): thinking, text, tool use. Text that a model added to its calls stands behind
  * them, as it does in a stream, which cannot take a block back.
  */
-export function renderCompletion(reply: ReplyContext, { showThinking }: MessagesRequest, completion: Completion): string {
+export function renderCompletion(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>, completion: Completion): string {
   const { text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls, finishReason, usage } = completion;
   const blocks: string[] = [];
   if (showThinking && leadingReasoning !== '') blocks.push(renderThinking(leadingReasoning));

@@ -5,7 +5,14 @@ import type { StreamRenderer } from '../protocol-adapter.js';
 import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
-const usage: Usage = { promptTokens: 10, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' };
+const usage: Usage = {
+  promptTokens: 10,
+  cachedTokens: 4,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 
 function stream(thinking?: { type: string }): StreamRenderer {
   const body = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hello' }], stream: true, thinking };

@@ -2,7 +2,7 @@ import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { safeCallId } from '../call-ids.js';
-import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
 import { ToolInput } from '../tool-input.js';
 import { renderError } from './errors.js';
@@ -10,7 +10,7 @@ import type { MessagesRequest } from './request.js';
 import { renderMessage, renderStopReason, renderUsage } from './response.js';
 
 /** A streamed reply as named events (spec 6.1, M-20 to M-34). */
-export function renderStream(reply: ReplyContext, { showThinking }: MessagesRequest): StreamRenderer {
+export function renderStream(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>): StreamRenderer {
   return new MessageStream(reply, showThinking);
 }
 
@@ -24,7 +24,14 @@ const DELTAS = {
   tool_use: '{"type":"input_json_delta","partial_json":',
 } satisfies Record<BlockKind, string>;
 
-const NO_USAGE: Usage = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, source: 'estimated' };
+const NO_USAGE: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
 const PING = frame('ping', '{"type":"ping"}');
 const STOP = frame('message_stop', '{"type":"message_stop"}');
 
@@ -103,6 +110,7 @@ class MessageStream implements StreamRenderer {
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return '';

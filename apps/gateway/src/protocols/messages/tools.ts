@@ -5,10 +5,10 @@ import {
   isAbsent,
   isObject,
   type JsonObject,
-  readArray,
   readName,
   readObject,
   readOptionalString,
+  readTools,
 } from '../body-fields.js';
 import type { WireNames } from '../wire-names.js';
 
@@ -16,7 +16,7 @@ import type { WireNames } from '../wire-names.js';
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const tools: Tool[] = [];
   const declared = new Set<string>();
-  readArray(source, 'tools', '').forEach((value, index) => {
+  readTools(source).forEach((value, index) => {
     const path = `tools[${index}]`;
     const entry = asObject(value, path);
     if (!isClientTool(entry, path)) return;
@@ -67,7 +67,7 @@ function parseForcedTool(choice: JsonObject, source: JsonObject, tools: readonly
   const name = readName(choice, 'name', 'tool_choice');
   const forced = tools.find((tool) => tool.key.name === name);
   if (forced !== undefined) return { kind: 'tool', wireName: forced.wireName };
-  const wasDropped = readArray(source, 'tools', '').some((entry) => isObject(entry) && entry.name === name);
+  const wasDropped = readTools(source).some((entry) => isObject(entry) && entry.name === name);
   if (!wasDropped) throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
   return { kind: 'auto' };
 }

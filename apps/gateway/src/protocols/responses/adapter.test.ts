@@ -11,6 +11,7 @@ describeConformance({
   adapter: responsesAdapter,
   fixtures: join(import.meta.dirname, '__fixtures__'),
   optionalFields: [...Object.keys(new ResponsesFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
+  readable: ({ echo, ...parsed }) => ({ ...parsed, echo: JSON.parse(echo) }),
   readStream,
   continueWith: ({ output }: { output: { type: string; call_id?: string }[] }) => ({
     input: [

@@ -85,7 +85,10 @@ const events: StreamEvent[] = [
   { type: 'tool-call-start', index: 1, callId: 'call_2', tool: { name: 'c' }, kind: 'custom' },
   { type: 'tool-call-delta', index: 1, text: 'date' },
   { type: 'tool-call-end', index: 1 },
-  { type: 'usage-report', usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, source: 'reported' } },
+  {
+    type: 'usage-report',
+    usage: { promptTokens: 9, cachedTokens: 4, outputTokens: 2, reasoningTokens: 0, promptSource: 'reported', outputSource: 'reported' },
+  },
   { type: 'completion-finish', reason: 'length' },
 ];
 

@@ -10,7 +10,14 @@ import { responsesAdapter } from './adapter.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
 
-const usage = { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' as const };
+const usage = {
+  promptTokens: 12,
+  cachedTokens: 4,
+  outputTokens: 9,
+  reasoningTokens: 5,
+  promptSource: 'reported' as const,
+  outputSource: 'reported' as const,
+};
 const usageReport: StreamEvent = { type: 'usage-report', usage };
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 

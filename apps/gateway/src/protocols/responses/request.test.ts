@@ -9,7 +9,7 @@ test('T-47: a schema is passed on with its keys in order, not cloned or stripped
   const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request, echo } = parseRequest({ ...minimal, tools: [{ ...functionTool('f'), parameters }] });
   expect(request.tools[0]?.parameters).toBe(parameters);
-  expect(JSON.stringify(echo.tools)).toContain(JSON.stringify(parameters));
+  expect(echo).toContain(JSON.stringify(parameters));
 });
 
 test('T-6: a tool keeps its name upstream whatever order its namesakes come in, as long as it is first', () => {
@@ -69,7 +69,8 @@ test('a hosted tool of any type, known or not, is dropped, and the reply does no
   const tools = [{ type: 'web_search_of_tomorrow', function: { name: 'f' } }, functionTool('f'), { type: 'custom', name: 'c' }];
   const { request, echo } = parseRequest({ ...minimal, tools, tool_choice: 'required' });
   expect(request.tools.map(({ key }) => key.name)).toEqual(['f', 'c']);
-  expect(echo.tools.map(({ type, name }) => [type, name])).toEqual([
+  const { tools: repeated }: { tools: { type: string; name: string }[] } = JSON.parse(echo);
+  expect(repeated.map(({ type, name }) => [type, name])).toEqual([
     ['function', 'f'],
     ['custom', 'c'],
   ]);

@@ -11,11 +11,12 @@ import { DeclaredTools, echoTools, parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ResponsesRequest extends ParsedRequest {
-  echo: ResponsesEcho;
+  /** JSON text of a `ResponsesEcho`. Text, because the tools in it may be megabytes and every reply repeats them. */
+  echo: string;
 }
 
 /** What a Response repeats of its request, in the words of the format and with its defaults (R-3). */
-export interface ResponsesEcho {
+interface ResponsesEcho {
   instructions: string | null;
   max_output_tokens: number | null;
   metadata: JsonObject;
@@ -50,18 +51,22 @@ export function parseRequest(body: unknown): ResponsesRequest {
       endUser: typeof source.user === 'string' ? source.user : undefined,
       hints: {},
     },
-    echo: {
-      instructions: fields.instructions ?? null,
-      max_output_tokens: fields.max_output_tokens ?? null,
-      metadata: parseMetadata(source),
-      parallel_tool_calls: fields.parallel_tool_calls ?? true,
-      prompt_cache_key: typeof source.prompt_cache_key === 'string' ? source.prompt_cache_key : null,
-      temperature: fields.temperature ?? 1,
-      text: echoText(source),
-      tool_choice: source.tool_choice ?? 'auto',
-      tools: echoTools(source),
-      top_p: fields.top_p ?? 1,
-    },
+    echo: JSON.stringify(echoOf(source, fields)),
+  };
+}
+
+function echoOf(source: JsonObject, fields: ResponsesFields): ResponsesEcho {
+  return {
+    instructions: fields.instructions ?? null,
+    max_output_tokens: fields.max_output_tokens ?? null,
+    metadata: parseMetadata(source),
+    parallel_tool_calls: fields.parallel_tool_calls ?? true,
+    prompt_cache_key: typeof source.prompt_cache_key === 'string' ? source.prompt_cache_key : null,
+    temperature: fields.temperature ?? 1,
+    text: echoText(source),
+    tool_choice: source.tool_choice ?? 'auto',
+    tools: echoTools(source),
+    top_p: fields.top_p ?? 1,
   };
 }
 

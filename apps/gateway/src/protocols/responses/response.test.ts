@@ -12,7 +12,7 @@ const completion: Completion = {
   leadingReasoning: '',
   toolCalls: [],
   finishReason: 'stop',
-  usage: { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, source: 'reported' },
+  usage: { promptTokens: 12, cachedTokens: 4, outputTokens: 9, reasoningTokens: 5, promptSource: 'reported', outputSource: 'reported' },
 };
 
 function render(body: object, changes: Partial<Completion> = {}) {

@@ -2,11 +2,11 @@ import type { Completion } from '#inference/completion.js';
 import type { FinishReason } from '#inference/stream-event.js';
 import type { ToolKey } from '#inference/tool.js';
 import type { Usage } from '#inference/usage.js';
-import type { ReplyContext } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
 import type { ResponsesRequest } from './request.js';
 
 /** The body of a plain reply (spec 2.5). Failures are HTTP errors, so it is completed or incomplete, never failed (R-14). */
-export function renderCompletion(reply: ReplyContext, parsed: ResponsesRequest, completion: Completion): string {
+export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>, completion: Completion): string {
   const ending = renderEnding(completion.finishReason);
   const items = outputItems(completion);
   const output = items.map((item, index) => {
@@ -121,9 +121,9 @@ export interface ResponseState {
  * Renders the Response object in any of its states, always with the vendor's full set of fields (R-3). What never changes,
  * above all the echo of the request, is made into text once.
  */
-export function responseRenderer(reply: ReplyContext, { echo }: ResponsesRequest): (state: ResponseState) => string {
+export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<ResponsesRequest>): (state: ResponseState) => string {
   const head = JSON.stringify({ id: `resp_${reply.id}`, object: 'response', created_at: reply.createdSeconds }).slice(0, -1);
-  const tail = JSON.stringify({ model: reply.model, ...echo, ...NOT_OFFERED }).slice(1);
+  const tail = `"model":${JSON.stringify(reply.model)},${echo.slice(1, -1)},${NOT_OFFERED}`;
   return ({ status, incompleteReason, error, output, usage }) => {
     const details = incompleteReason === undefined ? null : { reason: incompleteReason };
     const completedAt = status === 'completed' ? reply.nowSeconds() : null; // of no other status, as the vendor has it
@@ -135,8 +135,8 @@ export function responseRenderer(reply: ReplyContext, { echo }: ResponsesRequest
   };
 }
 
-/** What the service does not do, in the fields that say so; the schemas of some clients require them (R-3). */
-const NOT_OFFERED = {
+/** What the service does not do, in the fields that say so; the schemas of some clients require them (R-3). The end of an object's text. */
+const NOT_OFFERED = JSON.stringify({
   access_programs: null,
   background: false,
   frequency_penalty: 0,
@@ -150,7 +150,7 @@ const NOT_OFFERED = {
   top_logprobs: 0,
   truncation: 'disabled',
   user: null,
-};
+}).slice(1);
 
 /** Spec 2.9. Writes to a cache are not counted apart. */
 function renderUsage(usage: Usage) {

@@ -5,7 +5,14 @@ import { parseRequest } from './request.js';
 import { renderStream } from './stream.js';
 
 const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' };
-const usage: Usage = { promptTokens: 1, cachedTokens: 0, outputTokens: 1, reasoningTokens: 0, source: 'reported' };
+const usage: Usage = {
+  promptTokens: 1,
+  cachedTokens: 0,
+  outputTokens: 1,
+  reasoningTokens: 0,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
 const hi: StreamEvent = { type: 'text-delta', text: 'Hi' };
 const COMMENT = ': keep-alive\n\n';
 

@@ -1,7 +1,7 @@
 import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import type { ReplyContext, StreamRenderer } from '../protocol-adapter.js';
+import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
 import { renderStreamError } from './errors.js';
 import type { ResponsesRequest } from './request.js';
@@ -20,7 +20,7 @@ import {
 } from './response.js';
 
 /** A streamed reply as named events (spec 6.2, checklist 3.2, R-2 to R-13). */
-export function renderStream(reply: ReplyContext, parsed: ResponsesRequest): StreamRenderer {
+export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>): StreamRenderer {
   return new ResponsesStream(reply, responseRenderer(reply, parsed));
 }
 
@@ -100,6 +100,7 @@ class ResponsesStream implements StreamRenderer {
         return this.renderCallEvents(this.sequencer.next(event));
       case 'upstream-start':
       case 'usage-report':
+      case 'settlement-deferred':
       case 'completion-finish':
       case 'completion-failure':
         return '';

@@ -11,6 +11,8 @@ import {
   readOptionalObject,
   readOptionalString,
   readOptionalTrue,
+  TOOLS_MAX,
+  tooManyTools,
 } from '../body-fields.js';
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
@@ -24,10 +26,14 @@ export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   for (const [tool, path] of parseEntries(source, '', undefined, names)) {
     const identity = identityOf(tool.key);
     if (tools.has(identity)) throw invalidField(`${path}.name`, 'is declared twice');
+    if (tools.size === TOOLS_MAX) throw tooManyTools();
     tools.set(identity, tool);
   }
   // An item repeated later in the conversation declares nothing new, and its last word counts.
-  for (const [tool] of additionalTools(source, names)) tools.set(identityOf(tool.key), tool);
+  for (const [tool] of additionalTools(source, names)) {
+    tools.set(identityOf(tool.key), tool);
+    if (tools.size > TOOLS_MAX) throw tooManyTools();
+  }
   return [...tools.values()];
 }
 

@@ -58,7 +58,12 @@ describe('what a failure says of the one thing that was asked for', () => {
 describe('streams', () => {
   test.each<Row>([
     ['one with a count', judgeStream(exchange()), 'yes', '4 tokens, finish stop'],
-    ['one without', judgeStream(exchange({ usage: { ...REPORTED, source: 'estimated' } })), 'yes', 'finish stop'],
+    [
+      'one without',
+      judgeStream(exchange({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
+      'yes',
+      'finish stop',
+    ],
     ['one without text', judgeStream(exchange({ text: '' })), 'no', 'a stream without text'],
     ['pieces', judgePieces(exchange({ contentAtMs: [100, 120, 160] })), 'yes', 'in 3 reads over 60 ms'],
     [
@@ -69,7 +74,12 @@ describe('streams', () => {
     ],
     ['a burst at once', judgePieces(exchange({ contentAtMs: [12] })), 'unclear', 'all of it within 12 ms: too fast to tell'],
     ['counted', judgeUsage(exchange()), 'yes', '20 prompt and 4 output tokens'],
-    ['not counted', judgeUsage(exchange({ usage: { ...REPORTED, source: 'estimated' } })), 'no', 'no usage: it is estimated from the text'],
+    [
+      'not counted',
+      judgeUsage(exchange({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
+      'no',
+      'no usage: it is estimated from the text',
+    ],
     [
       'counted as nothing',
       judgeUsage(exchange({ usage: { ...REPORTED, outputTokens: 0 } })),
@@ -199,7 +209,7 @@ describe('tools', () => {
 });
 
 describe('output', () => {
-  const ESTIMATED = { ...REPORTED, source: 'estimated' as const };
+  const ESTIMATED = { ...REPORTED, promptSource: 'estimated' as const, outputSource: 'counted' as const };
   const FITS = exchange({ text: '{"city":"Paris","population":2100000}' });
   test.each<Row>([
     ['an object', judgeJsonObject(FITS), 'yes', 'a JSON object'],
@@ -240,7 +250,7 @@ describe('limits', () => {
   test.each<Row>([
     ['cached', judgeCached(exchange({ usage: { ...usage, cachedTokens: 1_792 } })), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
     ['not cached', judgeCached(exchange({ usage })), 'no', 'none of 1,800 prompt tokens, sent twice'],
-    ['not counted', judgeCached(exchange({ usage: { ...usage, source: 'estimated' } })), 'no', 'no usage'],
+    ['not counted', judgeCached(exchange({ usage: { ...usage, promptSource: 'estimated', outputSource: 'counted' } })), 'no', 'no usage'],
     ['a context error that is known', judgeContextError(OVERFLOW), 'yes', 'refused with 400, in known words'],
     ['one in other words', judgeContextError(REFUSED), 'no', `${REFUSED_EVIDENCE}: not known as such, clients get 502`],
     [

@@ -45,7 +45,7 @@ function longPrefix(): string {
 
 export function judgeCached({ failure, usage }: Exchange): Finding {
   if (failure !== undefined) return judgeFailure(failure);
-  if (usage?.source !== 'reported') return no('no usage');
+  if (usage?.promptSource !== 'reported') return no('no usage');
   if (usage.cachedTokens === 0) return no(`none of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
   return yes(`${usage.cachedTokens.toLocaleString('en-US')} of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
 }
@@ -53,7 +53,7 @@ export function judgeCached({ failure, usage }: Exchange): Finding {
 /** A refusal in words that are known reaches the client as its own fault (400), any other as ours (502). */
 export function judgeContextError({ failure, usage }: Exchange): Finding {
   if (failure === undefined) {
-    const tokens = usage?.source === 'reported' ? `, counted as ${count(usage.promptTokens, 'token')}` : '';
+    const tokens = usage?.promptSource === 'reported' ? `, counted as ${count(usage.promptTokens, 'token')}` : '';
     return no(`it takes the prompt${tokens}: it may cut it without a word`);
   }
   if (failure.code === 'context_length_exceeded') return yes(`refused with ${failure.status ?? 'an error in the reply'}, in known words`);

@@ -81,7 +81,7 @@ const IMAGE_TOKENS_MIN = 64;
 export function judgeImage({ failure, text, usage }: Exchange): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (/\bred\b/i.test(text)) return yes('it knows the colour');
-  const forIt = usage?.source === 'reported' ? usage.promptTokens - estimateOutputTokens(Buffer.byteLength(ASK_COLOUR)) : 0;
+  const forIt = usage?.promptSource === 'reported' ? usage.promptTokens - estimateOutputTokens(Buffer.byteLength(ASK_COLOUR)) : 0;
   if (forIt >= IMAGE_TOKENS_MIN) return yes(`about ${count(forIt, 'prompt token')} for it, though the colour is not named`);
   return unclear('taken, but it does not know the colour');
 }

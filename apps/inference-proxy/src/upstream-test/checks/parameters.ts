@@ -134,7 +134,7 @@ export function judgeCap({ failure, text, reasoning, usage, finishReason }: Exch
   if (failure !== undefined) return judgeFailure(failure);
   const written = Math.max(
     estimateOutputTokens(Buffer.byteLength(text + reasoning)),
-    usage?.source === 'reported' ? usage.outputTokens : 0,
+    usage?.outputSource === 'reported' ? usage.outputTokens : 0,
   );
   if (written > 3 * CAP) return no(`about ${written} tokens where ${CAP} are allowed`);
   return finishReason === 'length' ? yes(`cut at ${CAP} tokens`) : unclear(`it stopped by itself, finish ${finishReason}`);

@@ -60,7 +60,7 @@ export const streamingChecks: Check[] = [
 export function judgeStream({ failure, text, reasoning, usage, finishReason }: Exchange): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (text === '' && reasoning === '') return no('a stream without text');
-  const tokens = usage?.source === 'reported' ? `${count(usage.outputTokens, 'token')}, ` : '';
+  const tokens = usage?.outputSource === 'reported' ? `${count(usage.outputTokens, 'token')}, ` : '';
   return yes(`${tokens}finish ${finishReason}`);
 }
 
@@ -75,7 +75,7 @@ export function judgePieces({ contentAtMs }: Exchange): Finding {
 
 export function judgeUsage({ failure, usage, text }: Exchange): Finding {
   if (failure !== undefined) return judgeFailure(failure);
-  if (usage?.source !== 'reported') return no('no usage: it is estimated from the text');
+  if (usage?.promptSource !== 'reported' || usage.outputSource !== 'reported') return no('no usage: it is estimated from the text');
   if (usage.promptTokens === 0 || (usage.outputTokens === 0 && text !== ''))
     return no('usage of zero tokens: it is estimated from the text');
   return yes(`${usage.promptTokens} prompt and ${usage.outputTokens} output tokens`);

@@ -26,6 +26,10 @@ export class MessagesStreamParser implements StreamParser {
     this.calls = new ToolCallAssembler(call.request.tools);
   }
 
+  get usageSoFar(): Usage | undefined {
+    return usageOf(this.counts);
+  }
+
   push(payload: string, events: StreamEvent[]): void {
     if (this.done || payload.trim() === '' || payload.trim() === '[DONE]') return;
     for (const event of parseEvents(payload)) if (!this.done) this.read(event, events);
@@ -205,7 +209,14 @@ function usageOf(counts: Counts): Usage | undefined {
   const promptTokens = promptOf(counts);
   const { cached, output: outputTokens, thinking } = counts;
   if (promptTokens === 0 && outputTokens === 0) return undefined;
-  return { promptTokens, cachedTokens: cached, outputTokens, reasoningTokens: Math.min(thinking, outputTokens), source: 'reported' };
+  return {
+    promptTokens,
+    cachedTokens: cached,
+    outputTokens,
+    reasoningTokens: Math.min(thinking, outputTokens),
+    promptSource: 'reported',
+    outputSource: 'reported',
+  };
 }
 
 const TOKENS_MAX = 2 ** 31 - 1;

@@ -31,6 +31,10 @@ export class ChatStreamParser implements StreamParser {
     this.thinkTags = call.capabilities.thinkTags ? new ThinkTags() : undefined;
   }
 
+  get usageSoFar(): Usage | undefined {
+    return this.usage;
+  }
+
   push(payload: string, events: StreamEvent[]): void {
     if (this.done) return;
     const text = this.textChunks.match(payload);
@@ -250,7 +254,8 @@ export function parseUsage(value: unknown): Usage | undefined {
     cachedTokens: Math.min(cached, promptTokens),
     outputTokens,
     reasoningTokens: Math.min(reasoning, outputTokens),
-    source: 'reported',
+    promptSource: 'reported',
+    outputSource: 'reported',
   };
 }
 

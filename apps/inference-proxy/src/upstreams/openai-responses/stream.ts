@@ -260,7 +260,8 @@ export function parseUsage(value: unknown): Usage | undefined {
     cachedTokens: Math.min(tokens(inputDetails.cached_tokens), promptTokens),
     outputTokens,
     reasoningTokens: Math.min(tokens(outputDetails.reasoning_tokens), outputTokens),
-    source: 'reported',
+    promptSource: 'reported',
+    outputSource: 'reported',
   };
 }
 

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { Renewals } from '../holds/renewals.js';
+import { HoldsController } from './holds.controller.js';
+
+let ledger: LedgerFixture;
+let controller: HoldsController;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  const { connect, logger, prisma } = ledger;
+  const renewals = new Renewals(60_000, { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger });
+  controller = new HoldsController(ledger.newLanes({ lanes: 1, accountQueueMax: 2 }), renewals, prisma);
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const FULL = { code: 'unavailable', message: 'The billing service has too much to do for this account.' };
+
+test('items of an account whose queue is full fail alone in a partial message: the others are decided', async () => {
+  const [busy, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];
+  const [first, second, third] = [reserveOf(busy, 10n), reserveOf(busy, 10n), reserveOf(busy, 10n)];
+  const settle = { holdId: randomUUID(), accountId: other.accountId, reason: 'completed' as const, usage: usageOf(1) };
+  const last = reserveOf(other, 20n);
+  expect(await controller.apply({ settles: [settle], reserves: [first, second, third, last], partial: true })).toEqual({
+    settles: [{ status: 'unknown', holdId: settle.holdId, costPicoUsd: '0' }],
+    reserves: [
+      { status: 'held', holdId: first.holdId, leaseMs: 60_000 },
+      { status: 'held', holdId: second.holdId, leaseMs: 60_000 },
+      { status: 'failed', holdId: third.holdId, ...FULL },
+      { status: 'held', holdId: last.holdId, leaseMs: 60_000 },
+    ],
+  });
+  expect(await ledger.account(busy.accountId)).toMatchObject({ topup_held: '20', open_holds: 2 });
+});
+
+test('a caller that does not ask for a partial answer gets the error for the whole message', async () => {
+  const busy = await ledger.customer({ topup: 1_000n });
+  const reserves = Array.from({ length: 3 }, () => reserveOf(busy, 10n));
+  await expect(controller.apply({ settles: [], reserves })).rejects.toMatchObject({ error: FULL });
+});

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import type { TokenUsage } from '#contracts/billing/holds.js';
+import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { queryUsage } from '../usage/query-usage.js';
+import type { HoldLanes } from './hold-lanes.js';
+import { renewHolds } from './renew.js';
+import { showRequest } from './show-request.js';
+
+const NOTHING = { ...usageOf(0), promptSource: 'estimated', outputSource: 'counted' };
+const AT = expect.stringMatching(/^\d{4}-.*Z$/);
+const IN_TIME = { overPicoUsd: '0', writtenOffPicoUsd: '0', settledAt: AT, reaped: null };
+
+let ledger: LedgerFixture;
+let lanes: HoldLanes;
+let customer: Customer;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+beforeEach(async () => {
+  customer = await ledger.customer({ topup: 1_000n });
+  lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: 0 } });
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+async function hold(amount = 100n): Promise<string> {
+  const reserve = reserveOf(customer, amount);
+  expect(await lanes.reserve(reserve)).toMatchObject({ status: 'held' });
+  return reserve.holdId;
+}
+
+async function renew(holdId: string, usage: TokenUsage): Promise<void> {
+  const connection = await ledger.connect();
+  await renewHolds(connection, [{ holdId, sequence: 1, usage }], 60_000);
+}
+
+async function reap(holdId: string): Promise<void> {
+  await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
+  expect(await lanes.settle({ holdId, accountId: customer.accountId, reason: 'lease-expired' })).toMatchObject({ status: 'settled' });
+}
+
+async function settlementOf(holdId: string): Promise<unknown> {
+  return (await showRequest(ledger.prisma, `req-${holdId}`)).settlement;
+}
+
+async function estimatedRequests(): Promise<number | undefined> {
+  const { rows } = await queryUsage(ledger.prisma, {
+    accountId: customer.accountId,
+    from: new Date(Date.now() - 60_000).toISOString(),
+    to: new Date(Date.now() + 60_000).toISOString(),
+  });
+  return rows[0]?.estimatedRequests;
+}
+
+const SOURCES = PROMPT_SOURCES.flatMap((promptSource) => OUTPUT_SOURCES.map((outputSource) => ({ promptSource, outputSource })));
+
+test.each(SOURCES)('a prompt that is $promptSource and an output that is $outputSource are shown as such', async (sources) => {
+  const holdId = await hold();
+  const usage = { ...usageOf(10, 5, 2), ...sources };
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'failed', usage, settledBy: 'gateway' });
+  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'failed', settledBy: 'gateway', usage, costPicoUsd: '18' });
+  expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
+});
+
+test('a request without a usage shows none, and the service that settled it', async () => {
+  const holdId = await hold();
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left', settledBy: 'inference-proxy' });
+  expect(await settlementOf(holdId)).toEqual({
+    ...IN_TIME,
+    reason: 'client-left',
+    settledBy: 'inference-proxy',
+    usage: NOTHING,
+    costPicoUsd: '0',
+  });
+  expect(await estimatedRequests()).toBe(0);
+});
+
+test('a usage beyond the hold shows what is not charged', async () => {
+  const holdId = await hold(20n);
+  const usage = usageOf(10, 8);
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'gateway' });
+  expect(await settlementOf(holdId)).toEqual({
+    ...IN_TIME,
+    reason: 'completed',
+    settledBy: 'gateway',
+    usage,
+    costPicoUsd: '20',
+    overPicoUsd: '6',
+  });
+});
+
+test('a reaped request shows the sources of its last meter reading', async () => {
+  const holdId = await hold();
+  const usage = { ...usageOf(10, 3), outputSource: 'counted' as const };
+  await renew(holdId, usage);
+  await reap(holdId);
+  expect(await settlementOf(holdId)).toEqual({ ...IN_TIME, reason: 'lease-expired', settledBy: 'reaper', usage, costPicoUsd: '16' });
+});
+
+test('a request that was reaped before its first meter reading shows no usage, and is no estimate', async () => {
+  const holdId = await hold();
+  await reap(holdId);
+  expect(await settlementOf(holdId)).toEqual({
+    ...IN_TIME,
+    reason: 'lease-expired',
+    settledBy: 'reaper',
+    usage: NOTHING,
+    costPicoUsd: '0',
+  });
+  expect(await estimatedRequests()).toBe(0);
+});
+
+test('a late settlement shows its own sources and service, and the bill of the reaper that it replaced', async () => {
+  const holdId = await hold();
+  const read = { ...usageOf(10, 3), promptSource: 'estimated' as const, outputSource: 'counted' as const };
+  await renew(holdId, read);
+  await reap(holdId);
+  const usage = usageOf(12, 30);
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'gateway' });
+  expect(await settlementOf(holdId)).toEqual({
+    ...IN_TIME,
+    reason: 'completed',
+    settledBy: 'gateway',
+    usage,
+    costPicoUsd: '72',
+    reaped: { usage: read, costPicoUsd: '16', settledAt: AT },
+  });
+});
+
+test('a late settlement that the account has no money for shows what was written off', async () => {
+  const holdId = await hold(1_000n);
+  await reap(holdId);
+  const other = await hold(950n);
+  await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'completed', usage: usageOf(950) });
+  const usage = usageOf(70);
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage, settledBy: 'inference-proxy' });
+  expect(await settlementOf(holdId)).toEqual({
+    ...IN_TIME,
+    reason: 'completed',
+    settledBy: 'inference-proxy',
+    usage,
+    costPicoUsd: '50',
+    writtenOffPicoUsd: '20',
+    reaped: { usage: NOTHING, costPicoUsd: '0', settledAt: AT },
+  });
+});
+
+describe('rows of the version before, which have one source for both counts', () => {
+  const OF_FORMER = [
+    ['reported', { promptSource: 'reported', outputSource: 'reported' }],
+    ['estimated', { promptSource: 'estimated', outputSource: 'counted' }],
+  ] as const;
+
+  test.each(OF_FORMER)('a settlement: %s', async (former, sources) => {
+    const holdId = await oldSettlement(former);
+    expect(await settlementOf(holdId)).toEqual({
+      ...IN_TIME,
+      reason: 'lease-expired',
+      settledBy: 'reaper',
+      usage: { ...usageOf(7), ...sources },
+      costPicoUsd: '0',
+    });
+  });
+
+  test.each(OF_FORMER)('a late settlement: %s', async (former, sources) => {
+    const holdId = await oldSettlement('estimated');
+    await ledger.sql.query(
+      `INSERT INTO billing.late_settlement (hold_id, account_id, reason, held, billed, due, plan_cost, topup_cost, writeoff, over,
+         prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, settled_at)
+       VALUES ($1, $2, 'completed', 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, $3, now())`,
+      [holdId, customer.accountId, former],
+    );
+    expect(await settlementOf(holdId)).toMatchObject({
+      reason: 'completed',
+      settledBy: null,
+      usage: { ...usageOf(9), ...sources },
+      reaped: { usage: { ...usageOf(7), promptSource: 'estimated', outputSource: 'counted' } },
+    });
+  });
+
+  test.each(OF_FORMER)('a meter reading that an older replica wrote over a newer form: %s', async (former, sources) => {
+    const holdId = await hold();
+    await renew(holdId, { ...usageOf(3), outputSource: 'floor' });
+    await ledger.sql.query('UPDATE billing.hold SET meter_sequence = 2, meter_prompt_tokens = 5, meter_source = $2 WHERE id = $1', [
+      holdId,
+      former,
+    ]);
+    await reap(holdId);
+    expect(await settlementOf(holdId)).toMatchObject({ usage: { ...usageOf(5), ...sources } });
+  });
+
+  test('a meter reading that a newer replica wrote over an older form', async () => {
+    const holdId = await hold();
+    await ledger.sql.query(`UPDATE billing.hold SET meter_prompt_tokens = 9, meter_source = 'estimated' WHERE id = $1`, [holdId]);
+    const usage = { ...usageOf(3), outputSource: 'floor' as const };
+    await renew(holdId, usage);
+    await reap(holdId);
+    expect(await settlementOf(holdId)).toMatchObject({ usage });
+  });
+
+  test('an estimate counts as one in the sums', async () => {
+    await oldSettlement('estimated');
+    await oldSettlement('reported');
+    expect(await estimatedRequests()).toBe(1);
+  });
+
+  /** A free request of seven prompt tokens, as the version before wrote it. */
+  async function oldSettlement(former: string): Promise<string> {
+    const holdId = randomUUID();
+    await ledger.sql.query(
+      `INSERT INTO billing.settlement (hold_id, account_id, project_id, key_id, request_id, model, reason, held, cost, plan_cost, ended_cost,
+         forfeit, topup_cost, over, prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, usage_source, price_version, input_price,
+         cached_input_price, output_price, reserved_at, settled_at)
+       VALUES ($1, $2, $3, $4, $6, 'free', 'lease-expired', 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, $5, 1, 0, 0, 0, now(), now())`,
+      [holdId, customer.accountId, customer.projectId, customer.keyId, former, `req-${holdId}`],
+    );
+    return holdId;
+  }
+});

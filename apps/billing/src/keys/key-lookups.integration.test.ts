@@ -1,0 +1,104 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { PgConnection } from '#database/pg-connection.js';
+import { type Customer, LedgerFixture } from '../../test/ledger-fixture.js';
+import { storedDigest } from './key-digest.js';
+import { KeyLookups } from './key-lookups.js';
+
+const PEPPER = 'p'.repeat(32);
+
+let ledger: LedgerFixture;
+/** Digests in each query that was sent. */
+let queries: number[];
+let lookups: KeyLookups;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+beforeEach(() => {
+  queries = [];
+  lookups = new KeyLookups(PEPPER, { connect: counting, batchMax: 100, queueMax: 1_000, deadlineMs: 30_000, logger: ledger.logger });
+});
+afterEach(() => lookups.close());
+afterAll(() => ledger.close());
+
+/** A connection that counts the digests of the queries it sends. */
+async function counting(): Promise<PgConnection> {
+  const connection = await ledger.connect();
+  const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  connection.query = ((statement: { values: [string] }) => {
+    queries.push(statement.values[0].split(',').length);
+    return query(statement);
+  }) as unknown as typeof connection.query;
+  return connection;
+}
+
+const guess = (): string => createHash('sha256').update(randomUUID()).digest('hex');
+
+async function keyOf(): Promise<Customer & { digest: string }> {
+  const customer = await ledger.customer();
+  const digest = guess();
+  const stored = Buffer.from(storedDigest(digest, PEPPER));
+  await ledger.sql.query('UPDATE billing.api_key SET digest = $1 WHERE id = $2', [stored, customer.keyId]);
+  return { ...customer, digest };
+}
+
+test('a key is found by its digest, with its project and account', async () => {
+  const { digest, ...customer } = await keyOf();
+  expect(await lookups.resolve(digest)).toEqual(customer);
+  expect(queries).toEqual([1]);
+});
+
+test.each([
+  ['an unknown key', undefined],
+  ['a revoked key', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $1'],
+  [
+    'a key of a disabled project',
+    'UPDATE billing.project SET enabled = false WHERE id = (SELECT project_id FROM billing.api_key WHERE id = $1)',
+  ],
+])('%s is refused', async (_, sql) => {
+  const { digest, keyId } = await keyOf();
+  if (sql) await ledger.sql.query(sql, [keyId]);
+  await expect(lookups.resolve(sql ? digest : guess())).rejects.toMatchObject({ code: 'invalid_api_key' });
+});
+
+test('1,000 guesses at once cost ten queries, and keys among them are found each for its caller', async () => {
+  const keys = await Promise.all([keyOf(), keyOf(), keyOf()]);
+  await lookups.resolve(keys[0].digest);
+  queries.length = 0;
+  const digests = Array.from({ length: 1_000 }, (_, count) => (count % 400 === 0 ? (keys[count / 400]?.digest as string) : guess()));
+  const found = await Promise.all(digests.map((digest) => lookups.resolve(digest).catch((error: { code: string }) => error.code)));
+  const expected = digests.map((_, count) => (count % 400 === 0 ? keys[count / 400]?.keyId : 'invalid_api_key'));
+  expect(found.map((one) => (typeof one === 'string' ? one : one.keyId))).toEqual(expected);
+  expect(queries).toEqual(Array<number>(10).fill(100));
+});
+
+test('the same key asked for by many at once is one digest of one query', async () => {
+  const { digest, ...customer } = await keyOf();
+  expect(await Promise.all(Array.from({ length: 50 }, () => lookups.resolve(digest)))).toEqual(Array(50).fill(customer));
+  expect(queries).toEqual([1]);
+});
+
+test('more than may wait are refused as unavailable', async () => {
+  const waiting = Array.from({ length: 1_000 }, () => lookups.resolve(guess()).catch((error: { code: string }) => error.code));
+  await expect(lookups.resolve(guess())).rejects.toMatchObject({ code: 'unavailable' });
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['invalid_api_key']));
+});
+
+test('a lookup whose connection is lost is asked again on another', async () => {
+  const { digest, ...customer } = await keyOf();
+  const opened: PgConnection[] = [];
+  const connect = async (): Promise<PgConnection> => {
+    const connection = await ledger.connect();
+    opened.push(connection);
+    return connection;
+  };
+  const options = { batchMax: 100, queueMax: 1_000, deadlineMs: 30_000, logger: ledger.logger };
+  const reconnecting = new KeyLookups(PEPPER, { connect, ...options });
+  await reconnecting.resolve(digest);
+  const { rows } = await (opened[0] as PgConnection).query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const lost = new Promise((resolve) => opened[0]?.once('end', () => resolve(undefined)));
+  await ledger.sql.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid]);
+  await lost;
+  expect(await reconnecting.resolve(digest)).toEqual(customer);
+  expect(opened).toHaveLength(2);
+  await reconnecting.close();
+});

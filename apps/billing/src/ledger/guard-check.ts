@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PgConnection } from '#database/pg-connection.js';
+
+/** Requests queue up behind a change of the schema that waits for a check: this is about how long. */
+const LOOK_MS = 100;
+
+/** Thrown by a check that was ended because a change of the schema waited for it. */
+export class GaveWay extends Error {
+  override readonly name = 'GaveWay';
+
+  constructor() {
+    super('a change of the schema waited for the check');
+  }
+}
+
+/**
+ * Runs a check on `connection`, and watches it from another: it is cancelled when `stopping` aborts, and when a statement waits for a table
+ * that the check reads (`GaveWay`). Only a change of the schema waits for readers; everything else would wait behind it.
+ * `check` gets a signal that aborts with the reason, and must throw it between its statements.
+ */
+export async function guardCheck<Result>(
+  { connection, connect, stopping }: { connection: PgConnection; connect: () => Promise<PgConnection>; stopping: AbortSignal },
+  check: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  stopping.throwIfAborted();
+  const watcher = await connect();
+  const gaveWay = new AbortController();
+  const cancelled = AbortSignal.any([stopping, gaveWay.signal]);
+  const done = new AbortController();
+  try {
+    const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const watching = watch(watcher, rows[0]?.pid ?? 0, { done: done.signal, cancelled, giveWay: () => gaveWay.abort(new GaveWay()) });
+    try {
+      return await check(cancelled);
+    } catch (error) {
+      throw cancelled.aborted ? cancelled.reason : error;
+    } finally {
+      done.abort();
+      await watching;
+    }
+  } finally {
+    await watcher.end().catch(() => undefined);
+  }
+}
+
+const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has ON has.relation = waits.relation AND has.database = waits.database
+  WHERE has.pid = $1 AND has.granted AND NOT waits.granted AND waits.mode = 'AccessExclusiveLock'`;
+
+/** Cancels again and again once it has to: a statement that begins just then would miss a single time. Never throws. */
+async function watch(
+  watcher: PgConnection,
+  pid: number,
+  { done, cancelled, giveWay }: { done: AbortSignal; cancelled: AbortSignal; giveWay: () => void },
+): Promise<void> {
+  const wake = AbortSignal.any([done, cancelled]);
+  while (!done.aborted) {
+    try {
+      if (!cancelled.aborted && (await watcher.query(SCHEMA_CHANGE_WAITS, [pid])).rowCount) giveWay();
+      if (cancelled.aborted && !done.aborted) await watcher.query('SELECT pg_cancel_backend($1)', [pid]);
+    } catch {
+      // The connection is lost, and with it the database: the check's own ends as well.
+    }
+    await delay(LOOK_MS, undefined, { signal: cancelled.aborted ? done : wake }).catch(() => undefined);
+  }
+}

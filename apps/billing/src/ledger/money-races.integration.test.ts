@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { updateAccount } from '../accounts/accounts.js';
+import { adjust } from './adjust.js';
+import { freezeAccounts } from './freeze-accounts.js';
+import { grantPlan } from './grant-plan.js';
+import { refund } from './refund.js';
+import { topUp } from './top-up.js';
+
+const RECOUNT = readFileSync('scripts/prisma/recount-account.sql', 'utf8');
+const RACERS = 8;
+const ROUNDS = 20;
+
+let ledger: LedgerFixture;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+});
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+type Operation = (connection: PgConnection, accountId: string, amount: bigint) => Promise<unknown>;
+
+const SOON = new Date(Date.now() + 3_600_000);
+const id = randomUUID;
+const credit: Operation = (connection, accountId, amount) =>
+  adjust(connection, { accountId, adjustmentId: id(), kind: 'credit', amount: picoUsd(amount), reason: 'a test' });
+const debit: Operation = (connection, accountId, amount) =>
+  adjust(connection, { accountId, adjustmentId: id(), kind: 'debit', amount: picoUsd(amount), reason: 'a test' });
+const pay: Operation = (connection, accountId, amount) => topUp(connection, { accountId, amount: picoUsd(amount), paymentId: id() });
+const giveBack: Operation = (connection, accountId, amount) => refund(connection, { accountId, refundId: id(), amount: picoUsd(amount) });
+const grant: Operation = (connection, accountId, amount) =>
+  grantPlan(connection, { grantId: id(), accountId, amount: picoUsd(amount), endsAt: SOON });
+const freeze: Operation = (connection, accountId) => freezeAccounts(connection, new Map([[accountId, 'a test']]));
+const unfreeze: Operation = (_, accountId) => updateAccount(ledger.prisma, { accountId, status: 'active' });
+const setThreshold: Operation = (_, accountId, amount) => updateAccount(ledger.prisma, { accountId, lowBalanceUsd: `0.${amount}` });
+/** As the operator does it, with the owner's rights. */
+const recount: Operation = (_, accountId) => ledger.sql.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
+
+describe('beside reserves and settles an operation is done or refused with its figures, never an internal error', () => {
+  test.each<[what: string, first: Operation, second: Operation]>([
+    ['top-ups', pay, pay],
+    ['debits and credits', debit, credit],
+    ['refunds and top-ups', giveBack, pay],
+    ['plan grants', grant, grant],
+    ['freezing and making active', freeze, unfreeze],
+    ['thresholds of a low balance', setThreshold, setThreshold],
+    ['counting the account again', recount, debit],
+  ])('%s', async (_, first, second) => {
+    const customer = await ledger.customer({ topup: 10_000n });
+    const traffic = runTraffic(customer);
+    const connections = await Promise.all(Array.from({ length: RACERS }, () => ledger.connect()));
+    const outcomes = await Promise.all(
+      connections.map(async (connection, racer) => {
+        const seen = [];
+        for (let round = 0; round < ROUNDS; round++) {
+          const operation = (racer + round) % 2 === 0 ? first : second;
+          seen.push(await operation(connection, customer.accountId, 3_000n).then(() => 'done', codeOf));
+        }
+        return seen;
+      }),
+    );
+    await traffic.stop();
+    expect(outcomes.flat().filter((outcome) => outcome !== 'done' && outcome !== 'insufficient_balance')).toEqual([]);
+    expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '0', plan_held: '0', expired: '0', open_holds: 0 });
+  });
+});
+
+describe('an operation that waits for the account decides on what is there once it has the lock', () => {
+  test('a debit finds the money that has come meanwhile', async () => {
+    const { accountId } = await ledger.customer({ topup: 10n });
+    expect(await whileLocked(accountId, (owner) => pay(owner, accountId, 90n), debit, 100n)).toEqual({ adjusted: true, topup: 0n });
+  });
+
+  test('a debit finds that money was taken meanwhile', async () => {
+    const { accountId } = await ledger.customer({ topup: 100n });
+    const debited = whileLocked(accountId, (owner) => debit(owner, accountId, 60n), debit, 41n);
+    await expect(debited).rejects.toMatchObject({ code: 'insufficient_balance', details: { requestedPicoUsd: '41', freePicoUsd: '40' } });
+  });
+
+  test('a refund finds the money that has come meanwhile', async () => {
+    const { accountId } = await ledger.customer({ topup: 10n });
+    const refunded = whileLocked(accountId, (owner) => pay(owner, accountId, 90n), giveBack, 100n);
+    expect(await refunded).toEqual({ refunded: true, amount: 100n, topup: 0n });
+  });
+
+  test('a plan grant ends the grant that was made meanwhile', async () => {
+    const { accountId } = await ledger.customer();
+    const granted = await whileLocked(accountId, (owner) => grant(owner, accountId, 7n), grant, 5n);
+    expect(granted).toMatchObject({ granted: true, plan: 5n, ended: { amount: 7n } });
+  });
+
+  test('a top-up adds to the money that has come meanwhile', async () => {
+    const { accountId } = await ledger.customer({ topup: 10n });
+    expect(await whileLocked(accountId, (owner) => pay(owner, accountId, 90n), pay, 1n)).toEqual({ credited: true, topup: 101n });
+  });
+
+  test('a freeze keeps the reason of the one that came meanwhile', async () => {
+    const { accountId } = await ledger.customer();
+    const first = (owner: PgConnection) =>
+      owner.query(`UPDATE billing.account SET status = 'frozen', status_reason = 'first' WHERE id = $1`, [accountId]);
+    expect(await whileLocked(accountId, first, freeze, 0n)).toEqual([]);
+    const { rows } = await ledger.sql.query('SELECT status_reason FROM billing.account WHERE id = $1', [accountId]);
+    expect(rows).toEqual([{ status_reason: 'first' }]);
+  });
+});
+
+/** Reserves and settles of one customer over two replicas, until it is stopped. Nothing of it may fail. */
+function runTraffic(customer: Customer): { stop(): Promise<void> } {
+  const replicas = [ledger.newLanes(), ledger.newLanes()];
+  let running = true;
+  const clients = Array.from({ length: 12 }, async (_, client) => {
+    const lanes = replicas[client % replicas.length] as (typeof replicas)[number];
+    while (running) {
+      const reserve = reserveOf(customer, BigInt(100 + client * 20));
+      const { status } = await lanes.reserve(reserve);
+      const { holdId, accountId } = reserve;
+      if (status === 'held') await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(1) });
+    }
+  });
+  return {
+    stop: async () => {
+      running = false;
+      await Promise.all(clients);
+    },
+  };
+}
+
+/** Runs `operation` while another transaction has changed the account and not yet committed. Returns what `operation` came to. */
+async function whileLocked(
+  accountId: string,
+  change: (owner: PgConnection) => Promise<unknown>,
+  operation: Operation,
+  amount: bigint,
+): Promise<unknown> {
+  const connection = await ledger.connect();
+  const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  // What `change` sends as BEGIN and COMMIT is part of this transaction.
+  const within = { query: (sql: string, values?: unknown[]) => ledger.sql.query(/^(BEGIN|COMMIT)$/.test(sql) ? 'SELECT' : sql, values) };
+  await ledger.sql.query('BEGIN');
+  await change(within as unknown as PgConnection);
+  const outcome = operation(connection, accountId, amount);
+  outcome.catch(() => undefined);
+  while (!(await isWaiting(rows[0]?.pid))) await delay(5);
+  await ledger.sql.query('COMMIT');
+  return outcome;
+}
+
+async function isWaiting(pid: number | undefined): Promise<boolean> {
+  // On another connection: inside a transaction the server answers with the activity of the first look.
+  const rows = await ledger.prisma.$queryRaw<unknown[]>`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid} AND wait_event_type = 'Lock'`;
+  return rows.length > 0;
+}
+
+function codeOf(error: { code?: string; message: string }): string {
+  return error.code ?? error.message;
+}

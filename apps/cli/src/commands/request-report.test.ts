@@ -1,0 +1,196 @@
+import type { TokenUsage } from '#contracts/billing/holds.js';
+import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
+import { renderRequest } from './request-report.js';
+
+const AT = '2026-11-21T00:00:00.000Z';
+const LATER = '2026-11-21T00:01:30.000Z';
+const NOTHING: TokenUsage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
+const BROKEN: TokenUsage = { ...NOTHING, promptTokens: 10, outputTokens: 20 };
+const SETTLED: RequestSettlement = {
+  reason: 'completed',
+  settledBy: 'gateway',
+  usage: BROKEN,
+  overPicoUsd: '0',
+  settledAt: AT,
+  costPicoUsd: '13500000',
+  writtenOffPicoUsd: '0',
+  reaped: null,
+};
+const REQUEST: BilledRequest = {
+  requestId: 'req_1',
+  holdId: 'hold',
+  accountId: 'account',
+  projectId: 'project',
+  keyId: 'key',
+  model: 'sim-fast',
+  upstream: 'local',
+  heldPicoUsd: '20000000',
+  price: { version: 2, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
+  reservedAt: AT,
+  settlement: null,
+};
+
+/** Lines of the report from the counts on. */
+function billOf(settlement: Partial<RequestSettlement>): string[] {
+  return renderRequest({ ...REQUEST, settlement: { ...SETTLED, ...settlement } })
+    .split('\n')
+    .slice(10)
+    .map((line) => line.replace(/ {2,}/, ': '));
+}
+
+const COUNTED = [
+  'prompt: 10 tokens, of which 0 cached: estimated from the size of the prompt',
+  'output: 20 tokens, of which 0 reasoning: counted from the text that was received, 4 bytes a token',
+  'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135 (13500000 pico)',
+];
+const FREE = ['prompt: not billed', 'output: not billed'];
+
+test('a running request', () => {
+  expect(renderRequest(REQUEST).split('\n').slice(7)).toEqual([
+    `reserved           ${AT}`,
+    'held               $0.00002 (20000000 pico), the most it can cost',
+    'price per million  $0.15 prompt, $0.015 cached prompt, $0.60 output (version 2)',
+    'state              running',
+  ]);
+});
+
+test('a complete reply, with every field', () => {
+  const usage: TokenUsage = {
+    promptTokens: 3,
+    cachedTokens: 1,
+    outputTokens: 1,
+    reasoningTokens: 0,
+    promptSource: 'reported',
+    outputSource: 'reported',
+  };
+  expect(renderRequest({ ...REQUEST, settlement: { ...SETTLED, usage, costPicoUsd: '915000' } })).toBe(
+    `request            req_1
+hold               hold
+account            account
+project            project
+key                key
+model              sim-fast
+upstream           local
+reserved           ${AT}
+held               $0.00002 (20000000 pico), the most it can cost
+price per million  $0.15 prompt, $0.015 cached prompt, $0.60 output (version 2)
+prompt             3 tokens, of which 1 cached: reported by the upstream
+output             1 token, of which 0 reasoning: reported by the upstream
+cost               2 × $0.15 + 1 × $0.015 + 1 × $0.60 per million tokens = $0.000000915 (915000 pico)
+ended              the reply was complete
+settled            ${AT} by the gateway`,
+  );
+});
+
+test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[]]>([
+  [
+    'a stream that broke, settled by the gateway',
+    { reason: 'failed' },
+    [...COUNTED, 'ended: the request failed, or its stream broke', `settled: ${AT} by the gateway`],
+  ],
+  [
+    'a client that disconnected, and a gateway that was gone',
+    { reason: 'client-left', settledBy: 'inference-proxy' },
+    [
+      ...COUNTED,
+      'ended: the client disconnected before the reply was complete',
+      `settled: ${AT} by the inference-proxy, because the gateway was gone`,
+    ],
+  ],
+  [
+    'a request that the reaper ended',
+    { reason: 'lease-expired', settledBy: 'reaper' },
+    [
+      ...COUNTED,
+      'ended: unknown: the lease expired and no service had settled',
+      `settled: ${AT} by the reaper, with the last meter reading`,
+    ],
+  ],
+  [
+    'hidden output at a floor, beside a reported prompt',
+    { reason: 'client-left', usage: { ...BROKEN, promptSource: 'reported', outputSource: 'floor' } },
+    [
+      'prompt: 10 tokens, of which 0 cached: reported by the upstream',
+      'output: 20 tokens, of which 0 reasoning: the least that is billed for output that the upstream hid and did not report',
+      'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135 (13500000 pico)',
+      'ended: the client disconnected before the reply was complete',
+      `settled: ${AT} by the gateway`,
+    ],
+  ],
+  [
+    'a usage beyond the hold',
+    { usage: { ...BROKEN, outputTokens: 40 }, costPicoUsd: '20000000', overPicoUsd: '5500000' },
+    [
+      'prompt: 10 tokens, of which 0 cached: estimated from the size of the prompt',
+      'output: 40 tokens, of which 0 reasoning: counted from the text that was received, 4 bytes a token',
+      'cost: 10 × $0.15 + 40 × $0.60 per million tokens = $0.0000255, less $0.0000055 beyond the held $0.00002 = $0.00002 (20000000 pico)',
+      'ended: the reply was complete',
+      `settled: ${AT} by the gateway`,
+    ],
+  ],
+  [
+    'a failure before content',
+    { reason: 'failed', usage: NOTHING, costPicoUsd: '0' },
+    [
+      ...FREE,
+      'cost: $0.00 (0 pico): the client had received no content',
+      'ended: the request failed, or its stream broke',
+      `settled: ${AT} by the gateway`,
+    ],
+  ],
+  [
+    'a request that was reaped before its first meter reading',
+    { reason: 'lease-expired', settledBy: 'reaper', usage: NOTHING, costPicoUsd: '0' },
+    [
+      ...FREE,
+      'cost: $0.00 (0 pico): no meter reading had arrived',
+      'ended: unknown: the lease expired and no service had settled',
+      `settled: ${AT} by the reaper, with the last meter reading`,
+    ],
+  ],
+  [
+    'a settlement from before the settling service was recorded',
+    { settledBy: null },
+    [...COUNTED, 'ended: the reply was complete', `settled: ${AT} by a service that is not recorded`],
+  ],
+])('%s', (_title, settlement, lines) => {
+  expect(billOf(settlement)).toEqual(lines);
+});
+
+describe('a late settlement', () => {
+  const reaped = { usage: { ...BROKEN, outputTokens: 10 }, costPicoUsd: '7500000', settledAt: AT };
+  const counts =
+    'for 10 tokens of prompt (estimated from the size of the prompt) and 10 tokens of output (counted from the text that was received, 4 bytes a token)';
+
+  test('that came to more, part of which is written off', () => {
+    const late = { reaped, settledAt: LATER, costPicoUsd: '12000000', writtenOffPicoUsd: '1500000' };
+    expect(billOf(late).slice(2)).toEqual([
+      'cost: 10 × $0.15 + 20 × $0.60 per million tokens = $0.0000135, less $0.0000015 written off, because the account had no money left = $0.000012 (12000000 pico)',
+      'ended: the reply was complete',
+      `settled: ${LATER}, late, by the gateway`,
+      `billed before: ${AT} by the reaper: $0.0000075 ${counts}; the late settlement charged $0.0000045 more`,
+    ]);
+  });
+
+  test.each([
+    ['that came to less', '5000000', 'gave $0.0000025 back'],
+    ['that came to the same', '7500000', 'changed nothing'],
+  ])('%s', (_title, costPicoUsd, change) => {
+    expect(billOf({ reaped, costPicoUsd }).at(-1)).toBe(
+      `billed before: ${AT} by the reaper: $0.0000075 ${counts}; the late settlement ${change}`,
+    );
+  });
+
+  test('after a reaper without a meter reading', () => {
+    expect(billOf({ reaped: { usage: NOTHING, costPicoUsd: '0', settledAt: AT } }).at(-1)).toBe(
+      `billed before: ${AT} by the reaper: $0.00 without a meter reading; the late settlement charged $0.0000135 more`,
+    );
+  });
+});

@@ -1,0 +1,113 @@
+import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
+import type { BilledRequest, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
+import { renderDollars, renderFields, renderMoney, renderPerMillion } from '../render.js';
+
+/** Explains the bill of one request: each count with its origin, the cost as a sum, and which service settled why. */
+export function renderRequest(request: BilledRequest): string {
+  const { price, settlement } = request;
+  return renderFields({
+    request: request.requestId,
+    hold: request.holdId,
+    account: request.accountId,
+    project: request.projectId,
+    key: request.keyId,
+    model: request.model,
+    upstream: request.upstream,
+    reserved: request.reservedAt,
+    held: `${renderMoney(request.heldPicoUsd)}, the most it can cost`,
+    'price per million': `${renderPerMillion(price.inputPicoUsd)} prompt, ${renderPerMillion(price.cachedInputPicoUsd)} cached prompt, ${renderPerMillion(price.outputPicoUsd)} output (version ${price.version})`,
+    ...(settlement ? settlementFields(request, settlement) : { state: 'running' }),
+  });
+}
+
+function settlementFields(request: BilledRequest, settlement: RequestSettlement): Record<string, string> {
+  const { usage, reason, reaped } = settlement;
+  return {
+    prompt: isEmpty(usage)
+      ? 'not billed'
+      : `${tokens(usage.promptTokens)}, of which ${usage.cachedTokens} cached: ${PROMPT_ORIGIN[usage.promptSource]}`,
+    output: isEmpty(usage)
+      ? 'not billed'
+      : `${tokens(usage.outputTokens)}, of which ${usage.reasoningTokens} reasoning: ${OUTPUT_ORIGIN[usage.outputSource]}`,
+    cost: isEmpty(usage) ? `${renderMoney(settlement.costPicoUsd)}: ${FREE_BECAUSE[reason]}` : costAsSum(request, settlement),
+    ended: REASONS[reason],
+    settled: `${settlement.settledAt}${reaped ? ', late,' : ''} by ${SETTLED_BY[settlement.settledBy ?? 'unknown']}`,
+    ...(reaped && { 'billed before': replacedBill(reaped, settlement) }),
+  };
+}
+
+/** `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, less what the customer does not pay. */
+function costAsSum(
+  { price, heldPicoUsd }: BilledRequest,
+  { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
+): string {
+  const terms: [count: number, perToken: string][] = [
+    [usage.promptTokens - usage.cachedTokens, price.inputPicoUsd],
+    [usage.cachedTokens, price.cachedInputPicoUsd],
+    [usage.outputTokens, price.outputPicoUsd],
+  ];
+  const counted = terms.filter(([count]) => count > 0);
+  const sum = counted.reduce((total, [count, perToken]) => total + BigInt(count) * BigInt(perToken), 0n);
+  const products = counted.map(([count, perToken]) => `${count} × ${renderPerMillion(perToken)}`);
+  const parts = [`${products.join(' + ')} per million tokens = ${renderDollars(String(sum))}`];
+  if (overPicoUsd !== '0') parts.push(`less ${renderDollars(overPicoUsd)} beyond the held ${renderDollars(heldPicoUsd)}`);
+  if (writtenOffPicoUsd !== '0') parts.push(`less ${renderDollars(writtenOffPicoUsd)} written off, because the account had no money left`);
+  return parts.length === 1 ? `${parts[0]} (${costPicoUsd} pico)` : `${parts.join(', ')} = ${renderMoney(costPicoUsd)}`;
+}
+
+function replacedBill(reaped: RequestBill, { costPicoUsd }: RequestSettlement): string {
+  const { usage, settledAt } = reaped;
+  const difference = BigInt(costPicoUsd) - BigInt(reaped.costPicoUsd);
+  const counts = isEmpty(usage)
+    ? 'without a meter reading'
+    : `for ${tokens(usage.promptTokens)} of prompt (${PROMPT_ORIGIN[usage.promptSource]}) and ${tokens(usage.outputTokens)} of output (${OUTPUT_ORIGIN[usage.outputSource]})`;
+  return `${settledAt} by the reaper: ${renderDollars(reaped.costPicoUsd)} ${counts}; the late settlement ${changeOf(difference)}`;
+}
+
+function changeOf(difference: bigint): string {
+  if (difference === 0n) return 'changed nothing';
+  return difference > 0n ? `charged ${renderDollars(String(difference))} more` : `gave ${renderDollars(String(-difference))} back`;
+}
+
+function tokens(count: number): string {
+  return `${count} ${count === 1 ? 'token' : 'tokens'}`;
+}
+
+/** True when nothing was billed: a billed request has prompt tokens at least. */
+function isEmpty({ promptTokens: prompt, outputTokens: output }: TokenUsage): boolean {
+  return prompt === 0 && output === 0;
+}
+
+const PROMPT_ORIGIN: Record<TokenUsage['promptSource'], string> = {
+  reported: 'reported by the upstream',
+  estimated: 'estimated from the size of the prompt',
+};
+
+const OUTPUT_ORIGIN: Record<TokenUsage['outputSource'], string> = {
+  reported: 'reported by the upstream',
+  counted: 'counted from the text that was received, 4 bytes a token',
+  floor: 'the least that is billed for output that the upstream hid and did not report',
+};
+
+const REASONS: Record<SettleReason, string> = {
+  completed: 'the reply was complete',
+  failed: 'the request failed, or its stream broke',
+  'client-left': 'the client disconnected before the reply was complete',
+  released: 'the gateway gave the request up before it called an upstream',
+  'lease-expired': 'unknown: the lease expired and no service had settled',
+};
+
+const FREE_BECAUSE: Record<SettleReason, string> = {
+  completed: 'the reply used no tokens',
+  failed: 'the client had received no content',
+  'client-left': 'the client had received no content',
+  released: 'no upstream was called',
+  'lease-expired': 'no meter reading had arrived',
+};
+
+const SETTLED_BY: Record<NonNullable<RequestSettlement['settledBy']> | 'unknown', string> = {
+  gateway: 'the gateway',
+  'inference-proxy': 'the inference-proxy, because the gateway was gone',
+  reaper: 'the reaper, with the last meter reading',
+  unknown: 'a service that is not recorded',
+};

@@ -1,0 +1,60 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { EncodedRequest, measureBothWays, type PromptSizes } from '../encoded-request.js';
+import { checkShape, type JsonShape, parseText, readUtf8 } from '../http/parse-json.js';
+import { parseCountRequest } from '../protocols/messages/request.js';
+import type { ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
+import type { BodyWorkers } from './body-workers.js';
+import type { WorkOwner } from './fair-queue.js';
+
+/** A body within both limits is parsed on the main thread, in at most some ten milliseconds. */
+const SMALL_BYTES_MAX = 256 * 1024;
+const SMALL_VALUES_MAX = 10_000;
+
+/** A body that was read. Parsing may empty `bytes`. */
+export interface ReadBody {
+  bytes: Buffer;
+  owner: WorkOwner;
+  /** Aborts when its request is not to go on. */
+  stopped: AbortSignal;
+}
+
+export interface GenerationBody extends ReadBody {
+  /** Called when the request has been handed to the inference-proxy and its bytes are free. Not called for small bodies. */
+  onSent(): void;
+}
+
+export interface ParsedBody<Parsed extends ParsedRequest> {
+  request: InferenceRequest | EncodedRequest;
+  replyOptions: ReplyOptions<Parsed>;
+}
+
+/** Turns bodies into requests: small ones at once, large ones in worker threads. Throws what a body is refused with. */
+export class BodyParser {
+  constructor(private readonly workers: BodyWorkers) {}
+
+  async parseGeneration<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, body: GenerationBody): Promise<ParsedBody<Parsed>> {
+    const small = parseSmall(body.bytes);
+    if (small !== undefined) {
+      const parsed = adapter.parseRequest(small.value);
+      return { request: parsed.request, replyOptions: parsed };
+    }
+    const { summary, replyOptions, json } = await this.workers.parse(adapter.name, body.bytes, body.owner, body.stopped);
+    // The worker has parsed with the same adapter.
+    return { request: new EncodedRequest(summary, json, body.onSent), replyOptions: replyOptions as ReplyOptions<Parsed> };
+  }
+
+  async parseCount(body: ReadBody): Promise<{ model: string; sizes: PromptSizes }> {
+    const small = parseSmall(body.bytes);
+    if (small === undefined) return (await this.workers.parse('count-tokens', body.bytes, body.owner, body.stopped)).summary;
+    const prompt = parseCountRequest(small.value);
+    return { model: prompt.model, sizes: measureBothWays(prompt) };
+  }
+}
+
+/** Returns undefined for a body that belongs in a worker thread. */
+function parseSmall(bytes: Buffer): { value: unknown } | undefined {
+  if (bytes.length > SMALL_BYTES_MAX) return undefined;
+  const text = readUtf8(bytes);
+  const shape: JsonShape = checkShape(text);
+  return shape.values > SMALL_VALUES_MAX ? undefined : { value: parseText(text, shape) };
+}

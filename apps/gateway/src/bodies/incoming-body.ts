@@ -1,0 +1,33 @@
+/** The bytes of one body while they arrive, in one buffer. In a list, a chunk of one byte takes a hundred, and clients choose the size of chunks. */
+export class IncomingBody {
+  length = 0;
+  private bytes: Buffer | undefined;
+
+  /** `expectedBytes`: the announced length, `undefined` when there is none. */
+  constructor(private readonly expectedBytes: number | undefined) {}
+
+  push(chunk: Buffer): void {
+    const needed = this.length + chunk.length;
+    if (this.bytes === undefined) {
+      this.bytes = chunk; // most often the only one
+    } else {
+      // The first chunk is never grown in place: its bytes are not ours to write to.
+      if (this.bytes.length < needed) this.bytes = this.grown(needed);
+      chunk.copy(this.bytes, this.length);
+    }
+    this.length = needed;
+  }
+
+  /** Returns all bytes and keeps none. */
+  take(): Buffer {
+    const all = this.bytes?.subarray(0, this.length) ?? Buffer.alloc(0);
+    this.bytes = undefined;
+    return all;
+  }
+
+  private grown(needed: number): Buffer {
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.expectedBytes ?? 2 * needed));
+    this.bytes?.copy(grown, 0, 0, this.length);
+    return grown;
+  }
+}

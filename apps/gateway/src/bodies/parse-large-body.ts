@@ -1,0 +1,37 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { measureBothWays, type RequestSummary } from '../encoded-request.js';
+import { parseJson } from '../http/parse-json.js';
+import { ADAPTERS } from '../protocols/adapters.js';
+import { parseCountRequest } from '../protocols/messages/request.js';
+import type { ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
+
+/** A format of generation requests, or the body of `count_tokens`. */
+export type BodyKind = ProtocolName | 'count-tokens';
+
+/** A parsed body as the main thread gets it: small, but for the bytes, which are moved and not copied. */
+export interface LargeBody {
+  summary: RequestSummary;
+  /** The `ReplyOptions` of the body's format; `{}` for `count-tokens`. */
+  replyOptions: object;
+  /** The canonical request as JSON in UTF-8; empty for `count-tokens`. */
+  json: Uint8Array<ArrayBuffer>;
+}
+
+/** Does all the work that grows with a body. Throws the same `GatewayError` as parsing it on the main thread. */
+export function parseLargeBody(kind: BodyKind, body: Buffer): LargeBody {
+  const value = parseJson(body);
+  return kind === 'count-tokens' ? countable(parseCountRequest(value)) : generation(ADAPTERS[kind].parseRequest(value));
+}
+
+function countable(prompt: ReturnType<typeof parseCountRequest>): LargeBody {
+  return { summary: { model: prompt.model, stream: false, sizes: measureBothWays(prompt) }, replyOptions: {}, json: new Uint8Array(0) };
+}
+
+function generation({ request, ...replyOptions }: ParsedRequest & ReplyOptions<ParsedRequest>): LargeBody {
+  return { summary: summaryOf(request), replyOptions, json: new TextEncoder().encode(JSON.stringify(request)) };
+}
+
+function summaryOf(request: InferenceRequest): RequestSummary {
+  const { model, stream, maxOutputTokens } = request;
+  return { model, stream, maxOutputTokens, sizes: measureBothWays(request) };
+}

@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net';
+import { Connection } from './connection.js';
+
+/**
+ * The open client connections, limited in number. At the limit a new connection replaces the oldest that never carried a valid key, or
+ * else the one idle for longest, so that connections that ask for nothing cannot keep others out. Requests with a valid key in progress
+ * are never cut.
+ */
+export class Connections {
+  private readonly open = new Map<Socket, Connection>();
+  /** Oldest first. Also holds connections whose first request with a valid key is in progress. */
+  private readonly withoutKey = new Set<Connection>();
+  /** Longest idle first. */
+  private readonly idle = new Set<Connection>();
+
+  private readonly pipelined = { waiting: 0 };
+
+  constructor(private readonly connectionsMax: number) {}
+
+  get count(): number {
+    return this.open.size;
+  }
+
+  sockets(): Iterable<Socket> {
+    return this.open.keys();
+  }
+
+  /** Undefined once the connection is closed. */
+  of(socket: Socket): Connection | undefined {
+    return this.open.get(socket);
+  }
+
+  add(socket: Socket): void {
+    if (this.open.size >= this.connectionsMax && !this.replaceOne()) {
+      socket.destroy();
+      return;
+    }
+    const connection = new Connection(socket, this.pipelined);
+    this.open.set(socket, connection);
+    this.withoutKey.add(connection);
+    socket.once('close', () => this.remove(connection));
+  }
+
+  /** To be called when a connection begins to serve a request. */
+  started(connection: Connection): void {
+    if (connection.hasHadKey) this.idle.delete(connection);
+  }
+
+  /** To be called when the reply of the current request has closed. */
+  answered(connection: Connection): void {
+    if (connection.current?.caller) this.recognize(connection);
+    if (connection.hasHadKey && !connection.socket.destroyed) this.idle.add(connection);
+    connection.answered();
+  }
+
+  /** Closes a connection to make room. False when all are in use by requests with a valid key. */
+  private replaceOne(): boolean {
+    for (const connection of this.withoutKey) {
+      if (connection.current?.caller) this.recognize(connection);
+      else return this.close(connection);
+    }
+    const [longestIdle] = this.idle;
+    return longestIdle !== undefined && this.close(longestIdle);
+  }
+
+  private recognize(connection: Connection): void {
+    connection.hasHadKey = true;
+    this.withoutKey.delete(connection);
+  }
+
+  private close(connection: Connection): true {
+    this.remove(connection);
+    connection.socket.destroy();
+    return true;
+  }
+
+  private remove(connection: Connection): void {
+    this.open.delete(connection.socket);
+    this.withoutKey.delete(connection);
+    this.idle.delete(connection);
+  }
+}

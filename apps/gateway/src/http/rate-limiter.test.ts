@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { RateLimiter } from './rate-limiter.js';
+
+function limiter(perSecond: number, burst: number, entriesMax = 10) {
+  const clock = { now: 0 };
+  return { clock, rates: new RateLimiter(perSecond, burst, entriesMax, () => clock.now) };
+}
+
+test('a burst is admitted, then one request each time a token is there', () => {
+  const { clock, rates } = limiter(2, 3);
+  const taken = [rates.take('a'), rates.take('a'), rates.take('a'), rates.take('a')];
+  clock.now = 499;
+  const early = rates.take('a');
+  clock.now = 500;
+  expect([taken, early, rates.take('a'), rates.take('a')]).toEqual([[0, 0, 0, 500], 1, 0, 500]);
+});
+
+test('the wait it tells is the true one, and asking for it takes nothing', () => {
+  const { clock, rates } = limiter(10, 1);
+  rates.take('a');
+  clock.now = 40;
+  expect([rates.waitMs('a'), rates.waitMs('a'), rates.take('a')]).toEqual([60, 60, 60]);
+  clock.now = 100;
+  expect([rates.waitMs('a'), rates.take('a')]).toEqual([0, 0]);
+});
+
+test('names do not share a rate', () => {
+  const { rates } = limiter(1, 1);
+  expect([rates.take('a'), rates.take('b'), rates.take('a')]).toEqual([0, 0, 1_000]);
+});
+
+test('at the limit of entries the one unused for longest is forgotten', () => {
+  const { rates } = limiter(1, 2, 2);
+  rates.take('a');
+  rates.take('b');
+  rates.take('a');
+  rates.take('c');
+  expect([rates.waitMs('a') > 0, rates.take('b'), rates.take('b')]).toEqual([true, 0, 0]);
+});
+
+test('no sequence of requests gets more than the burst and the rate since the start', () => {
+  const steps = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 200 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 20 }), steps, (perSecond, burst, pauses) => {
+      const { clock, rates } = limiter(perSecond, burst);
+      let admitted = 0;
+      for (const pause of pauses) {
+        clock.now += pause;
+        if (rates.take('a') === 0) admitted++;
+        expect(admitted).toBeLessThanOrEqual(burst + (clock.now * perSecond) / 1_000 + 1e-6);
+      }
+    }),
+  );
+});

@@ -1,0 +1,76 @@
+import { existsSync, readdirSync } from 'node:fs';
+import type { PrismaClient } from './prisma-client.js';
+
+/** An incomplete schema is looked at again soon, since a migration is probably under way; a complete one only for what comes after it. */
+const INCOMPLETE_MS = 1_000;
+const COMPLETE_MS = 60_000;
+
+interface SchemaState {
+  /** The first of the missing migrations, and how many there are. */
+  missing: { first: string; count: number } | undefined;
+  /** Those of the database that this version does not know, joined. Tables only grow, so it can serve all the same. */
+  newer: string;
+  /** When to read again; a time of `performance.now()`. */
+  until: number;
+}
+
+/**
+ * A readiness check: true when the database has every migration this version was made with. `detail` names the missing one, or those
+ * that this version does not know yet. The database is asked once a second until all are there, and once a minute from then on.
+ */
+export function schemaReadiness(
+  prisma: PrismaClient,
+  known = knownMigrations(),
+): { name: string; check(): Promise<boolean>; detail(): string | undefined } {
+  let state: SchemaState | undefined;
+  let reading: Promise<SchemaState> | undefined;
+  const read = async (): Promise<SchemaState> => {
+    const applied = new Set(await appliedMigrations(prisma));
+    const missing = known.filter((name) => !applied.has(name));
+    const newer = [...applied].filter((name) => !known.includes(name)).join(', ');
+    const [first] = missing;
+    const until = performance.now() + (first === undefined ? COMPLETE_MS : INCOMPLETE_MS);
+    return { missing: first === undefined ? undefined : { first, count: missing.length }, newer, until };
+  };
+  return {
+    name: 'schema',
+    check: async () => {
+      if (!state || state.until <= performance.now()) {
+        reading ??= read().finally(() => {
+          reading = undefined;
+        });
+        state = await reading;
+      }
+      return state.missing === undefined;
+    },
+    detail: () => state && describe(state),
+  };
+}
+
+function describe({ missing, newer }: SchemaState): string | undefined {
+  if (missing) return `migration ${missing.first} is missing${missing.count > 1 ? `, and ${missing.count - 1} after it` : ''}`;
+  return newer === '' ? undefined : `the database is newer than this version: ${newer}`;
+}
+
+/** Names, in order. None where the table of migrations is not there, or not yet readable by this user: the migration grants that as well. */
+async function appliedMigrations(prisma: PrismaClient): Promise<string[]> {
+  const [table] = await prisma.$queryRaw<{ readable: boolean }[]>`
+    SELECT coalesce((SELECT has_column_privilege(c.oid, 'migration_name', 'SELECT') FROM pg_class c
+      WHERE c.oid = to_regclass('public._prisma_migrations')), false) AS readable`;
+  if (!table?.readable) return [];
+  const rows = await prisma.$queryRaw<{ name: string }[]>`
+    SELECT migration_name AS name FROM public._prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1`;
+  return rows.map(({ name }) => name);
+}
+
+/** The migrations that came with this version: the folder stands beside `libs`, or beside the `dist` that was made of it. */
+function knownMigrations(): string[] {
+  let folder = new URL('./', import.meta.url);
+  while (!existsSync(new URL('prisma/migrations', folder))) {
+    const above = new URL('../', folder);
+    if (above.href === folder.href) throw new Error('prisma/migrations is not beside the program');
+    folder = above;
+  }
+  const entries = readdirSync(new URL('prisma/migrations', folder), { withFileTypes: true });
+  return entries.flatMap((entry) => (entry.isDirectory() ? entry.name : [])).sort();
+}

@@ -1,0 +1,109 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+
+const ADDED = '20991231000000_added';
+
+let database: TestDatabase;
+let folder: string;
+let clients: pg.Client[];
+beforeEach(async () => {
+  database = await createTestDatabase();
+  clients = [];
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-migrations-'));
+  cpSync('prisma/migrations', folder, { recursive: true });
+  mkdirSync(join(folder, ADDED));
+  writeFileSync(join(folder, ADDED, 'migration.sql'), 'ALTER TABLE billing.account ADD COLUMN added integer');
+});
+afterEach(async () => {
+  await Promise.all(clients.map((client) => client.end()));
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+async function connect(application: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url, application_name: application });
+  clients.push(client);
+  await client.connect();
+  return client;
+}
+
+/** A transaction that has read the accounts and goes on. */
+async function longReader(): Promise<pg.Client> {
+  const reader = await connect('a-long-report');
+  await reader.query('BEGIN; SELECT count(*) FROM billing.account');
+  return reader;
+}
+
+async function migrate(options: { say: (line: string) => void; lockWaitMaxMs?: number }): Promise<string[]> {
+  const { applyMigrations } = await import('../../../scripts/prisma/apply-migrations.mjs');
+  return applyMigrations(database.url, folder, options);
+}
+
+test('a migration behind a long transaction says what it waits for, holds no request up for long, and is done when that ends', async () => {
+  const [reader, writer] = [await longReader(), await connect('requests')];
+  // As long as a statement of billing may take.
+  await writer.query('SET statement_timeout = 2000');
+  const said: string[] = [];
+  const told = Promise.withResolvers<void>();
+  const migrated = migrate({
+    say: (line) => {
+      said.push(line);
+      told.resolve();
+    },
+  });
+  let written = 0;
+  let running = true;
+  const requests = (async () => {
+    while (running) {
+      await writer.query('INSERT INTO billing.account (id, name) VALUES (gen_random_uuid(), $1)', ['new']);
+      written++;
+      await delay(5);
+    }
+  })();
+  await told.promise;
+  const before = written;
+  // Requests go on while the migration still waits: it takes more attempts than one.
+  while (written < before + 20) await delay(10);
+  await reader.query('COMMIT');
+  expect(await migrated).toEqual([ADDED]);
+  running = false;
+  await requests;
+  expect(said).toEqual([
+    expect.stringMatching(/^waiting for a lock of a-long-report \(process \d+ of user \w+, in a transaction since \d{4}-\d\d-\d\d .*\)$/),
+  ]);
+});
+
+test('a migration that never gets its lock gives up, names what has it, and leaves nothing', async () => {
+  const reader = await longReader();
+  await expect(migrate({ say: () => undefined, lockWaitMaxMs: 1 })).rejects.toThrow(
+    /^20991231000000_added: no lock within 0 s, because of a-long-report \(process \d+ of user /,
+  );
+  await reader.query('COMMIT');
+  const { rows } = await reader.query('SELECT FROM _prisma_migrations WHERE migration_name = $1', [ADDED]);
+  expect(rows).toEqual([]);
+  expect(await migrate({ say: () => undefined })).toEqual([ADDED]);
+});
+
+test('a second migration at the same time waits for the first, and has nothing left to do', async () => {
+  const reader = await longReader();
+  const first = migrate({ say: () => undefined });
+  const waiting = `SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+  const observer = await connect('observer');
+  while ((await observer.query(waiting)).rowCount === 0) await delay(5);
+  const said: string[] = [];
+  const told = Promise.withResolvers<void>();
+  const second = migrate({
+    say: (line) => {
+      said.push(line);
+      told.resolve();
+    },
+  });
+  await told.promise;
+  await reader.query('COMMIT');
+  expect([await first, await second]).toEqual([[ADDED], []]);
+  expect(said).toEqual([expect.stringMatching(/^waiting for a lock of tollgate-migrate \(process \d+ of user /)]);
+});

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The longest that requests wait behind a statement that waits for a lock itself: well below what they may take. */
+const LOCK_TIMEOUT_MS = 300;
+/** Between two attempts: the requests that have queued up go first. */
+const PAUSE_MS = 700;
+const WATCH_MS = 50;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Runs `work`, statements that need locks, again until it gets them. Each attempt waits for a lock for a moment only, and then lets those
+ * pass that have queued up behind it. `work` must undo what it began. `watcher` is another connection: it finds out who has the locks,
+ * and `say` gets a line for each of them. Gives up after `waitMaxMs`.
+ */
+export async function waitForLocks({ client, watcher, waitMaxMs, say }, work) {
+  const until = performance.now() + waitMaxMs;
+  const { rows } = await client.query(`SELECT pg_backend_pid() AS pid, set_config('lock_timeout', '${LOCK_TIMEOUT_MS}ms', false)`);
+  const said = new Set();
+  for (;;) {
+    const attempt = new AbortController();
+    const watching = blockersOf(watcher, rows[0].pid, attempt.signal);
+    try {
+      return await work();
+    } catch (error) {
+      if (error.code !== LOCK_NOT_AVAILABLE) throw error;
+      attempt.abort();
+      const blockers = await watching;
+      for (const line of blockers.filter((blocker) => !said.has(blocker))) {
+        said.add(line);
+        say(`waiting for a lock of ${line}`);
+      }
+      if (performance.now() > until) {
+        const waited = `no lock within ${Math.round(waitMaxMs / 1000)} s, because of ${blockers.join(', ') || 'another session'}`;
+        throw new Error(waited, { cause: error });
+      }
+    } finally {
+      attempt.abort();
+    }
+    await delay(PAUSE_MS);
+  }
+}
+
+/** The sessions this one was last seen waiting for, in words. Looks until it is told to end. Never throws. */
+async function blockersOf(watcher, pid, signal) {
+  let blockers = [];
+  while (!signal.aborted) {
+    await delay(WATCH_MS, undefined, { signal }).catch(() => undefined);
+    const found = await watcher.query(BLOCKERS, [pid]).catch(() => ({ rows: [] }));
+    if (found.rows.length > 0) blockers = found.rows.map(describe);
+  }
+  return blockers;
+}
+
+/** What a session does is shown to its own user and to superusers alone. */
+const BLOCKERS = `SELECT pid, usename AS user, application_name AS application, to_char(xact_start, 'YYYY-MM-DD HH24:MI:SS TZ') AS since
+  FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY pid`;
+
+function describe({ pid, user, application, since }) {
+  return `${application || 'a session'} (process ${pid} of user ${user}${since ? `, in a transaction since ${since}` : ''})`;
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { stringify } from 'yaml';
+import { catalogApply } from '#contracts/catalog.js';
+import { createTenant, untilOffered } from '#testing/tenant.js';
+import { FaultStack } from '../e2e/fault-stack.js';
+import { SimulatorProcess } from '../e2e/simulator-process.js';
+import type { Attack, Outcomes } from './attacker.js';
+import { AttackerProcess } from './attacker-process.js';
+import { PeakMemory, STATED_MEMORY } from './peak-memory.js';
+import { type Observation, Victim } from './victim.js';
+
+/** The model that the victim uses, on an upstream with 256 sockets. */
+export const SHARED_MODEL = 'shared';
+/** A model on an upstream of its own, so that work that the gateway lets through is not done by the victim's upstream. */
+export const ATTACKED_MODEL = 'attacked';
+
+/** An attack without what the stack knows of it. */
+export type AttackPlan = Attack extends infer Each ? (Each extends Attack ? Omit<Each, 'port'> : never) : never;
+
+/** An attack, and what the victim saw before it and during it. */
+export interface Round {
+  alone: Observation;
+  attacked: Observation;
+  outcomes: Outcomes[];
+  peakBytes: Partial<Record<string, number>>;
+  /** Database transactions beyond those that as many requests of the victim alone take. */
+  extraTransactions: number;
+}
+
+const ALONE_MS = 2_500;
+const CALM_MS = 60_000;
+
+/** A whole system with default settings, one victim, and an attacker in a process of its own. */
+export class AbuseStack {
+  private constructor(
+    readonly stack: FaultStack,
+    readonly attacker: AttackerProcess,
+    private readonly upstreams: SimulatorProcess[],
+    private readonly database: pg.Client,
+  ) {}
+
+  static async start(): Promise<AbuseStack> {
+    const [stack, attacker, ...upstreams] = await Promise.all([
+      FaultStack.start({ env: { LOG_LEVEL: 'info' } }),
+      AttackerProcess.start(),
+      SimulatorProcess.start(),
+      SimulatorProcess.start(),
+    ]);
+    const [shared, attacked] = upstreams.map(({ baseUrl }) => baseUrl);
+    await stack.administrator.request(catalogApply, { yaml: catalogOf({ [SHARED_MODEL]: shared, [ATTACKED_MODEL]: attacked }) });
+    await untilOffered(stack.facts.gatewayUrl, stack.tenant.apiKey, [SHARED_MODEL, ATTACKED_MODEL]);
+    const database = new pg.Client({ connectionString: stack.facts.databaseUrl });
+    await database.connect();
+    return new AbuseStack(stack, attacker, upstreams, database);
+  }
+
+  /** The key of another account, with `usd` and a project with the limits of a new one unless `limits` says otherwise. */
+  async keyOf(usd: string, limits = { requestsPerMinuteMax: 600, concurrencyMax: 100 }): Promise<string> {
+    const { apiKey } = await createTenant(this.stack.administrator, { usd, ...limits });
+    return apiKey;
+  }
+
+  /** Watches the victim for a while alone, and then during the attacks. */
+  async round(victim: Victim, plans: AttackPlan[]): Promise<Round> {
+    await this.calm(victim);
+    const before = await this.transactions();
+    const alone = await victim.observe(delay(ALONE_MS));
+    const between = await this.transactions();
+    const memory = await PeakMemory.watch(this.stack.facts);
+    const attacking = this.attacker.attack(plans.map((plan) => ({ ...plan, port: this.port }) as Attack));
+    const attacked = await victim.observe(attacking);
+    const peakBytes = await memory.bytes();
+    const usual = ((between - before) / Math.max(alone.requests, 1)) * attacked.requests;
+    const extraTransactions = Math.round((await this.transactions()) - between - usual);
+    return { alone, attacked, outcomes: await attacking, peakBytes, extraTransactions };
+  }
+
+  async stop(): Promise<void> {
+    await this.database.end();
+    await Promise.all([this.attacker.stop(), this.stack.stop(), ...this.upstreams.map((upstream) => upstream.kill())]);
+  }
+
+  /** Resolves when nothing is left of an earlier attack: the victim is served, and the gateway has no request under way. */
+  private async calm(victim: Victim): Promise<void> {
+    await victim.untilServed(CALM_MS);
+    for (const deadline = performance.now() + CALM_MS; performance.now() < deadline; await delay(100)) {
+      const metrics = await (await fetch(`${this.stack.facts.opsUrls.gateway}/metrics`)).text();
+      if (/^tollgate_gateway_requests_in_flight 0$/m.test(metrics)) return;
+    }
+    throw new Error(`the gateway still works on an attack ${CALM_MS} ms after its end`);
+  }
+
+  /** Committed so far. Each connection to Postgres counts its own, and adds them at most once a second. */
+  private async transactions(): Promise<number> {
+    const { rows } = await this.database.query('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()');
+    return Number(rows[0]?.xact_commit);
+  }
+
+  private get port(): number {
+    return Number(new URL(this.stack.facts.gatewayUrl).port);
+  }
+}
+
+/** The programs that were resident with more than is stated. */
+export function overStatedMemory({ peakBytes }: Round): string[] {
+  return Object.entries(STATED_MEMORY)
+    .filter(([name, bytesMax]) => (peakBytes[name] ?? 0) > bytesMax)
+    .map(([name]) => `${name}: ${megabytes(peakBytes[name])} MB`);
+}
+
+/** A round in one line. */
+export function told({ alone, attacked, outcomes, peakBytes, extraTransactions }: Round): string {
+  const seen = ({ p50Ms, p99Ms, requests, failed }: Observation): string =>
+    `p50 ${p50Ms.toFixed()} p99 ${p99Ms.toFixed()} ms, ${requests} served, ${JSON.stringify(failed)} failed`;
+  const memory = Object.entries(peakBytes).map(([name, bytes]) => `${name} ${megabytes(bytes)}`);
+  return `alone ${seen(alone)}; attacked ${seen(attacked)}; attacker ${JSON.stringify(outcomes)}; ${extraTransactions} transactions; MB: ${memory.join(', ')}`;
+}
+
+function megabytes(bytes = 0): number {
+  return Math.round(bytes / 1e6);
+}
+
+function catalogOf(baseUrls: Record<string, string | undefined>): string {
+  const upstreams = Object.entries(baseUrls).map(([id, baseUrl]) => ({ id, kind: 'openai-chat', baseUrl, allowPrivateNetwork: true }));
+  return stringify({
+    upstreams,
+    models: upstreams.map(({ id }) => ({
+      id,
+      ownedBy: 'tollgate',
+      contextTokens: 10_000_000,
+      maxOutputTokens: 8_192,
+      price: { inputUsdPerMTok: '1', cachedInputUsdPerMTok: '0.1', outputUsdPerMTok: '3' },
+      routes: [{ upstream: id, model: 'sim-fast' }],
+    })),
+  });
+}

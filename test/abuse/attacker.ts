@@ -1,0 +1,236 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, get, type RequestOptions } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum, BASE62 } from '#contracts/api-key.js';
+
+/*
+ * The attacker: a program of its own, so that its work is not done on the event loop that measures the victim. Its parent sends a list of
+ * attacks, which run side by side, and gets back for each how many of its requests ended in which way. Node runs this file as it is, with its types stripped.
+ */
+
+/**
+ * One attack on the gateway at `port` of 127.0.0.1. It ends after `forMs`, also when the gateway has not answered everything by then; one
+ * that `repeats` begins again when everything was answered earlier.
+ */
+export type Attack = { port: number; forMs: number; repeats?: boolean } & (
+  | { kind: 'bodies'; model: string; apiKey: string; everyMs: number }
+  | { kind: 'pipelined'; path: string; apiKey?: string; connections: number; requests: number }
+  | { kind: 'unfinished-bodies'; apiKey: string; connections: number; bytesAtOnce: number }
+  | { kind: 'wrong-keys'; guesses: number }
+  | { kind: 'slow-readers'; model: string; apiKeys: string[]; readers: number }
+);
+
+/** Requests by what became of them: a status (`'402'`), `'closed'` without an answer, or `'unanswered'` when the attack ended. */
+export type Outcomes = Record<string, number>;
+
+type AttackOf<Kind extends Attack['kind']> = Extract<Attack, { kind: Kind }>;
+
+const HOST = '127.0.0.1';
+
+/** JSON that is slow to read. What comes before it, the brace and the model, is added to each. */
+const HOSTILE_BODIES = [
+  asTool(`[${'1e9999,'.repeat(900_000)}1]`),
+  asTool(`[${'0.12345678901234567,'.repeat(100_000)}1]`),
+  asSchema(list(600_000, (index) => `"c${index + 1_000_000}"`)),
+  withFields(`"tools":[${list(90_000, (index) => tool(`t${index}`, '{}'))}]`),
+  asTool(`{${list(500_000, (index) => `"k${index}":0`)}}`),
+  ...Array.from({ length: 15 }, () => asTool(`[${'1e9999,'.repeat(285_000)}1]`)),
+];
+
+function list(length: number, item: (index: number) => string): string {
+  return Array.from({ length }, (_, index) => item(index)).join();
+}
+
+function tool(name: string, parameters: string): string {
+  return `{"type":"function","function":{"name":"${name}","parameters":${parameters}}}`;
+}
+
+function asTool(choices: string): string {
+  return withFields(`"tools":[${tool('pick', `{"type":"object","x":${choices}}`)}]`);
+}
+
+function asSchema(choices: string): string {
+  return withFields(
+    `"response_format":{"type":"json_schema","json_schema":{"name":"pick","schema":{"type":"string","enum":[${choices}]}}}`,
+  );
+}
+
+function withFields(fields: string): string {
+  return `"max_tokens":16,"messages":[{"role":"user","content":"Hello"}],${fields}}`;
+}
+
+const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally) => Promise<void> } = {
+  /** Every hostile body once, each on a connection of its own. */
+  bodies: async ({ port, model, apiKey, everyMs }, tally) => {
+    const requests: Promise<void>[] = [];
+    for (const body of HOSTILE_BODIES) {
+      if (tally.ended) break;
+      const socket = tally.open(port, 1);
+      socket.write(post(apiKey, Buffer.byteLength(body) + model.length + 11));
+      socket.write(`{"model":"${model}",${body}`);
+      requests.push(socket.answered.then(() => void socket.destroy()));
+      await delay(everyMs);
+    }
+    await Promise.all(requests);
+  },
+
+  /** All requests of a connection in one write. */
+  pipelined: async ({ port, path, apiKey, connections, requests }, tally) => {
+    const authorization = apiKey === undefined ? '' : `authorization: Bearer ${apiKey}\r\n`;
+    const each = requests / connections;
+    const text = `GET ${path} HTTP/1.1\r\nhost: x\r\n${authorization}\r\n`.repeat(each);
+    const sockets = Array.from({ length: connections }, () => tally.open(port, each));
+    for (const socket of sockets) socket.write(text);
+    await Promise.all(sockets.map(({ answered }) => answered));
+  },
+
+  /** Bodies that begin with `bytesAtOnce` and go on in small pieces without an end, so that they fill what room there is. */
+  'unfinished-bodies': async ({ port, apiKey, connections, bytesAtOnce }, tally) => {
+    const start = `{"user":"${'a'.repeat(bytesAtOnce)}`;
+    const piece = 'a'.repeat(2_000);
+    const sockets = Array.from({ length: connections }, () => tally.open(port, 1));
+    for (const socket of sockets) {
+      socket.write(post(apiKey, BODY_BYTES_MAX));
+      socket.write(start);
+    }
+    const timer = setInterval(() => {
+      for (const socket of sockets) if (socket.writable && socket.writableLength < piece.length) socket.write(piece);
+    }, 50);
+    await Promise.all(sockets.map(({ answered }) => answered)).finally(() => clearInterval(timer));
+  },
+
+  /** Keys with a right checksum that were never issued, at an even pace, fifty at a time. */
+  'wrong-keys': async ({ port, guesses, forMs }, tally) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: GUESSES_AT_ONCE });
+    const everyMs = (forMs / guesses) * GUESSES_AT_ONCE;
+    let left = guesses;
+    const work = async (): Promise<void> => {
+      while (left-- > 0 && !tally.ended) {
+        const headers = { authorization: `Bearer ${anyKey()}` };
+        await Promise.all([delay(everyMs), guess({ host: HOST, port, path: '/v1/models', headers, agent }, tally)]);
+      }
+    };
+    await Promise.all(Array.from({ length: GUESSES_AT_ONCE }, work));
+    agent.destroy();
+  },
+
+  /** Streams of which only the head is read. */
+  'slow-readers': async ({ port, model, apiKeys, readers }, tally) => {
+    const content = '[[sim tokens=4000 rate=20 pad=2000]]';
+    const body = JSON.stringify({ model, stream: true, max_tokens: 8_000, messages: [{ role: 'user', content }] });
+    const sockets: Connection[] = [];
+    for (let index = 0; index < readers; index++) {
+      const socket = tally.open(port, 1);
+      socket.write(post(apiKeys[index % apiKeys.length] ?? '', body.length) + body);
+      socket.once('data', () => socket.pause());
+      sockets.push(socket);
+      if (index % 50 === 49) await delay(20);
+    }
+    await Promise.all([...sockets.map(({ answered }) => answered), tally.end]);
+  },
+};
+
+const GUESSES_AT_ONCE = 50;
+/** What the gateway takes by default. */
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
+
+function post(apiKey: string, length: number): string {
+  return (
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+  );
+}
+
+function anyKey(): string {
+  const body = API_KEY_PREFIX + Array.from({ length: API_KEY_RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join('');
+  return body + apiKeyChecksum(body);
+}
+
+function guess(options: RequestOptions, tally: Tally): Promise<void> {
+  return new Promise((resolve) => {
+    const request = get(options, (response) => {
+      tally.add(String(response.statusCode));
+      response.resume().once('close', resolve);
+    });
+    request.once('error', () => {
+      tally.add('closed');
+      resolve();
+    });
+  });
+}
+
+/** Resolves when as many answers came as requests are sent, or when it is closed. */
+type Connection = Socket & { answered: Promise<void> };
+
+const STATUS_LINE = /HTTP\/1\.1 (\d{3})/g;
+
+/** Counts the answers to one attack, and closes its connections when the time is over. */
+class Tally {
+  readonly outcomes: Outcomes = {};
+  ended = false;
+  readonly end: Promise<void>;
+  private readonly sockets = new Set<Socket>();
+
+  constructor(forMs: number) {
+    this.end = delay(forMs).then(() => this.close());
+  }
+
+  add(outcome: string, count = 1): void {
+    if (count > 0) this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + count;
+  }
+
+  /** A connection on which `expected` requests will be sent. */
+  open(port: number, expected: number): Connection {
+    const socket = connect(port, HOST);
+    this.sockets.add(socket);
+    let left = expected;
+    let tail = '';
+    const answered = new Promise<void>((resolve) => {
+      socket.on('data', (bytes) => {
+        const text = tail + bytes.toString('latin1');
+        for (const [, status = ''] of text.matchAll(STATUS_LINE)) {
+          left--;
+          this.add(status);
+        }
+        tail = text.slice(-11);
+        if (left <= 0) resolve();
+      });
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.sockets.delete(socket);
+        this.add(this.ended ? 'unanswered' : 'closed', left);
+        resolve();
+      });
+    });
+    return Object.assign(socket, { answered });
+  }
+
+  /** Resolves when every connection has said that it is closed. */
+  async close(): Promise<void> {
+    this.ended = true;
+    await Promise.all(
+      [...this.sockets].map((socket) => {
+        const closed = once(socket, 'close');
+        socket.destroy();
+        return closed;
+      }),
+    );
+  }
+}
+
+async function run(attack: Attack): Promise<Outcomes> {
+  const tally = new Tally(attack.forMs);
+  const attackOnce = (): Promise<void> => Promise.race([attacks[attack.kind](attack as never, tally), tally.end]);
+  do await attackOnce();
+  while (attack.repeats && !tally.ended);
+  await tally.close();
+  return tally.outcomes;
+}
+
+process.on('message', (all: Attack[]) => {
+  void Promise.all(all.map(run)).then((outcomes) => process.send?.(outcomes));
+});
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+import { type Answer, type FaultStack, heard } from '../e2e/fault-stack.js';
+
+/** What a tenant saw of the gateway for a while. Times are those of the short requests that got their whole reply. */
+export interface Observation {
+  requests: number;
+  /** How many requests did not get their whole reply, by kind of request and fault. */
+  failed: Record<string, number>;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
+/** Each format, plain and streamed. */
+const KINDS = FORMATS.flatMap((format) => [true, false].map((stream) => ({ format, stream })));
+/** The upstream takes 40 ms for its first token, as a fast one does. */
+const SHORT = { directives: 'ttft=40 tokens=12', outputTokens: 12 };
+/** Two seconds, and one after the other, so that streams run at any moment of an attack. */
+const LONG = { directives: 'rate=20 tokens=40', outputTokens: 40 };
+const PATIENCE_MS = 20_000;
+
+/** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and one long stream after the other in each format. */
+export class Victim {
+  constructor(
+    private readonly stack: FaultStack,
+    private readonly model: string,
+    private readonly perSecond = 40,
+  ) {}
+
+  /** Sends requests until `ends` resolves, however long the replies take, and returns when all of them have ended. */
+  async observe(ends: Promise<unknown>): Promise<Observation> {
+    let isOver = false;
+    const over = ends.finally(() => (isOver = true));
+    const failed: Observation['failed'] = {};
+    const durationsMs: number[] = [];
+    const ask = async (kind: (typeof KINDS)[number], size: typeof SHORT): Promise<void> => {
+      const begunAt = performance.now();
+      const fault = await this.ask(kind, size);
+      const what = `${kind.format}, ${kind.stream ? 'streamed' : 'plain'}: ${fault}`;
+      if (fault !== undefined) failed[what] = (failed[what] ?? 0) + 1;
+      else if (size === SHORT) durationsMs.push(performance.now() - begunAt);
+    };
+    const streams = FORMATS.map(async (format) => {
+      while (!isOver) await ask({ format, stream: true }, LONG);
+    });
+    const requests: Promise<void>[] = [];
+    for (let count = 0; !isOver; count++) {
+      requests.push(ask(KINDS[count % KINDS.length] as (typeof KINDS)[number], SHORT));
+      await delay(1_000 / this.perSecond);
+    }
+    await Promise.all([over, ...streams, ...requests]);
+    durationsMs.sort((a, b) => a - b);
+    return { requests: durationsMs.length, failed, p50Ms: percentile(durationsMs, 50), p99Ms: percentile(durationsMs, 99) };
+  }
+
+  /** Resolves when a request is answered well, which comes after everything that waits before it. */
+  async untilServed(deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs;
+    let fault: string | undefined;
+    do {
+      fault = await this.ask({ format: 'chat', stream: false }, SHORT);
+      if (fault === undefined) return;
+      await delay(100);
+    } while (performance.now() < deadline);
+    throw new Error(`the victim is not served ${deadlineMs} ms after an attack: ${fault}`);
+  }
+
+  /** Returns what is wrong with the reply, if anything is. */
+  private async ask({ format, stream }: (typeof KINDS)[number], { directives, outputTokens }: typeof SHORT): Promise<string | undefined> {
+    try {
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const answer = await this.stack.ask(format, this.model, { text: `[[sim ${directives}]]`, stream, outputTokensMax: 500, signal });
+      return faultOf(format, stream, answer, outputTokens);
+    } catch (error) {
+      return `no answer: ${String(error)}`;
+    }
+  }
+}
+
+function faultOf(format: FormatName, stream: boolean, answer: Answer, outputTokens: number): string | undefined {
+  if (!stream && answer.status === 200) {
+    const usage = answer.isBroken ? undefined : CLIENT_FORMATS[format].usageOf(JSON.parse(answer.text));
+    return usage?.outputTokens === outputTokens ? undefined : 'broken off';
+  }
+  const { ended, text, code } = heard(format, answer);
+  return ended === 'complete' && text.length === 4 * outputTokens ? undefined : `${answer.status} ${ended} ${code ?? ''}`;
+}
+
+/** By nearest rank. */
+function percentile(sorted: readonly number[], percent: number): number {
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { keyCreate } from '#contracts/billing/keys.js';
+import { adjustmentCreate, topupCreate } from '#contracts/billing/money.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { testKey } from '#testing/fake-services.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
+
+let running: RunningStack;
+let administrator: Messaging;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  running = await startPrivateStack();
+  administrator = await connectAdministrator(running);
+  tenant = await createTenant(administrator, { usd: '1.00' });
+}, 120_000);
+afterAll(async () => {
+  await administrator?.close();
+  await running?.stop();
+}, 60_000);
+
+const MESSAGES = [{ role: 'user', content: 'Hello [[sim tokens=3]]' }];
+
+async function ask(path: string, body: object, apiKey: string): Promise<{ status: number; retryAfter: string | null; type?: string }> {
+  const response = await fetch(`${running.gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const reply = (await response.json()) as { error?: { type: string } };
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), type: reply.error?.type };
+}
+
+const chat = async (apiKey: string): Promise<number> =>
+  (await ask('/v1/chat/completions', { model: 'sim-fast', messages: MESSAGES, max_tokens: 9 }, apiKey)).status;
+
+/** Runs `attack` in many loops at once until `work` is done. */
+async function during<Result>(attack: (round: number) => Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
+  let isOver = false;
+  let round = 0;
+  const loops = Array.from({ length: 10 }, async () => {
+    while (!isOver) await attack(round++);
+  });
+  try {
+    return await work();
+  } finally {
+    isOver = true;
+    await Promise.all(loops);
+  }
+}
+
+test('an empty account is refused, and served by the first request after each top-up', async () => {
+  const { accountId, apiKey } = await createTenant(administrator, { usd: '0' });
+  const afterTopUp: number[] = [];
+  const empties = [await chat(apiKey)];
+  for (let round = 0; round < 10; round++) {
+    await administrator.request(topupCreate, { accountId, usd: '1.00', paymentId: randomUUID() });
+    afterTopUp.push(await chat(apiKey));
+    await untilNoHolds(administrator, accountId);
+    const { balance_usd } = await readBalance(running.gatewayUrl, apiKey);
+    await administrator.request(adjustmentCreate, { accountId, adjustmentId: randomUUID(), usd: `-${balance_usd}`, reason: 'test' });
+    empties.push(...(await Promise.all([chat(apiKey), chat(apiKey), chat(apiKey)])));
+  }
+  expect([afterTopUp, new Set(empties)]).toEqual([Array(10).fill(200), new Set([402])]);
+}, 60_000);
+
+test('a new key is found while its address guesses keys', async () => {
+  const guess = async (round: number): Promise<void> => {
+    await fetch(`${running.gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${testKey(1_000 + round)}` } }).then((response) =>
+      response.text(),
+    );
+  };
+  const statuses = await during(guess, async () => {
+    const found: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      const { key } = await administrator.request(keyCreate, { projectId: tenant.projectId });
+      found.push(await chat(key));
+    }
+    return found;
+  });
+  expect(statuses).toEqual(Array(20).fill(200));
+}, 60_000);
+
+test('while NATS is away the gateway is ready and answers 503 with `Retry-After` in each format, and then serves again', async () => {
+  await running.hold('nats');
+  const body = { model: 'sim-fast', messages: MESSAGES, input: 'Hello', max_tokens: 9 };
+  const answers = await Promise.all(
+    ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map((path) => ask(path, body, tenant.apiKey)),
+  );
+  const probes = await Promise.all([`${running.gatewayUrl}/readyz`, `${running.opsUrls.gateway}/readyz`].map((url) => fetch(url)));
+  await running.resume('nats');
+  expect(answers).toEqual([
+    { status: 503, retryAfter: '1', type: 'api_error' },
+    { status: 503, retryAfter: '1', type: 'api_error' },
+    { status: 503, retryAfter: '1', type: 'overloaded_error' },
+  ]);
+  expect(probes.map(({ status }) => status)).toEqual([200, 200]);
+  const deadline = Date.now() + 30_000;
+  while ((await chat(tenant.apiKey)) !== 200) if (Date.now() > deadline) throw new Error('no request succeeds again');
+}, 90_000);

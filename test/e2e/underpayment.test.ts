@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { holdList } from '#contracts/billing/holds.js';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { costOf, type Price } from '#money/price.js';
+import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send } from '#testing/fault-server.js';
+import { untilNoHolds } from '#testing/tenant.js';
+import { type Bill, FaultStack } from './fault-stack.js';
+import { SlowReader } from './slow-readers.js';
+
+/**
+ * What a client pays that stops a reply, leaves it or stalls it (docs/money.md, "What a client can underpay"): every way, at upstreams of
+ * every kind, which show all they bill or hide most of it.
+ */
+const WAYS = [
+  'stops it by a stop sequence, streamed',
+  'stops it by a stop sequence, plain',
+  'leaves before content, streamed',
+  'leaves after useful text, streamed',
+  'leaves, plain',
+  'leaves a reply that ends too late, streamed',
+  'leaves a reply that ends too late, plain',
+  'stalls it until it is cut off, streamed',
+] as const;
+type Way = (typeof WAYS)[number];
+const COLUMNS = UPSTREAM_KINDS.flatMap((kind) => (['visible', 'hidden'] as const).map((reasoning) => ({ kind, reasoning })));
+type Column = (typeof COLUMNS)[number];
+
+/** Tokens by the estimate of what an upstream shows before its client stops or leaves, and after that. */
+const SHOWN = 20;
+const HIDDEN = 3_000;
+const FLOOR = 500;
+const DRAIN_MS = 500;
+/** What an upstream has sent is long where it goes, also on a machine with much else to do. */
+const PASSED_ON_MS = 300;
+const FLOOD_PIECE = 16 * 1024;
+const FLOOD_TOKENS = 3_000_000;
+const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
+
+let stack: FaultStack;
+let server: FaultServer;
+beforeAll(async () => {
+  server = await FaultServer.start();
+  stack = await FaultStack.start({ serviceEnv: { gateway: { DRAIN_MS: String(DRAIN_MS) } } });
+  await stack.offer(
+    COLUMNS.flatMap(({ kind, reasoning }) =>
+      [30_000, 300].map((readOnMs) => ({
+        id: idOf({ kind, reasoning }, readOnMs < 1_000),
+        kind,
+        baseUrl: `http://127.0.0.1:${server.port}/v1`,
+        allowPrivateNetwork: true,
+        capabilities: { stop: false, hiddenReasoning: reasoning === 'hidden', hiddenTokensFloor: FLOOR },
+        timeouts: { readOnMs },
+      })),
+    ),
+  );
+}, 120_000);
+afterAll(async () => {
+  await stack?.stop();
+  await server?.stop();
+}, 60_000);
+
+function idOf({ kind, reasoning }: Column, isLate = false): string {
+  return `${kind}-${reasoning}${isLate ? '-late' : ''}`;
+}
+
+/** What docs/money.md says of each cell. */
+function table(): Map<string, string[]> {
+  const cellsOf = (line: string): string[] =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const lines = readFileSync('docs/money.md', 'utf8').split('\n');
+  const from = lines.findIndex((line) => line.startsWith('| a client … |'));
+  const [head = [], , ...rows] = lines.slice(from, lines.indexOf('', from)).map(cellsOf);
+  expect(head.slice(1)).toEqual(COLUMNS.map(({ kind, reasoning }) => `${kind}, ${reasoning}`));
+  return new Map(rows.map(([way = '', ...cells]) => [way, cells]));
+}
+
+test('docs/money.md has these rows', () => {
+  expect([...table().keys()]).toEqual([...WAYS]);
+});
+
+const CELLS = WAYS.flatMap((way) => COLUMNS.map((column, index) => ({ way, ...column, index })));
+
+test.each(CELLS)(
+  'a client $way: $kind, $reasoning',
+  async ({ way, index, ...column }) => {
+    const bill = await billFor(way, column);
+    expect({ pays: wordsFor(bill, way), cost: BigInt(bill.costPicoUsd) }).toEqual({
+      pays: table().get(way)?.[index],
+      cost: costOf(bill.usage, PRICE),
+    });
+  },
+  60_000,
+);
+
+/** A bill in the words of the table. */
+function wordsFor({ usage }: Bill, way: Way): string {
+  const { outputTokens, outputSource, promptTokens } = usage;
+  if (outputSource === 'reported') return promptTokens === 12 ? 'all, as reported' : 'another report';
+  if (promptTokens === 0) return 'nothing';
+  if (outputTokens === 0) return 'the prompt';
+  if (outputTokens === FLOOR) return 'the prompt and the floor';
+  if (outputTokens === SHOWN + FLOOR) return 'what came and the floor';
+  return outputTokens === SHOWN || way.startsWith('stalls') ? 'what came' : `${outputTokens} tokens`;
+}
+
+function billFor(way: Way, column: Column): Promise<Bill> {
+  if (way.startsWith('stops')) return stop(column, way.endsWith('streamed'));
+  if (way.startsWith('stalls')) return stall(column);
+  const isLate = way.includes('too late');
+  return leave(column, { stream: way.endsWith('streamed'), hasText: !way.includes('before content'), isLate });
+}
+
+function post(column: Column, isLate: boolean, body: object, signal: AbortSignal | null = null): Promise<Response> {
+  return fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${stack.tenant.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: idOf(column, isLate), messages: [{ role: 'user', content: 'Hello' }], max_tokens: 10_000, ...body }),
+    signal,
+  });
+}
+
+/** The end of a stream, or a plain reply, with another count of output tokens. */
+function counting(text: string, outputTokens: number): string {
+  return text.replace(/("(?:completion|output)_tokens":)3\b/g, `$1${outputTokens}`);
+}
+
+function reportOf({ reasoning }: Column, shownTokens: number): number {
+  return shownTokens + (reasoning === 'hidden' ? HIDDEN : 0);
+}
+
+async function stop(column: Column, stream: boolean): Promise<Bill> {
+  const dialect = DIALECT_STREAMS[column.kind];
+  const said = `${'word'.repeat(SHOWN)}STOP${'word'.repeat(SHOWN)}`;
+  const outputTokens = reportOf(column, 2 * SHOWN + 1);
+  server.behave(({ socket }) => {
+    if (stream) socket.end(replyHead() + chunked(dialect.opening, dialect.text(said), counting(dialect.ending, outputTokens)) + LAST_CHUNK);
+    else socket.end(replyHead({ 'content-type': 'application/json' }) + chunked(counting(dialect.plain(said), outputTokens)) + LAST_CHUNK);
+  });
+  const response = await post(column, false, { stream, stop: 'STOP' });
+  const text = await response.text();
+  expect({ text, isShort: !text.includes('STOP') && text.split('word').length - 1 === SHOWN }).toMatchObject({ isShort: true });
+  const bill = await stack.billOf(response.headers.get('x-request-id') ?? '');
+  expect(bill).toMatchObject({ reason: 'completed', usage: { outputTokens } });
+  return bill;
+}
+
+async function leave(column: Column, how: { stream: boolean; hasText: boolean; isLate: boolean }): Promise<Bill> {
+  const { stream, hasText, isLate } = how;
+  const dialect = DIALECT_STREAMS[column.kind];
+  const outputTokens = reportOf(column, 2 * SHOWN);
+  const begun = Promise.withResolvers<Socket>();
+  const goOn = Promise.withResolvers<void>();
+  server.behave(async ({ socket }) => {
+    const words = 'word'.repeat(SHOWN);
+    if (stream) socket.write(replyHead() + chunked(dialect.opening, ...(hasText ? [dialect.text(words)] : [])));
+    else socket.write(replyHead({ 'content-type': 'application/json' }));
+    begun.resolve(socket);
+    await goOn.promise;
+    if (stream) socket.end(chunked(dialect.text(words), counting(dialect.ending, outputTokens)) + LAST_CHUNK);
+    else socket.end(chunked(counting(dialect.plain(words + words), outputTokens)) + LAST_CHUNK);
+  });
+  const leaving = new AbortController();
+  const response = post(column, isLate, { stream }, leaving.signal);
+  response.catch(() => undefined);
+  const socket = await begun.promise;
+  const requestId = await heldRequest();
+  await delay(PASSED_ON_MS); // nothing shows from outside that what the upstream has sent has come to the proxy
+  leaving.abort();
+  if (column.reasoning === 'visible' || isLate) await once(socket, 'close');
+  else await delay(PASSED_ON_MS); // nor that the gateway has noticed
+  goOn.resolve();
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+  const bill = await stack.billOf(requestId);
+  expect(bill.reason).toBe('client-left');
+  if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
+  return bill;
+}
+
+/** The client reads the beginning of a long reply, and no more. */
+async function stall(column: Column): Promise<Bill> {
+  const { opening, text, ending } = DIALECT_STREAMS[column.kind];
+  const outputTokens = reportOf(column, FLOOD_TOKENS);
+  const piece = chunked(text('x'.repeat(FLOOD_PIECE)));
+  const flood: Fault = async ({ socket }) => {
+    socket.write(replyHead() + chunked(opening));
+    for (let sent = 0; sent < FLOOD_TOKENS * 4; sent += FLOOD_PIECE) if (!(await send(socket, piece))) return;
+    socket.end(chunked(counting(ending, outputTokens)) + LAST_CHUNK);
+  };
+  server.behave(flood);
+  const client = await SlowReader.open(stack, idOf(column), 50_000_000);
+  await untilNoHolds(stack.administrator, stack.tenant.accountId, 40_000);
+  client.leave();
+  const bill = await stack.billOf(client.requestId);
+  expect(bill.reason).toBe('client-left');
+  if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
+  else expect(bill.usage.outputTokens).toBeGreaterThan(FLOOD_PIECE / 4);
+  return bill;
+}
+
+async function heldRequest(): Promise<string> {
+  const { holds } = await stack.administrator.request(holdList, { accountId: stack.tenant.accountId });
+  expect(holds).toHaveLength(1);
+  return holds[0]?.requestId ?? '';
+}
