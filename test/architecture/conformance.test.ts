@@ -44,7 +44,7 @@ function evidenceFaults({ file, title }: Evidence): string[] {
 
 /** Tests, what the conformance suites demand, and what they run on. */
 function isEvidence(file: string): boolean {
-  return file.endsWith('.test.ts') || /\/(conformance(-client)?|test-faults)\.ts$/.test(file) || isRunBySuite(file);
+  return file.endsWith('.test.ts') || /\/(conformance(-client|-history)?|test-faults)\.ts$/.test(file) || isRunBySuite(file);
 }
 
 function isRunBySuite(file: string): boolean {

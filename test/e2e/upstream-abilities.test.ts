@@ -105,15 +105,11 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
       'reasoning-effort': 'unclear',
       'json-object': 'yes',
     },
-    { parallelToolCalls: true, strictTools: true },
+    {},
   ],
-  [
-    'openai-responses',
-    { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' },
-    { parallelToolCalls: true, strictTools: true },
-  ],
+  ['openai-responses', { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' }, {}],
   // It is only told as an instruction here, which the simulator does not read.
-  ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, { strictTools: true }],
+  ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
 ])(
   '%s: everything is found',
   async (kind, own, found) => {
@@ -184,10 +180,10 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['anthropic-messages', 'refuse=tools', { tools: 'no', 'tools-parallel': 'skipped' }, {}],
   ['openai-chat', 'ignore=tools,tool_choice', { tools: 'no', 'tools-stream': 'no', 'tools-parallel': 'no', 'tool-choice': 'no' }, {}],
   ['openai-chat', 'refuse=tool_choice', { tools: 'yes', 'tool-choice': 'no' }, {}],
-  ['openai-chat', 'refuse=parallel_tool_calls', { 'tools-parallel': 'yes', 'parallel-tool-calls': 'no' }, {}],
+  ['openai-chat', 'refuse=parallel_tool_calls', { 'tools-parallel': 'yes', 'parallel-tool-calls': 'no' }, { parallelToolCalls: false }],
   ['openai-chat', 'ignore=parallel_tool_calls', { 'tools-parallel': 'yes', 'parallel-tool-calls': 'no' }, {}],
-  ['openai-chat', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, {}],
-  ['anthropic-messages', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, {}],
+  ['openai-chat', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, { strictTools: false }],
+  ['anthropic-messages', 'refuse=strict-tools', { tools: 'yes', 'strict-tools': 'no' }, { strictTools: false }],
   ['openai-chat', 'refuse=json-schema', { 'json-object': 'yes', 'json-schema': 'no' }, { jsonSchema: false }],
   ['openai-chat', 'ignore=response_format', { 'json-object': 'no', 'json-schema': 'no' }, { jsonSchema: false }],
   ['openai-responses', 'refuse=json-schema', { 'json-schema': 'no' }, { jsonSchema: false }],
@@ -202,16 +198,14 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   ['openai-chat', 'ignore=images', { images: 'unclear' }, {}],
   ['openai-chat', 'say="<think>Well</think>Yes."', { reasoning: 'yes' }, { thinkTags: true, reasoningEffort: true, jsonSchema: false }],
 ])('%s, %s: %j', async (kind, defaults, verdicts, changes) => {
-  const usual = { parallelToolCalls: true, strictTools: true };
   const { found, verdicts: all, end } = await findOut(kind, { defaults });
   expect(all).toMatchObject(verdicts);
   expect(end.servesText).toBe(true);
-  // Those are found of every simulator that takes them, and are not what this is about.
-  expect(Object.fromEntries(Object.entries(found).filter(([name]) => !(name in usual)))).toEqual(changes);
+  expect(found).toEqual(changes);
 });
 
 test('what the catalog says already is no change, and what is wrong there is', async () => {
-  const catalog = { streamOptions: false, seed: false, developerRole: true, parallelToolCalls: true, strictTools: true };
+  const catalog = { streamOptions: false, seed: false, developerRole: true };
   const { found } = await findOut('openai-chat', { defaults: 'refuse=stream_options,developer', catalog });
   expect(found).toEqual({ seed: true, developerRole: false });
 });

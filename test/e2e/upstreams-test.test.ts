@@ -57,7 +57,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
     expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
     const yaml = /^upstreams:\n[\s\S]*/m.exec(textOf(result))?.[0] ?? '';
     const catalog = parseCatalogFile(yaml, 'new.yaml', () => undefined);
-    expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1`, capabilities: { strictTools: true } }]);
+    expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1` }]);
     expect(catalog.models).toMatchObject([
       { id: 'sim-vision', contextTokens: 131_072, input: ['text', 'image'], routes: [{ upstream: 'new', model: 'sim-vision' }] },
     ]);

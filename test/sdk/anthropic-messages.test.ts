@@ -1,4 +1,5 @@
 import Anthropic, { AuthenticationError, BadRequestError, InternalServerError, NotFoundError } from '@anthropic-ai/sdk';
+import { jsonSchemaOutputFormat } from '@anthropic-ai/sdk/helpers/json-schema';
 import type { Messaging } from '#messaging/messaging.js';
 import { costOf, type Price } from '#money/price.js';
 import { stack } from '#testing/stack.js';
@@ -109,4 +110,17 @@ test('T-1: the key is taken from x-api-key as well as from Authorization', async
 test('a failure in the middle of a stream is thrown to the reader', async () => {
   const stream = client.messages.stream(ask('Hello [[sim tokens=30 rate=300 error=10]]'));
   await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'api_error' });
+});
+
+test('parse: the output fits its schema, plain and streamed', async () => {
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer' } },
+    required: ['city'],
+    additionalProperties: false,
+  } as const;
+  const request = { ...ask('Hello'), output_config: { format: jsonSchemaOutputFormat(schema) } };
+  const plain = await client.messages.parse(request);
+  const streamed = await client.messages.stream(request).finalMessage();
+  for (const { parsed_output } of [plain, streamed]) expect(parsed_output).toEqual({ city: expect.any(String) });
 });

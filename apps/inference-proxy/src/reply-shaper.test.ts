@@ -55,6 +55,20 @@ describe('a reply of nothing (M-30)', () => {
   });
 });
 
+test('what follows a refusal is a part of it, and no stop sequence is looked for in it', () => {
+  const said: StreamEvent[] = [
+    { type: 'text-delta', text: 'Well. ' },
+    { type: 'refusal-delta', text: 'I cannot' },
+    { type: 'text-delta', text: ' END of it.' },
+  ];
+  expect(shaped([...said, USAGE, ending('stop')], { stop: ['END'] })).toEqual([
+    { type: 'text-delta', text: 'Well. ' },
+    { type: 'refusal-delta', text: 'I cannot END of it.' },
+    USAGE,
+    ending('stop'),
+  ]);
+});
+
 test('T-45: text is made whole before it is searched for stop sequences', () => {
   const limits = { outputTokensMax: 100, stop: ['🙂'], mayBeEmpty: false };
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);

@@ -28,6 +28,7 @@ export class ReplyShaper {
   private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
   private readonly runawayTokens: number;
+  private isRefusing = false;
   private readonly openCalls = new Map<number, { bare: boolean }>();
 
   constructor(
@@ -46,7 +47,7 @@ export class ReplyShaper {
       if (this.finished) break;
       this.meter.count(event);
       if (this.hasStopped) this.passOver(event, shaped);
-      else this.add(event, shaped);
+      else this.add(this.isRefusing && event.type === 'text-delta' ? { type: 'refusal-delta', text: event.text } : event, shaped);
     }
     if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut(shaped);
     return shaped;
@@ -85,9 +86,11 @@ export class ReplyShaper {
       case 'tool-call-end':
         this.openCalls.delete(event.index);
         break;
+      case 'refusal-delta':
+        this.isRefusing = true;
+        break;
       case 'upstream-start':
       case 'reasoning-delta':
-      case 'refusal-delta':
       case 'settlement-deferred':
       case 'completion-failure':
         break;

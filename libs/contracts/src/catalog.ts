@@ -42,9 +42,9 @@ export interface UpstreamCapabilities {
   streamOptions: boolean;
   /** Accepts `response_format.json_schema`. Default true. */
   jsonSchema: boolean;
-  /** Accepts `parallel_tool_calls`. Default false. */
+  /** Accepts `parallel_tool_calls`, or `disable_parallel_tool_use`. Default true. */
   parallelToolCalls: boolean;
-  /** Accepts `strict` on tools. Default false. */
+  /** Accepts `strict` on tools. Default true. */
   strictTools: boolean;
   /** Wants the `developer` role instead of `system`. Default false. */
   developerRole: boolean;

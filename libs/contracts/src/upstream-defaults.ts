@@ -4,8 +4,8 @@ import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from './catalog
 export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   streamOptions: true,
   jsonSchema: true,
-  parallelToolCalls: false,
-  strictTools: false,
+  parallelToolCalls: true,
+  strictTools: true,
   developerRole: false,
   systemMessages: 'anywhere',
   alternatingRoles: false,

@@ -33,6 +33,8 @@ test('joins text, reasoning and interleaved calls', () => {
   expect(completion).toEqual({
     text: 'Hello',
     trailingText: '',
+    refusal: '',
+    trailingRefusal: '',
     reasoning: 'let me see',
     leadingReasoning: 'let me see',
     toolCalls: [
@@ -44,7 +46,7 @@ test('joins text, reasoning and interleaved calls', () => {
   });
 });
 
-test('text after the first call and reasoning after the first text are told apart', () => {
+test('text and refusals after the first call and reasoning after the first text are told apart', () => {
   const completion = collectCompletion([
     { type: 'reasoning-delta', text: 'first ' },
     { type: 'text-delta', text: 'One ' },
@@ -60,8 +62,10 @@ test('text after the first call and reasoning after the first text are told apar
     { type: 'completion-finish', reason: 'stop' },
   ]);
   expect(completion).toEqual({
-    text: 'One two three four',
-    trailingText: 'three four',
+    text: 'One two three ',
+    trailingText: 'three ',
+    refusal: 'four',
+    trailingRefusal: 'four',
     reasoning: 'first second third',
     leadingReasoning: 'first ',
     toolCalls: [{ callId: 'a', tool: { name: 'add' }, kind: 'function', argumentsText: '{}' }],

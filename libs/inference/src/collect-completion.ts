@@ -17,6 +17,8 @@ export function collectCompletion(events: Iterable<StreamEvent>): Completion {
 export class CompletionCollector {
   private readonly text: string[] = [];
   private readonly trailingText: string[] = [];
+  private readonly refusal: string[] = [];
+  private readonly trailingRefusal: string[] = [];
   private readonly reasoning: string[] = [];
   private readonly leadingReasoning: string[] = [];
   private readonly calls: (Omit<CompletedToolCall, 'argumentsText'> & { pieces: string[] })[] = [];
@@ -26,13 +28,16 @@ export class CompletionCollector {
   add(event: StreamEvent): void {
     switch (event.type) {
       case 'text-delta':
-      case 'refusal-delta':
         this.text.push(event.text);
         if (this.calls.length > 0) this.trailingText.push(event.text);
         return;
+      case 'refusal-delta':
+        this.refusal.push(event.text);
+        if (this.calls.length > 0) this.trailingRefusal.push(event.text);
+        return;
       case 'reasoning-delta':
         this.reasoning.push(event.text);
-        if (this.text.length === 0 && this.calls.length === 0) this.leadingReasoning.push(event.text);
+        if (this.text.length + this.refusal.length + this.calls.length === 0) this.leadingReasoning.push(event.text);
         return;
       case 'tool-call-start':
         this.calls[event.index] = { callId: event.callId, tool: event.tool, kind: event.kind, pieces: [] };
@@ -62,6 +67,8 @@ export class CompletionCollector {
     return {
       text: this.text.join(''),
       trailingText: this.trailingText.join(''),
+      refusal: this.refusal.join(''),
+      trailingRefusal: this.trailingRefusal.join(''),
       reasoning: this.reasoning.join(''),
       leadingReasoning: this.leadingReasoning.join(''),
       toolCalls: this.calls.map(({ pieces, ...call }) => ({ ...call, argumentsText: pieces.join('') })),

@@ -15,6 +15,10 @@ export interface Completion {
   text: string;
   /** The end of `text` that came after the first tool call had begun. Formats that put the message before the calls show it apart. */
   trailingText: string;
+  /** Words in which the model refuses to answer; they follow `text`. */
+  refusal: string;
+  /** The end of `refusal` that came after the first tool call had begun. */
+  trailingRefusal: string;
   reasoning: string;
   /** The start of `reasoning` that came before any text or call: formats whose order is fixed show no more (checklist 6). */
   leadingReasoning: string;

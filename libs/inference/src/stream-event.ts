@@ -16,7 +16,8 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * call are never empty by the time of its end (`{}` at least). The last `usage-report` wins, and precedes the terminal event.
  * A failure after content also comes after a `usage-report`, so that everyone bills the same. A stream that its reader has left ends
  * with a `usage-report` or with `settlement-deferred`, without a terminal event. Deltas are never empty,
- * and as the inference proxy passes them on, none begins or ends within a character.
+ * and as the inference proxy passes them on, none begins or ends within a character. After the first `refusal-delta` there is no
+ * `text-delta`: what the model says from then on is its refusal.
  */
 export type StreamEvent =
   | { type: 'upstream-start'; upstream: string }

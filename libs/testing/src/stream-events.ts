@@ -26,7 +26,19 @@ export function streamEvents(options: StreamEventsOptions = {}): fc.Arbitrary<St
       order: fc.array(fc.nat(), { maxLength: 40 }),
       ending: ending(options.ending ?? 'finish'),
     })
-    .map(({ opening, texts, calls, order, ending }) => [...(opening === null ? [] : [opening]), ...weave(texts, calls, order), ...ending]);
+    .map(({ opening, texts, calls, order, ending }) => [
+      ...(opening === null ? [] : [opening]),
+      ...weave(refusalsLast(texts), calls, order),
+      ...ending,
+    ]);
+}
+
+/** What follows a refusal is one. */
+function refusalsLast(texts: StreamEvent[]): StreamEvent[] {
+  const first = texts.findIndex(({ type }) => type === 'refusal-delta');
+  return texts.map((event, index) =>
+    first !== -1 && index > first && event.type === 'text-delta' ? { ...event, type: 'refusal-delta' } : event,
+  );
 }
 
 /** Every way to hand a stream over in batches; empty ones occur. */

@@ -53,12 +53,15 @@ export const ANSWERS: Scenario[] = [
       },
     },
     reply: { text: '{"city":"sim","days":2}' },
-    exceptions: [{ client: 'messages', impossible: true, reason: 'spec 4.5 has no field for a schema' }],
   },
   {
     name: 'a refusal in words',
     ask: saying('[[sim refusal="I cannot help with that."]]'),
-    reply: { text: 'I cannot help with that.' },
+    reply: { text: 'I cannot help with that.', ending: 'refused' },
+    exceptions: [
+      { client: 'messages', reply: { ending: 'filtered' }, reason: 'spec 2.6 has a stop reason for it, and no part' },
+      { dialect: 'anthropic-messages', reply: { ending: 'end' }, reason: 'the dialect says it as text' },
+    ],
   },
   {
     name: 'a refusal by a filter',

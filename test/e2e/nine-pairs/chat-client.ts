@@ -118,11 +118,11 @@ function read({ choices, usage }: ChatCompletion): SeenReply {
   const { reasoning_content: reasoning = '' } = message as { reasoning_content?: string };
   return {
     reasoning,
-    text: message.content ?? '',
+    text: (message.content ?? '') + (message.refusal ?? ''),
     calls: (message.tool_calls ?? []).flatMap((call) =>
       call.type === 'function' ? [{ name: call.function.name as ToolName, input: readArguments(call.function.arguments) }] : [],
     ),
-    ending: ENDINGS[finish_reason as keyof typeof ENDINGS],
+    ending: message.refusal ? 'refused' : ENDINGS[finish_reason as keyof typeof ENDINGS],
     usage: {
       promptTokens: usage?.prompt_tokens ?? Number.NaN,
       cachedTokens: usage?.prompt_tokens_details?.cached_tokens ?? Number.NaN,

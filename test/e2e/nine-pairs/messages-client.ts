@@ -49,6 +49,7 @@ function renderMessages(ask: Ask, model: string): Body {
     system: ask.system,
     messages: ask.turns.map(renderTurn),
     stop_sequences: ask.stop,
+    output_config: ask.schema && { format: { type: 'json_schema', schema: ask.schema } },
     tools: ask.tools?.map((name) => ({
       name,
       description: TOOLS[name].description,

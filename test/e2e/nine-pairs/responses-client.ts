@@ -104,7 +104,7 @@ function read({ output, status, incomplete_details: details, usage }: Response):
   const seen: Omit<SeenReply, 'ending' | 'usage'> = { reasoning: '', text: '', calls: [] };
   for (const item of output) {
     if (item.type === 'reasoning') seen.reasoning += item.summary.map(({ text }) => text).join('');
-    if (item.type === 'message') seen.text += item.content.map((part) => (part.type === 'output_text' ? part.text : '')).join('');
+    if (item.type === 'message') seen.text += item.content.map((part) => (part.type === 'output_text' ? part.text : part.refusal)).join('');
     if (item.type === 'function_call') {
       const { namespace } = item as { namespace?: string };
       seen.calls.push({
@@ -115,7 +115,8 @@ function read({ output, status, incomplete_details: details, usage }: Response):
     }
     if (item.type === 'custom_tool_call') seen.calls.push({ name: item.name as ToolName, input: item.input });
   }
-  const whole: Ending = seen.calls.length > 0 ? 'calls' : 'end';
+  const isRefused = output.some((item) => item.type === 'message' && item.content.some(({ type }) => type === 'refusal'));
+  const whole: Ending = isRefused ? 'refused' : seen.calls.length > 0 ? 'calls' : 'end';
   const cut: Ending = details?.reason === 'content_filter' ? 'filtered' : 'length';
   return {
     ...seen,

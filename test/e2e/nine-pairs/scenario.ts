@@ -51,7 +51,7 @@ export interface Call {
   namespace?: string;
 }
 
-export type Ending = 'end' | 'calls' | 'length' | 'filtered';
+export type Ending = 'end' | 'calls' | 'length' | 'refused' | 'filtered';
 
 export interface Reply {
   reasoning: string;

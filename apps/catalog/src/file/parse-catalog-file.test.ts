@@ -38,8 +38,8 @@ test('what is left out has its default', () => {
         capabilities: {
           streamOptions: true,
           jsonSchema: true,
-          parallelToolCalls: false,
-          strictTools: false,
+          parallelToolCalls: true,
+          strictTools: true,
           developerRole: false,
           systemMessages: 'anywhere',
           alternatingRoles: false,

@@ -27,7 +27,7 @@ function set(entriesMax = 100) {
   return { messaging, clock, keys, answer, refuse, asked: () => asked };
 }
 
-const resolved = async (keys: ApiKeys, key: string | undefined): Promise<unknown> => {
+const resolved = async (keys: ApiKeys, key: string): Promise<unknown> => {
   try {
     return await keys.resolve(key);
   } catch (error) {
@@ -46,13 +46,10 @@ test('an answer is believed for its time, a refusal too', async () => {
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
 });
 
-test.each([undefined, '', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])(
-  '%j is no key, and nobody is asked',
-  async (key) => {
-    const { keys, asked } = set();
-    expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
-  },
-);
+test.each(['', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])('%j is no key, and nobody is asked', async (key) => {
+  const { keys, asked } = set();
+  expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
+});
 
 test.each([
   ['its key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.keyId }, 'invalid_api_key'],

@@ -47,18 +47,18 @@ export class ApiKeys {
    * Throws `invalid_api_key`, or `model_unavailable` when billing cannot be asked. The answer is immediate where it is cached. A key that
    * was valid is asked for at once when its answer has expired; one never seen queues, behind all others when its sender `isSuspect`.
    */
-  resolve(key: string | undefined, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
+  resolve(key: string, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
     // The checksum in a key tells a typo from a key, so that a mistyped one costs no question.
-    if (key === undefined || !isWellFormedApiKey(key)) throw invalidKey(key);
+    if (!isWellFormedApiKey(key)) throw invalidKey();
     const digest = digestApiKey(key);
     const now = this.now();
     const known = this.known.get(digest);
     if (known && known.until > now) return known.value;
     const refused = this.refused.get(digest);
-    if (refused && refused.until > now) throw invalidKey(key);
+    if (refused && refused.until > now) throw invalidKey();
     let answer = this.resolving.get(digest);
     if (!answer) {
-      const asked = known ? this.ask(key, digest) : this.lookups.run(isSuspect(), () => this.ask(key, digest));
+      const asked = known ? this.ask(digest) : this.lookups.run(isSuspect(), () => this.ask(digest));
       answer = asked.finally(() => {
         if (this.resolving.get(digest) === answer) this.resolving.delete(digest);
       });
@@ -67,7 +67,7 @@ export class ApiKeys {
     return answer;
   }
 
-  private async ask(key: string, digest: string): Promise<ResolvedKey> {
+  private async ask(digest: string): Promise<ResolvedKey> {
     const { epoch } = this;
     try {
       const value = await this.messaging.request(keyResolve, { keyDigest: digest });
@@ -76,7 +76,7 @@ export class ApiKeys {
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === 'invalid_api_key')) throw billingError(error);
       if (epoch === this.epoch) this.keep(this.refused, digest, true);
-      throw invalidKey(key);
+      throw invalidKey();
     }
   }
 
@@ -99,11 +99,6 @@ export class ApiKeys {
   }
 }
 
-function invalidKey(key: string | undefined): GatewayError {
-  return new GatewayError(
-    'invalid_api_key',
-    key === undefined
-      ? 'No API key was sent. Send it in the header "Authorization: Bearer <API_KEY>".'
-      : 'The API key is not valid or has been revoked.',
-  );
+function invalidKey(): GatewayError {
+  return new GatewayError('invalid_api_key', 'The API key is not valid or has been revoked.');
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { keyChanged } from '#contracts/billing/events.js';
 import { keyResolve } from '#contracts/billing/keys.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, startTestGateway, type TestGateway, textOf } from '../test-gateway.js';
+import { CHAT, errorOf, startTestGateway, type TestGateway, textOf } from '../test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -31,6 +31,18 @@ describe('keys', () => {
     expect((await gateway.chat()).status).toBe(200);
     gateway.fakes.messaging.publish(keyChanged, { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.keyId });
     expect((await gateway.chat()).status).toBe(401);
+  });
+
+  test.each([
+    ['/v1/messages', 'x-api-key: <API_KEY>'],
+    ['/v1/messages/count_tokens', 'x-api-key: <API_KEY>'],
+    ['/v1/chat/completions', 'Authorization: Bearer <API_KEY>'],
+    ['/v1/responses', 'Authorization: Bearer <API_KEY>'],
+  ])('that are missing on %s are asked for in the header %s', async (path, header) => {
+    expect(errorOf(await gateway.ask(path, { body: {} }))).toMatchObject({
+      type: 'authentication_error',
+      message: `No API key was sent. Send it in the header "${header}".`,
+    });
   });
 
   test('are checked before the body is sent', async () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { GatewayError } from '#inference/errors.js';
 import { ApiKeys } from '../clients/api-keys.js';
 import { EmptyAccounts } from './empty-accounts.js';
 import type { GatewayRequest } from './exchange.js';
@@ -24,8 +25,10 @@ export class ApiKeyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<GatewayRequest>();
     const route = routeAt(request.url ?? '/');
     const { exchange, headers } = request;
+    const key = keyOf(headers, route?.key ?? 'bearer');
+    if (key === undefined) throw keyMissing(route);
     const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
-    exchange.caller = await this.keys.resolve(keyOf(headers, route?.key ?? 'bearer'), isSuspect);
+    exchange.caller = await this.keys.resolve(key, isSuspect);
     if (route?.isFree) await this.rates.countFree(exchange);
     else if (this.emptyAccounts.isSuspected(exchange)) await this.emptyAccounts.check(exchange);
     return true;
@@ -38,4 +41,10 @@ function keyOf(headers: IncomingHttpHeaders, place: Route['key']): string | unde
   if (place === 'bearer-or-x-api-key' && apiKey !== undefined) return String(apiKey).trim();
   const { authorization } = headers;
   return authorization === undefined ? undefined : (BEARER.exec(authorization)?.[1] ?? '');
+}
+
+/** Names the header in which the format's own clients send the key (spec 5). */
+function keyMissing(route: Route | undefined): GatewayError {
+  const header = route?.format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
+  return new GatewayError('invalid_api_key', `No API key was sent. Send it in the header "${header}".`);
 }

@@ -4,6 +4,7 @@ import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { BodyParser } from '../bodies/body-parser.js';
 import { CatalogClient } from '../clients/catalog.js';
 import { promptSizeOf } from '../encoded-request.js';
+import { checkCapabilities } from '../pipeline/quote.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { callerOf, type GatewayRequest } from './exchange.js';
 import { BodyReader } from './read-body.js';
@@ -26,9 +27,10 @@ export class CountTokensController {
       const { exchange } = request;
       const bytes = await this.bodies.read(request, response);
       const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
-      const { tokensPerImageMax, reasoningEcho } = this.catalog.model(prompt.model);
-      const inputTokens = estimatePromptTokens(promptSizeOf(prompt.sizes, reasoningEcho), tokensPerImageMax);
-      writeJson(exchange, response, JSON.stringify({ input_tokens: inputTokens }));
+      const model = this.catalog.model(prompt.model);
+      const size = promptSizeOf(prompt.sizes, model.reasoningEcho);
+      checkCapabilities(model, size);
+      writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(size, model.tokensPerImageMax) }));
     } finally {
       this.bodies.release(request);
     }

@@ -98,6 +98,16 @@ describe('POST /v1/responses', () => {
       400,
       'invalid_request_error',
       'unsupported_content',
+      'input',
+    ],
+    [
+      'a prompt that fits the context',
+      RESPONSES,
+      { body: { ...BODY, input: 'x'.repeat(20_000) } },
+      400,
+      'invalid_request_error',
+      'context_length_exceeded',
+      'input',
     ],
   ];
   test.each(rows.map(([rule, path, request, ...expected]) => ({ rule, path, request, expected })))(

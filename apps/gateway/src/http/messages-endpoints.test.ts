@@ -101,10 +101,10 @@ describe('POST /v1/messages', () => {
     ['nothing below it (L-5)', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
     ['no other method (L-5)', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
     ['no other method to count (L-5)', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
-    ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
+    ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
     ['no wrong key', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
     ['no wrong x-api-key beside a good Bearer', MESSAGES, { headers: { ...KEY, 'x-api-key': 'x' } }, 401, 'authentication_error', /key/],
-    ['no key to count', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /No API key/],
+    ['no key to count', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
     ['size', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
     [
       'no other type',
@@ -120,6 +120,14 @@ describe('POST /v1/messages', () => {
     [
       'no images for a model that takes none',
       MESSAGES,
+      { body: messages([image]) },
+      400,
+      'invalid_request_error',
+      /does not accept images/,
+    ],
+    [
+      'no images to count for a model that takes none',
+      COUNT,
       { body: messages([image]) },
       400,
       'invalid_request_error',

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
+import { JSON_LEVELS_MAX } from '../protocols/body-fields.js';
 import { findJsonFault } from './json-fault.js';
 
-const DEPTH_MAX = 64;
 /** Objects, arrays and items. Each costs up to a microsecond here, and again in the inference-proxy. */
 export const VALUES_MAX = 100_000;
 /** Different field names. V8 makes a hidden class or a dictionary entry of each: twenty times the cost of a name it knows. */
@@ -14,8 +14,8 @@ const BACKSLASH = 0x5c;
 
 /**
  * Parses a request body. Throws `invalid_json` that says where it is not JSON, and `invalid_request` for what is JSON but
- * would cost too much or do harm further in: deeper than 64 levels, too many values or field names, a key `__proto__`
- * (billing.md 7, "HTTP").
+ * would cost too much further in: deeper than 128 levels, too many values or field names. Keys are data: `JSON.parse` makes
+ * `__proto__` a property like any other.
  */
 export function parseJson(body: Buffer): unknown {
   const text = readUtf8(body);
@@ -25,7 +25,7 @@ export function parseJson(body: Buffer): unknown {
 /** Throws `invalid_json` for bytes that are not UTF-8. */
 export function readUtf8(body: Buffer): string {
   if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
-  return body.toString('utf8');
+  return body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0);
 }
 
 export interface JsonShape {
@@ -43,6 +43,11 @@ export function parseText(text: string, { hasLongNumbers }: JsonShape): unknown 
   }
 }
 
+/** Some clients on Windows write one, and JSON has no place for it. */
+function startsWithByteOrderMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}
+
 /**
  * Checks the limits of `parseJson` in one pass over the structure; strings, which are most of a body, are skipped at the speed of
  * `indexOf`. Tolerates what is not JSON. Numbers with more digits than a double holds are rare, and reading them exactly (T-46) is slow.
@@ -56,16 +61,14 @@ export function checkShape(text: string): JsonShape {
       case QUOTE: {
         const end = stringEnd(text, at + 1);
         if (end === -1) return shape;
-        // `"__proto__"` has 11 characters, and up to 56 with every one of them escaped.
-        if (end - at >= 10 && end - at <= 55 && isProtoKey(text, at, end)) {
-          throw new GatewayError('invalid_request', 'The request body must not have a field "__proto__".');
-        }
         at = end;
         break;
       }
       case 0x7b: // {
       case 0x5b: // [
-        if (++depth > DEPTH_MAX) throw new GatewayError('invalid_request', `The request body is nested deeper than ${DEPTH_MAX} levels.`);
+        if (++depth > JSON_LEVELS_MAX) {
+          throw new GatewayError('invalid_request', `The request body is nested deeper than ${JSON_LEVELS_MAX} levels.`);
+        }
         shape.values++;
         break;
       case 0x7d: // }
@@ -129,17 +132,6 @@ function stringEnd(text: string, from: number): number {
     if (escapes % 2 === 0) return end;
   }
   return -1;
-}
-
-function isProtoKey(text: string, start: number, end: number): boolean {
-  const written = text.slice(start + 1, end);
-  if (written !== '__proto__' && !written.includes('\\u')) return false;
-  if (!isFollowedByColon(text, end + 1)) return false;
-  try {
-    return JSON.parse(`"${written}"`) === '__proto__';
-  } catch {
-    return false;
-  }
 }
 
 /** True when a colon comes next, after any white space of JSON. */

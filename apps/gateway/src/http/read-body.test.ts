@@ -38,6 +38,14 @@ describe('bodies', () => {
     }
   });
 
+  test.each(['application/json', 'text/json', 'Text/JSON; charset=utf-8', 'application/vnd.api+json'])(
+    'of the type %s are JSON',
+    async (type) => {
+      gateway = await startTestGateway();
+      expect((await gateway.chat({}, { 'content-type': type })).status).toBe(200);
+    },
+  );
+
   test('at the limit pass', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000 });
     const empty = Buffer.byteLength(JSON.stringify({ ...CHAT_BODY, user: '' }));

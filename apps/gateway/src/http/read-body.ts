@@ -161,7 +161,7 @@ function checkMediaType(headers: IncomingMessage['headers']): void {
   if (contentType === undefined || contentType === 'application/json') return;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  const isJson = /^application\/(?:[\w.+-]+\+)?json$/.test(type.trim());
+  const isJson = /^(?:application\/(?:[\w.+-]+\+)?|text\/)json$/.test(type.trim());
   if (!isJson)
     throw new GatewayError('invalid_request', 'The request body must be JSON: send "Content-Type: application/json".', { status: 415 });
   if (charset && !/^charset="?utf-?8"?$/.test(charset)) {

@@ -13,7 +13,7 @@ import { OPERATIONS, type OperationDescription, type TagName } from './operation
 
 const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
 
-Requests are JSON in UTF-8 of at most 8 MiB and 64 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
+Requests are JSON in UTF-8 of at most 8 MiB and 128 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
 Paths answer \`HEAD\` where they answer \`GET\`; query strings are ignored.
 
 Errors come in the body of the format that lives at the path, all others in the general one. That also goes for what is no operation

@@ -21,6 +21,8 @@ const EVENTS: StreamEvent[] = [
 const TEXT: Completion = {
   text: 'Hello!',
   trailingText: '',
+  refusal: '',
+  trailingRefusal: '',
   reasoning: '',
   leadingReasoning: '',
   toolCalls: [],

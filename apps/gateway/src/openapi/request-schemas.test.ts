@@ -17,10 +17,10 @@ import { openApiDocument } from './document.js';
 const BEYOND_SHAPE = [
   /^(image_url_not_supported|unsupported_content|request_too_large): /, // what is in an image
   /is not valid base64|must be a base64 data URL/,
-  /is declared twice|must be the name of one of `tools`/, // one field against another
+  /is declared twice|must be the name of one of `tools`|requires a call, but there is no/, // one field against another
   /is only valid when `stream` is true|differs from `max_tokens`/,
   /must have at least one message/, // when nothing is left of the input
-  /`(functions|function_call|audio|logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
+  /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
   /nested too deeply/,
 ];
 

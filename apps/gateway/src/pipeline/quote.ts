@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
-import { measurePrompt } from '#inference/prompt-size.js';
+import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
 import { HOLD_MAX, holdFor } from '#money/price.js';
@@ -22,9 +22,7 @@ export interface Quote {
  */
 export function quoteRequest(model: Model, request: InferenceRequest | EncodedRequest): Quote {
   const size = request instanceof EncodedRequest ? request.promptSize(model.reasoningEcho) : measurePrompt(request, model.reasoningEcho);
-  if (size.images > 0 && !model.input.includes('image')) {
-    throw new GatewayError('unsupported_content', `The model ${JSON.stringify(model.id)} does not accept images.`);
-  }
+  checkCapabilities(model, size);
   const outputTokensMax = Math.min(request.maxOutputTokens ?? model.defaultOutputTokens, model.maxOutputTokens);
   const promptTokensEstimate = estimatePromptTokens(size, model.tokensPerImageMax);
   if (promptTokensEstimate + outputTokensMax > model.contextTokens) {
@@ -35,6 +33,13 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
   if (amount > HOLD_MAX) throw new GatewayError('invalid_request', 'The request could cost more than a single request may.');
   return { amount, promptAmount, promptTokensEstimate, outputTokensMax };
+}
+
+/** Throws `unsupported_content` for images that the model does not take. */
+export function checkCapabilities(model: Model, { images }: PromptSize): void {
+  if (images > 0 && !model.input.includes('image')) {
+    throw new GatewayError('unsupported_content', `The model ${JSON.stringify(model.id)} does not accept images.`);
+  }
 }
 
 /** Clients look for these very words and figures to compact a conversation by themselves (E-4). */

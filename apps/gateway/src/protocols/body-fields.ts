@@ -8,9 +8,13 @@ import { isExactNumber } from '#inference/exact-json.js';
  */
 export type JsonObject = Record<string, unknown>;
 
-const JSON_LEVELS_MAX = 64;
+/**
+ * A tool call of a reply has up to 100 levels of arguments (`ToolInput`), which stand at most 5 levels deep when a client sends the
+ * reply back. Many JSON parsers of upstreams stop at 128.
+ */
+export const JSON_LEVELS_MAX = 128;
 
-/** The body as an object of at most 64 levels: what recursion over it may rely on from here on. */
+/** The body as an object of at most 128 levels: what recursion over it may rely on from here on. */
 export function readBody(body: unknown): JsonObject {
   if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   if (isNestedDeeper(body, JSON_LEVELS_MAX)) {

@@ -10,6 +10,7 @@ import { replaceValue } from '#testing/replace-value.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
 import { describeDamagedBodies, parsedOrRefused, throughText } from './conformance-bodies.js';
 import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
+import { type ContinueWith, describeHistory } from './conformance-history.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from './protocol-adapter.js';
 
 /** One server-sent event; comments are not among them. */
@@ -37,6 +38,7 @@ export interface ConformanceSubject<Parsed extends ParsedRequest> {
   optionalFields: readonly string[];
   /** The smallest client of the format: joins a stream and throws on anything that its grammar forbids. */
   readStream(frames: readonly SseFrame[]): StreamedReply;
+  continueWith: ContinueWith;
   /** Custom tools and namespaces exist in one format only. */
   customTools?: boolean;
 }
@@ -62,6 +64,8 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
     describeErrors(adapter);
     describeGoldenReplies(subject, streamed);
     describeAnyStream(subject, streamed);
+    const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
+    describeHistory(adapter, minimal, REPLY, subject.continueWith, tools);
   });
 }
 
@@ -86,7 +90,7 @@ function describeRequests<Parsed extends ParsedRequest>(
     }
   });
 
-  test('a body of more than 64 levels is refused, wherever it is deep', () => {
+  test('a body of more than 128 levels is refused, wherever it is deep', () => {
     for (const field of ['metadata', 'messages', 'tools', 'unheard_of']) {
       const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`);
       expect(refusalOf(() => adapter.parseRequest({ ...minimal, [field]: deep }))).toEqual({ code: 'invalid_request', status: 400 });

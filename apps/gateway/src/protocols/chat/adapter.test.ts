@@ -12,4 +12,15 @@ describeConformance({
   fixtures: join(import.meta.dirname, '__fixtures__'),
   optionalFields: [...Object.keys(new ChatFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
   readStream,
+  continueWith: ({ choices: [{ message }] }: ChatReply) => ({
+    messages: [
+      { role: 'user', content: 'Hello' },
+      message,
+      ...(message.tool_calls ?? []).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'done' })),
+    ],
+  }),
 });
+
+interface ChatReply {
+  choices: [{ message: { tool_calls?: { id: string }[] } }];
+}

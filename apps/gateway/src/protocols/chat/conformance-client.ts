@@ -12,6 +12,7 @@ interface Chunk {
 interface Delta {
   role?: string;
   content?: string | null;
+  refusal?: string;
   reasoning_content?: string;
   tool_calls?: CallPiece[];
 }
@@ -26,6 +27,7 @@ interface CallPiece {
 interface Message {
   role: string;
   content: string | null;
+  refusal?: string;
   reasoning_content?: string;
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
@@ -83,6 +85,7 @@ function joinChunks(chunks: Chunk[]): unknown {
 function addDelta(message: Message, delta: Delta): void {
   if (delta.role !== undefined) message.role = delta.role;
   if (typeof delta.content === 'string') message.content = (message.content ?? '') + delta.content;
+  if (delta.refusal !== undefined) message.refusal = (message.refusal ?? '') + delta.refusal;
   if (delta.reasoning_content !== undefined) message.reasoning_content = (message.reasoning_content ?? '') + delta.reasoning_content;
   for (const piece of delta.tool_calls ?? []) addCallPiece(message, piece);
 }

@@ -133,6 +133,16 @@ test('JSON output: what the helper parses', async () => {
     expect(completion.choices[0]?.message).toMatchObject({ content: '{"n":1}', parsed: { n: 1 } });
 });
 
+test('a refusal is told as one, and the helpers do not take it for JSON', async () => {
+  const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
+  const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', strict: true, schema: { type: 'object' } } };
+  const plain = await clientOf(refusing).chat.completions.parse({ model: 'sim-fast', messages, response_format });
+  const streamed = await clientOf(refusing).chat.completions.stream({ model: 'sim-fast', messages, response_format }).finalChatCompletion();
+  for (const { choices } of [plain, streamed]) {
+    expect(choices).toMatchObject([{ message: { content: null, refusal: 'No.', parsed: null }, finish_reason: 'stop' }]);
+  }
+});
+
 test('runTools: calls are run and their results come back as a conversation', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];

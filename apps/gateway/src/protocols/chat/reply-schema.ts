@@ -16,9 +16,13 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatReplyMessage: replyObject(
     {
       role: word('assistant'),
-      content: described(orNull(text), 'Null beside tool calls, and when the whole budget went to reasoning.'),
+      content: described(orNull(text), 'Null beside tool calls or a refusal, and when the whole budget went to reasoning.'),
     },
-    { reasoning_content: described(text, 'What a model that reasons thought first.'), tool_calls: list(ref('ChatToolCall')) },
+    {
+      refusal: described(text, 'Words in which the model refuses to answer, beside `content: null`.'),
+      reasoning_content: described(text, 'What a model that reasons thought first.'),
+      tool_calls: list(ref('ChatToolCall')),
+    },
   ),
   ChatToolCall: replyObject({
     id: text,
@@ -51,7 +55,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatChunkChoice: replyObject({ index: { type: 'integer', const: 0 }, delta: ref('ChatDelta'), finish_reason: orNull(FINISH_REASON) }),
   ChatDelta: replyObject(
     {},
-    { role: word('assistant'), content: orNull(text), reasoning_content: text, tool_calls: list(ref('ChatToolCallDelta')) },
+    { role: word('assistant'), content: orNull(text), refusal: text, reasoning_content: text, tool_calls: list(ref('ChatToolCallDelta')) },
   ),
   ChatToolCallDelta: {
     ...replyObject({ index: count, function: replyObject({ arguments: text }, { name: text }) }, { id: text, type: word('function') }),

@@ -1,6 +1,7 @@
 import { fieldSchemas } from '../fields-schema.js';
 import {
   anyObject,
+  anything,
   byProperty,
   described,
   either,
@@ -29,6 +30,7 @@ const { required, optional } = fieldSchemas(ChatFields, {
 
 const textPart = requestObject({ type: word('text'), text });
 const mode = word('none', 'auto', 'required');
+const allowed = { mode, tools: list(ref('ChatAllowedTool')) };
 
 /** The bodies of `POST /v1/chat/completions`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
@@ -54,7 +56,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     ),
     description:
       'Other fields are ignored, but for those that would change what you get: `functions`, `function_call`, `audio`, an audio ' +
-      'modality, and `logprobs` with `top_logprobs` are refused.',
+      'modality, `logprobs` and `top_logprobs` are refused.',
   },
   ChatMessage: byProperty('role', {
     system: 'ChatInstructionMessage',
@@ -69,6 +71,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     { role: word('assistant') },
     {
       content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
+      refusal: described(anything, 'A refusal of an earlier reply: a text of the assistant.'),
       reasoning_content: described(text, 'Reasoning of an earlier reply. Need not be sent back.'),
       tool_calls: list(ref('ChatEarlierToolCall')),
     },
@@ -97,10 +100,15 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     described(requestObject({ type: word('function'), function: requestObject({ name }) }), 'Forces one of `tools`.'),
     {
       ...requestObject({ type: word('allowed_tools') }),
-      anyOf: [requestObject({ allowed_tools: requestObject({ mode }) }), requestObject({ mode }, { allowed_tools: { type: 'null' } })],
-      description: 'Counts as its mode, which may also stand flat.',
+      anyOf: [requestObject({ allowed_tools: requestObject(allowed) }), requestObject(allowed, { allowed_tools: { type: 'null' } })],
+      description: 'Only the listed ones of `tools` are told to the model. Mode and list may also stand flat.',
     },
   ),
+  ChatAllowedTool: {
+    ...requestObject({ type: word('function') }),
+    anyOf: [requestObject({ function: requestObject({ name }) }), requestObject({ name }, { function: { type: 'null' } })],
+    description: 'One of `tools` by its name.',
+  },
   ChatResponseFormat: byProperty('type', {
     text: 'ChatPlainFormat',
     json_object: 'ChatPlainFormat',

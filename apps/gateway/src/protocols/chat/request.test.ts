@@ -49,10 +49,10 @@ test('T-12: a run of tool messages is one turn, and ends with any other message'
   expect(request.turns).toEqual([turn('a', 'b'), { role: 'user', parts: [{ type: 'text', text: 'Hello' }] }, turn('c')]);
 });
 
-test('64 levels are accepted, 65 are not', () => {
+test('128 levels are accepted, 129 are not', () => {
   const body = (levels: number) => ({ ...minimal, metadata: JSON.parse('['.repeat(levels - 1) + ']'.repeat(levels - 1)) });
-  expect(parseRequest(body(64)).request.model).toBe('sim-fast');
-  expect(() => parseRequest(body(65))).toThrow(/64 levels/);
+  expect(parseRequest(body(128)).request.model).toBe('sim-fast');
+  expect(() => parseRequest(body(129))).toThrow(/128 levels/);
 });
 
 test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is no object is refused: %j', (body) => {

@@ -15,7 +15,7 @@ import { parseStopSequence, parseStopSequences } from '../stop-sequences.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { ChatFields } from './schema.js';
-import { parseToolChoice, parseTools } from './tools.js';
+import { parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ChatRequest extends ParsedRequest {
@@ -32,14 +32,14 @@ export function parseRequest(body: unknown): ChatRequest {
   const streamOptions = readOptionalObject(source, 'stream_options', '');
   if (streamOptions !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
   const names = new WireNames();
-  const tools = parseTools(source, names);
+  const { tools, toolChoice } = parseToolUse(source, parseTools(source, names));
   return {
     includeUsage: readOptionalBoolean(streamOptions ?? {}, 'include_usage', 'stream_options') ?? false,
     request: {
       model: fields.model,
       turns: parseTurns(source, names),
-      tools,
-      toolChoice: parseToolChoice(source, tools),
+      tools: [...tools],
+      toolChoice,
       maxOutputTokens: outputLimitOf(fields),
       temperature: fields.temperature,
       topP: fields.top_p,
@@ -54,7 +54,10 @@ export function parseRequest(body: unknown): ChatRequest {
 
 /** Unknown fields are ignored (D4), except the few whose absence would change what the client gets (C-8). */
 function refuseWhatCannotBeIgnored(source: JsonObject): void {
-  if (source.logprobs === true && !isAbsent(source.top_logprobs)) throw invalidField('logprobs', 'is not supported');
+  for (const field of ['logprobs', 'top_logprobs']) {
+    const value = source[field];
+    if (!isAbsent(value) && value !== false && value !== 0) throw invalidField(field, 'is not supported: replies have no probabilities');
+  }
   for (const legacy of ['functions', 'function_call']) {
     const value = source[legacy];
     if (!isAbsent(value) && !isEmptyArray(value)) throw invalidField(legacy, 'is not supported: use `tools` and `tool_choice`');

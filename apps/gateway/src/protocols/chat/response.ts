@@ -25,13 +25,14 @@ export function renderId(reply: ReplyContext): string {
   return `chatcmpl-${reply.id}`;
 }
 
-/** `reasoning_content` and `tool_calls` are left out when there are none; `content` never is (C-20). */
+/** `refusal`, `reasoning_content` and `tool_calls` are left out when there are none; `content` never is (C-20). */
 function renderMessage(completion: Completion) {
-  const { text, reasoning, toolCalls, finishReason } = completion;
-  const saysNothing = text === '' && isContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
+  const { text, refusal, reasoning, toolCalls, finishReason } = completion;
+  const isNull = refusal !== '' || isContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
   return {
     role: 'assistant',
-    content: saysNothing ? null : text,
+    content: text === '' && isNull ? null : text,
+    ...(refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(renderToolCall) }),
   };

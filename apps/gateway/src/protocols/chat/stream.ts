@@ -21,6 +21,7 @@ class ChatStream implements StreamRenderer {
   private readonly sequencer = new ToolCallSequencer();
   private opened = false;
   private hasText = false;
+  private hasRefusal = false;
   private hasReasoning = false;
   private hasToolCalls = false;
 
@@ -61,8 +62,10 @@ class ChatStream implements StreamRenderer {
   private renderEvent(event: StreamEvent): string {
     switch (event.type) {
       case 'text-delta':
-      case 'refusal-delta':
         return this.renderText(event.text);
+      case 'refusal-delta':
+        this.hasRefusal = true;
+        return `${this.open('null')}${this.deltaStart}"refusal":${JSON.stringify(event.text)}${CHOICE_END}`;
       case 'reasoning-delta':
         this.hasReasoning = true;
         return `${this.open('null')}${this.deltaStart}"reasoning_content":${JSON.stringify(event.text)}${CHOICE_END}`;
@@ -114,7 +117,7 @@ class ChatStream implements StreamRenderer {
 
   /** A reply without text whose content is an empty text, not null, has to say so. */
   private closeContent(reason: FinishReason): string {
-    if (this.hasText || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
+    if (this.hasText || this.hasRefusal || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
     return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.open('""');
   }
 }

@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice } from '#inference/tool.js';
+import type { Tool } from '#inference/tool.js';
 import {
   asObject,
   invalidField,
@@ -12,7 +12,7 @@ import {
   readOptionalTrue,
   readTools,
 } from '../body-fields.js';
-import { parseToolChoiceMode } from '../tool-choice-mode.js';
+import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
 
 /** `tools` to canonical tools: functions only, each name once (C-9). */
@@ -43,31 +43,46 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
 }
 
 /** A choice without tools is dropped, whatever it says: upstreams refuse it, clients send it (C-9). */
-export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): ToolChoice | undefined {
+export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUse {
   const choice = source.tool_choice;
-  if (isAbsent(choice) || tools.length === 0) return undefined;
-  if (typeof choice === 'string') return { kind: parseToolChoiceMode(choice, 'tool_choice') };
+  if (isAbsent(choice) || tools.length === 0) return { tools };
+  if (typeof choice === 'string') return useInMode(parseToolChoiceMode(choice, 'tool_choice'), tools, 'tool_choice');
   if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
   switch (readName(choice, 'type', 'tool_choice')) {
     case 'function':
-      return parseForcedTool(choice, tools);
+      return {
+        tools,
+        toolChoice: {
+          kind: 'tool',
+          wireName: findNamed(readObject(choice, 'function', 'tool_choice'), 'tool_choice.function', tools).wireName,
+        },
+      };
     case 'allowed_tools':
-      return parseAllowedTools(choice);
+      return useAllowedTools(choice, tools);
     default:
       throw invalidField('tool_choice.type', 'must be function or allowed_tools');
   }
 }
 
-function parseForcedTool(choice: JsonObject, tools: readonly Tool[]): ToolChoice {
-  const name = readName(readObject(choice, 'function', 'tool_choice'), 'name', 'tool_choice.function');
-  const forced = tools.find((tool) => tool.key.name === name);
-  if (forced === undefined) throw invalidField('tool_choice.function.name', 'must be the name of one of `tools`');
-  return { kind: 'tool', wireName: forced.wireName };
+function findNamed(owner: JsonObject, path: string, tools: readonly Tool[]): Tool {
+  const name = readName(owner, 'name', path);
+  const named = tools.find((tool) => tool.key.name === name);
+  if (named === undefined) throw invalidField(`${path}.name`, 'must be the name of one of `tools`');
+  return named;
 }
 
-/** The list in it is a hint for prompt caches; only its mode counts (C-9). Clients nest it or leave it flat. */
-function parseAllowedTools(choice: JsonObject): ToolChoice {
-  const nested = readOptionalObject(choice, 'allowed_tools', 'tool_choice');
-  const path = nested === undefined ? 'tool_choice' : 'tool_choice.allowed_tools';
-  return { kind: parseToolChoiceMode(readName(nested ?? choice, 'mode', path), `${path}.mode`) };
+/** Clients nest the list and its entries, as the format has them, or leave both flat, as Responses has them (C-9). */
+function useAllowedTools(choice: JsonObject, tools: readonly Tool[]): ToolUse {
+  const [owner, path] = nestedOrFlat(choice, 'allowed_tools', 'tool_choice');
+  const mode = parseToolChoiceMode(readName(owner, 'mode', path), `${path}.mode`);
+  const allowed = parseAllowedTools(owner, path, tools, (entry, entryPath) => {
+    if (readName(entry, 'type', entryPath) !== 'function') throw invalidField(`${entryPath}.type`, 'must be function');
+    return findNamed(...nestedOrFlat(entry, 'function', entryPath), tools);
+  });
+  return useInMode(mode, allowed, `${path}.tools`);
+}
+
+function nestedOrFlat(owner: JsonObject, field: string, path: string): [JsonObject, string] {
+  const nested = readOptionalObject(owner, field, path);
+  return nested === undefined ? [owner, path] : [nested, `${path}.${field}`];
 }

@@ -57,8 +57,8 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
 }
 
 /**
- * Extras of earlier replies (`refusal`, `annotations`, `audio`, …) are dropped (C-4); only reasoning is kept, for the
- * upstreams that demand it back (U-12). A message that says nothing is an empty text (C-3).
+ * Extras of earlier replies (`annotations`, `audio`, …) are dropped (C-4). A refusal is what the assistant said; reasoning is kept
+ * for the upstreams that demand it back (U-12). A message that says nothing is an empty text (C-3).
  */
 function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
@@ -67,6 +67,7 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   const calls = readArray(message, 'tool_calls', path);
   const texts = isAbsent(message.content) ? [] : parseContent(message, path, parseAssistantPart);
   for (const text of texts) if (text.text !== '') parts.push(text);
+  if (typeof message.refusal === 'string' && message.refusal !== '') parts.push({ type: 'text', text: message.refusal });
   if (calls.length === 0 && !parts.some((part) => part.type === 'text')) parts.push({ type: 'text', text: '' });
   for (let index = 0; index < calls.length; index++) parts.push(parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names));
   return { role: 'assistant', parts };

@@ -31,6 +31,8 @@ const prompt = {
 };
 const promptOptions = {
   system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
+  output_config: described(requestObject({}, { format: ref('MessagesOutputFormat') }), 'The format of the output; `effort` is ignored.'),
+  output_format: described(ref('MessagesOutputFormat'), 'As `output_config.format`, which counts where both are sent.'),
   tools: described(list(ref('MessagesTool')), 'Tools the model may use; each name once.'),
 };
 const role = (value: string) => ({ role: word(value) });
@@ -118,6 +120,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     ...requestObject({ type: { type: 'string', not: { const: 'custom' } } }),
     description: 'Accepted and dropped, whatever it is.',
   },
+  MessagesOutputFormat: requestObject({ type: word('json_schema'), schema: described(anyObject, 'JSON Schema of the text.') }),
   MessagesToolChoice: either(
     requestObject({ type: word('auto', 'any', 'none') }),
     described(requestObject({ type: word('tool'), name }), 'Forces one of `tools`.'),

@@ -1,6 +1,16 @@
 import { GatewayError } from '#inference/errors.js';
-import type { InferenceRequest } from '#inference/request.js';
-import { invalidField, isAbsent, type JsonObject, readBody, readOptionalObject, readOptionalString } from '../body-fields.js';
+import type { InferenceRequest, OutputFormat } from '#inference/request.js';
+import {
+  fieldPath,
+  invalidField,
+  isAbsent,
+  type JsonObject,
+  readBody,
+  readName,
+  readObject,
+  readOptionalObject,
+  readOptionalString,
+} from '../body-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { parseStopSequences } from '../stop-sequences.js';
 import { validateFields } from '../validate-fields.js';
@@ -50,7 +60,7 @@ function parsePrompt(source: JsonObject, model: string): CountRequest {
   const names = new WireNames();
   // Declared tools come first, so that they have their names before those of earlier calls.
   const tools = parseTools(source, names);
-  return { model, turns: parseTurns(source, names), tools, output: { kind: 'text' } };
+  return { model, turns: parseTurns(source, names), tools, output: parseOutputFormat(source) };
 }
 
 /**
@@ -61,6 +71,22 @@ function refuseThread(source: JsonObject): void {
   if (isAbsent(source.thread)) return;
   const message = '`thread` is not supported: nothing is stored between requests. Send the whole conversation in `messages`.';
   throw new GatewayError('unsupported_parameter', message, { param: 'thread' });
+}
+
+/** `output_config.format`, or `output_format` of older clients. */
+function parseOutputFormat(source: JsonObject): OutputFormat {
+  const config = readOptionalObject(source, 'output_config', '') ?? {};
+  const older = parseJsonSchema(source, 'output_format', '');
+  return parseJsonSchema(config, 'format', 'output_config') ?? older ?? { kind: 'text' };
+}
+
+/** The vendor holds replies to the schema, so it is strict. It has no name in this format. */
+function parseJsonSchema(owner: JsonObject, field: string, path: string): OutputFormat | undefined {
+  const format = readOptionalObject(owner, field, path);
+  if (format === undefined) return undefined;
+  const formatPath = fieldPath(path, field);
+  if (readName(format, 'type', formatPath) !== 'json_schema') throw invalidField(`${formatPath}.type`, 'must be json_schema');
+  return { kind: 'json-schema', name: 'output', schema: readObject(format, 'schema', formatPath), strict: true };
 }
 
 /** On with any type but `disabled`, known or not; `budget_tokens` is not looked at (M-9). */

@@ -14,7 +14,16 @@ test.each([
   ['length', false, 'max_tokens'],
   ['length', true, 'max_tokens'],
 ] as const)('M-29, T-18, T-19: %s with tool calls %p is %s', (reason, hasToolCalls, rendered) => {
-  expect(renderStopReason(reason, hasToolCalls)).toBe(rendered);
+  expect(renderStopReason(reason, hasToolCalls, false)).toBe(rendered);
+});
+
+test.each([
+  ['stop', false, 'refusal'],
+  ['stop-sequence', false, 'refusal'],
+  ['length', false, 'max_tokens'],
+  ['tool-calls', true, 'tool_use'],
+] as const)('a refusal in words that ends with %s, with tool calls %p, is %s', (reason, hasToolCalls, rendered) => {
+  expect(renderStopReason(reason, hasToolCalls, true)).toBe(rendered);
 });
 
 test('T-24: input and cached tokens are the prompt, each counted once', () => {
@@ -39,6 +48,8 @@ const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: ()
 const completion: Completion = {
   text: 'Hi.',
   trailingText: '',
+  refusal: '',
+  trailingRefusal: '',
   reasoning: 'Hm.',
   leadingReasoning: 'Hm.',
   toolCalls: [],

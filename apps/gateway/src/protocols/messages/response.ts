@@ -13,14 +13,19 @@ export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
  * them, as it does in a stream, which cannot take a block back.
  */
 export function renderCompletion(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>, completion: Completion): string {
-  const { text, trailingText, leadingReasoning, toolCalls, finishReason, usage } = completion;
+  const { text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls, finishReason, usage } = completion;
   const blocks: string[] = [];
   if (showThinking && leadingReasoning !== '') blocks.push(renderThinking(leadingReasoning));
-  const leadingText = text.slice(0, text.length - trailingText.length);
-  if (leadingText !== '') blocks.push(renderText(leadingText));
+  const leading = withoutEnd(text, trailingText) + withoutEnd(refusal, trailingRefusal);
+  const trailing = trailingText + trailingRefusal;
+  if (leading !== '') blocks.push(renderText(leading));
   for (const call of toolCalls) blocks.push(renderToolUse(call));
-  if (trailingText !== '') blocks.push(renderText(trailingText));
-  return renderMessage(reply, blocks, renderStopReason(finishReason, toolCalls.length > 0), renderUsage(usage));
+  if (trailing !== '') blocks.push(renderText(trailing));
+  return renderMessage(reply, blocks, renderStopReason(finishReason, toolCalls.length > 0, refusal !== ''), renderUsage(usage));
+}
+
+function withoutEnd(text: string, end: string): string {
+  return text.slice(0, text.length - end.length);
 }
 
 /** A message of rendered blocks; the shell that opens a stream is one too, without blocks or a reason to stop. */
@@ -31,11 +36,11 @@ export function renderMessage(reply: ReplyContext, blocks: readonly string[], st
 }
 
 /** Calls decide, not the upstream's word: agents loop on `tool_use` alone (T-18). Cut output stays cut (T-19). */
-export function renderStopReason(reason: FinishReason, hasToolCalls: boolean): StopReason {
+export function renderStopReason(reason: FinishReason, hasToolCalls: boolean, hasRefusal: boolean): StopReason {
   if (reason === 'length') return 'max_tokens';
   if (hasToolCalls) return 'tool_use';
   // `stop-sequence` too: spec 2.6 has no reason of its own for it.
-  return reason === 'content-filter' ? 'refusal' : 'end_turn';
+  return reason === 'content-filter' || hasRefusal ? 'refusal' : 'end_turn';
 }
 
 export interface MessageUsage {

@@ -50,6 +50,7 @@ class MessageStream implements StreamRenderer {
   /** Text or a call has begun: reasoning has no place any more (checklist 6). */
   private answering = false;
   private hasToolCalls = false;
+  private hasRefusal = false;
   private trailingText = '';
   /** Since the last event that is more than a ping. */
   private silentMs = 0;
@@ -71,7 +72,7 @@ class MessageStream implements StreamRenderer {
     let frames = this.open();
     if (this.trailingText !== '') frames += this.renderDelta('text', this.trailingText);
     frames += this.closeBlock();
-    const delta = { stop_reason: renderStopReason(reason, this.hasToolCalls), stop_sequence: null };
+    const delta = { stop_reason: renderStopReason(reason, this.hasToolCalls, this.hasRefusal), stop_sequence: null };
     return frames + frame('message_delta', JSON.stringify({ type: 'message_delta', delta, usage: renderUsage(usage) })) + STOP;
   }
 
@@ -95,7 +96,9 @@ class MessageStream implements StreamRenderer {
   private renderEvent(event: StreamEvent): string {
     switch (event.type) {
       case 'text-delta':
+        return this.renderText(event.text);
       case 'refusal-delta':
+        this.hasRefusal = true;
         return this.renderText(event.text);
       case 'reasoning-delta':
         return this.showThinking && !this.answering ? this.renderDelta('thinking', event.text) : '';

@@ -13,5 +13,12 @@ describeConformance({
   optionalFields: [...Object.keys(new ResponsesFields()).filter((field) => field !== 'model'), ...handParsed, ...ignored],
   readable: ({ echo, ...parsed }) => ({ ...parsed, echo: JSON.parse(echo) }),
   readStream,
+  continueWith: ({ output }: { output: { type: string; call_id?: string }[] }) => ({
+    input: [
+      { role: 'user', content: 'Hello' },
+      ...output,
+      ...output.flatMap(({ type, call_id }) => (call_id === undefined ? [] : [{ type: `${type}_output`, call_id, output: 'done' }])),
+    ],
+  }),
   customTools: true,
 });

@@ -9,7 +9,7 @@ interface Item extends Fields {
   status: string;
 }
 
-/** Per kind of item: the event of a delta, that of the whole text, the field of that text, and the index of the part, if it has parts. */
+/** Per kind of item, or of a message's part: the event of a delta, that of the whole text, the field of that text, and the index of the part, if it has parts. */
 const TEXTS: Record<string, { delta: string; done: string; field: string; index?: string; part?: string }> = {
   reasoning: {
     delta: 'response.reasoning_summary_text.delta',
@@ -22,6 +22,13 @@ const TEXTS: Record<string, { delta: string; done: string; field: string; index?
     delta: 'response.output_text.delta',
     done: 'response.output_text.done',
     field: 'text',
+    index: 'content_index',
+    part: 'response.content_part',
+  },
+  refusal: {
+    delta: 'response.refusal.delta',
+    done: 'response.refusal.done',
+    field: 'refusal',
     index: 'content_index',
     part: 'response.content_part',
   },
@@ -93,39 +100,41 @@ function readItem(events: Fields[], outputIndex: number): Item {
     'an added item has an id and is in progress (R-5, R-7)',
   );
   const finished = done?.item as Item;
-  const built = withText(item, readText(body, item, outputIndex));
+  const kind = item.type === 'message' && (body[0]?.part as Fields | undefined)?.type === 'refusal' ? 'refusal' : item.type;
+  const built = withText(item, kind, readText(body, item.id, kind, outputIndex));
   demand(isDeepStrictEqual({ ...finished, status: 'in_progress' }, built), 'the done item is the added one and its deltas (R-6)');
   demand(finished.status === 'completed' || finished.status === 'incomplete', 'a done item says how (R-7)');
   return finished;
 }
 
 /** The joined deltas, which the events around them must agree with. */
-function readText(body: Fields[], { id, type }: Item, outputIndex: number): string {
-  const { delta, done, field, index, part } = TEXTS[type] ?? TEXTS.message ?? ({} as never);
+function readText(body: Fields[], id: string, kind: string, outputIndex: number): string {
+  const { delta, done, field, index, part } = TEXTS[kind] ?? TEXTS.message ?? ({} as never);
   const place = { item_id: id, output_index: outputIndex, ...(index !== undefined && { [index]: 0 }) };
-  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.added`, ...place, part: partOf(type, '') });
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.added`, ...place, part: partOf(kind, '') });
   let text = '';
   while (body[0]?.type === delta) {
     const event = body.shift();
     demand(typeof event?.delta === 'string' && event.delta !== '', 'a delta says something');
-    expectEvent(event, { type: delta, ...place, delta: event?.delta, ...(type === 'message' && { logprobs: [] }) });
+    expectEvent(event, { type: delta, ...place, delta: event?.delta, ...(kind === 'message' && { logprobs: [] }) });
     text += event?.delta;
   }
-  const name = type === 'function_call' && { name: body[0]?.name };
-  expectEvent(body.shift(), { type: done, ...place, ...name, [field]: text, ...(type === 'message' && { logprobs: [] }) });
-  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.done`, ...place, part: partOf(type, text) });
+  const name = kind === 'function_call' && { name: body[0]?.name };
+  expectEvent(body.shift(), { type: done, ...place, ...name, [field]: text, ...(kind === 'message' && { logprobs: [] }) });
+  if (part !== undefined) expectEvent(body.shift(), { type: `${part}.done`, ...place, part: partOf(kind, text) });
   demand(body.length === 0, 'nothing else belongs to an item (R-8b)');
   return text;
 }
 
-function withText(item: Item, text: string): Item {
-  switch (item.type) {
+function withText(item: Item, kind: string, text: string): Item {
+  switch (kind) {
     case 'reasoning':
       demand(isDeepStrictEqual(item.summary, []) && item.encrypted_content === null, 'reasoning begins empty (R-7)');
       return { ...item, summary: [partOf('reasoning', text)] };
     case 'message':
+    case 'refusal':
       demand(item.role === 'assistant' && isDeepStrictEqual(item.content, []), 'a message begins empty');
-      return { ...item, content: [partOf('message', text)] };
+      return { ...item, content: [partOf(kind, text)] };
     case 'function_call':
       demand(item.arguments === '', 'a call begins without arguments (R-7)');
       return { ...item, arguments: text };
@@ -137,8 +146,15 @@ function withText(item: Item, text: string): Item {
   }
 }
 
-function partOf(type: string, text: string): Fields {
-  return type === 'reasoning' ? { type: 'summary_text', text } : { type: 'output_text', text, annotations: [], logprobs: [] };
+function partOf(kind: string, text: string): Fields {
+  switch (kind) {
+    case 'reasoning':
+      return { type: 'summary_text', text };
+    case 'refusal':
+      return { type: 'refusal', refusal: text };
+    default:
+      return { type: 'output_text', text, annotations: [], logprobs: [] };
+  }
 }
 
 function expectEvent(event: Fields | undefined, expected: Fields): void {

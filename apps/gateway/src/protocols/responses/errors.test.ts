@@ -8,6 +8,10 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s has the four fields'
   });
 });
 
+test.each(['unsupported_content', 'context_length_exceeded'] as const)('%s of the prompt as a whole names the input', (code) => {
+  expect(JSON.parse(renderError(new GatewayError(code, 'What happened.'))).error.param).toBe('input');
+});
+
 test.each([
   [new GatewayError('upstream_error', 'It broke.'), { code: 'upstream_error', message: 'It broke.' }],
   [

@@ -41,10 +41,12 @@ const EVENTS: Record<string, [component: string, schema: (type: string) => JsonS
   'response.created': ['ResponseEventCreated', (type) => event(type, { response: ref('Response') })],
   'response.in_progress': ['ResponseEventInProgress', (type) => event(type, { response: ref('Response') })],
   'response.output_item.added': ['ResponseItemAdded', (type) => event(type, { output_index: count, item: ref('ResponseItem') })],
-  'response.content_part.added': ['ResponsePartAdded', (type) => itemEvent(type, { ...ofText, part: ref('ResponseText') })],
+  'response.content_part.added': ['ResponsePartAdded', (type) => itemEvent(type, { ...ofText, part: ref('ResponsePart') })],
   'response.output_text.delta': ['ResponseTextDelta', (type) => itemEvent(type, { ...ofText, delta: text, logprobs: EMPTY })],
   'response.output_text.done': ['ResponseTextDone', (type) => itemEvent(type, { ...ofText, text, logprobs: EMPTY })],
-  'response.content_part.done': ['ResponsePartDone', (type) => itemEvent(type, { ...ofText, part: ref('ResponseText') })],
+  'response.refusal.delta': ['ResponseRefusalDelta', (type) => itemEvent(type, { ...ofText, delta: text })],
+  'response.refusal.done': ['ResponseRefusalDone', (type) => itemEvent(type, { ...ofText, refusal: text })],
+  'response.content_part.done': ['ResponsePartDone', (type) => itemEvent(type, { ...ofText, part: ref('ResponsePart') })],
   'response.reasoning_summary_part.added': [
     'ResponseSummaryAdded',
     (type) => itemEvent(type, { ...ofSummary, part: ref('ResponseSummary') }),
@@ -91,20 +93,54 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     custom_tool_call: 'ResponseCustomCall',
   }),
   ResponseReasoning: replyObject({ ...item('reasoning', 'rs'), summary: list(ref('ResponseSummary')), encrypted_content: NULL }),
-  ResponseMessage: replyObject({ ...item('message', 'msg'), role: word('assistant'), content: list(ref('ResponseText')) }),
+  ResponseMessage: replyObject({ ...item('message', 'msg'), role: word('assistant'), content: list(ref('ResponsePart')) }),
   ResponseFunctionCall: replyObject(
     { ...item('function_call', 'fc'), ...call, arguments: described(text, 'JSON as the model wrote it: validate it.') },
     namespace,
   ),
   ResponseCustomCall: replyObject({ ...item('custom_tool_call', 'ctc'), ...call, input: text }, namespace),
+  ResponsePart: byProperty('type', { output_text: 'ResponseText', refusal: 'ResponseRefusal' }),
+  ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, 'Words in which the model refuses to answer.') }),
   ResponseText: replyObject({ type: word('output_text'), text, annotations: EMPTY, logprobs: EMPTY }),
   ResponseSummary: replyObject({ type: word('summary_text'), text }),
   ResponseUsage: replyObject({
     input_tokens: described(count, 'Cached tokens included.'),
-    input_tokens_details: replyObject({ cached_tokens: count }),
+    input_tokens_details: replyObject({ cached_tokens: count, cache_write_tokens: ZERO }),
     output_tokens: described(count, 'Reasoning included.'),
     output_tokens_details: replyObject({ reasoning_tokens: count }),
     total_tokens: count,
+  }),
+  ResponseTool: byProperty('type', {
+    function: 'ResponseFunctionTool',
+    custom: 'ResponseCustomTool',
+    namespace: 'ResponseNamespace',
+  }),
+  ResponseFunctionTool: repeated({
+    type: word('function'),
+    name: text,
+    description: orNull(text),
+    parameters: orNull(anyObject),
+    strict: orNull({ type: 'boolean' }),
+  }),
+  ResponseCustomTool: repeated({ type: word('custom'), name: text }),
+  ResponseNamespace: repeated({
+    type: word('namespace'),
+    name: text,
+    description: text,
+    tools: list(byProperty('type', { function: 'ResponseFunctionTool', custom: 'ResponseCustomTool' })),
+  }),
+  ResponseTextFormat: byProperty('type', {
+    text: 'ResponsePlainFormat',
+    json_object: 'ResponsePlainFormat',
+    json_schema: 'ResponseJsonSchemaFormat',
+  }),
+  ResponsePlainFormat: repeated({ type: word('text', 'json_object') }),
+  ResponseJsonSchemaFormat: repeated({
+    type: word('json_schema'),
+    name: text,
+    description: orNull(text),
+    schema: anyObject,
+    strict: { type: 'boolean' },
   }),
   ResponseStreamEvent: {
     ...byProperty('type', Object.fromEntries(Object.entries(EVENTS).map(([type, [component]]) => [type, component]))),
@@ -116,6 +152,11 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ...Object.fromEntries(Object.entries(EVENTS).map(([type, [component, schema]]) => [component, schema(type)])),
 };
 
+/** An object of the request, repeated with all that it has. */
+function repeated(required: Record<string, JsonSchema>): JsonSchema {
+  return { ...replyObject(required), additionalProperties: true };
+}
+
 /** What a Response repeats of its request. */
 function echo(): Record<string, JsonSchema> {
   return {
@@ -124,9 +165,9 @@ function echo(): Record<string, JsonSchema> {
     parallel_tool_calls: { type: 'boolean' },
     prompt_cache_key: orNull(text),
     temperature: { type: 'number' },
-    text: anyObject,
+    text: repeated({ format: ref('ResponseTextFormat') }),
     tool_choice: either({ type: 'string' }, { type: 'object' }),
-    tools: list(anyObject),
+    tools: described(list(ref('ResponseTool')), 'Those of the request that are not hosted.'),
     top_p: { type: 'number' },
   };
 }
@@ -134,6 +175,7 @@ function echo(): Record<string, JsonSchema> {
 /** What the service does not do, in the fields that say so. */
 function notOffered(): Record<string, JsonSchema> {
   return {
+    access_programs: NULL,
     background: FALSE,
     frequency_penalty: ZERO,
     max_tool_calls: NULL,

@@ -43,7 +43,10 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
       {
         ...optional,
         tools: described(list(ref('ResponsesTool')), 'Each pair of namespace and name once.'),
-        tool_choice: described(ref('ResponsesToolChoice'), 'Ignored when no tools are left.'),
+        tool_choice: described(
+          ref('ResponsesToolChoice'),
+          'A call can be required, and a tool forced, only where `tools` has one that is not hosted.',
+        ),
         text: requestObject({}, { format: ref('ResponsesTextFormat'), verbosity: ignored }),
         metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned as it came; not stored.' },
         background: { type: 'boolean', const: false, description: 'Not supported: set `stream` for long replies.' },
@@ -105,7 +108,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     ref('ResponsesFunctionTool'),
     ref('ResponsesCustomTool'),
     ref('ResponsesNamespace'),
-    droppedTool('A hosted tool, or one without a name: accepted and dropped.', [...DECLARED, 'namespace']),
+    hostedTool('A hosted tool: accepted and dropped.', [...DECLARED, 'namespace']),
   ),
   ResponsesFunctionTool: requestObject(
     { type: word('function'), name },
@@ -119,7 +122,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     ...requestObject(
       { type: word('namespace'), name },
       {
-        tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), droppedTool('Anything else is dropped.', DECLARED))),
+        tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), hostedTool('Any other tool is dropped.', DECLARED))),
       },
     ),
     description: 'Its tools are told to the model by plain name, and their calls come back with name and namespace.',
@@ -127,8 +130,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesToolChoice: either(
     mode,
     described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
-    described(requestObject({ type: word('allowed_tools'), mode }), 'Counts as its mode.'),
-    described(requestObject({ type: { ...name, not: { enum: [...DECLARED, 'allowed_tools'] } } }), 'A hosted tool: counts as `auto`.'),
+    described(
+      requestObject({ type: word('allowed_tools'), mode, tools: list(ref('ResponsesAllowedTool')) }),
+      'Only the listed ones of `tools` are told to the model.',
+    ),
+  ),
+  ResponsesAllowedTool: either(
+    described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'One of `tools` by its name.'),
+    hostedTool('A hosted tool: ignored.', DECLARED),
   ),
   ResponsesTextFormat: byProperty('type', {
     text: 'ResponsesPlainFormat',
@@ -143,11 +152,7 @@ function contentOf(part: JsonSchema): JsonSchema {
   return either(text, list(part));
 }
 
-/** Entries of other types, and those without a name. */
-function droppedTool(description: string, types: readonly string[]): JsonSchema {
-  return {
-    type: 'object',
-    anyOf: [{ properties: { name: { type: 'null' } } }, { not: { required: ['type'], properties: { type: { enum: types } } } }],
-    description,
-  };
+/** An entry of any type but these. */
+function hostedTool(description: string, types: readonly string[]): JsonSchema {
+  return { ...requestObject({ type: { ...name, not: { enum: types } } }), description };
 }

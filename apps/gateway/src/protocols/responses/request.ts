@@ -1,13 +1,13 @@
 import { GatewayError } from '#inference/errors.js';
 import type { OutputFormat } from '#inference/request.js';
 import type { SystemTurn } from '#inference/turn.js';
-import { invalidField, isAbsent, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
+import { invalidField, isAbsent, isObject, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
 import { parseJsonSchemaFormat } from '../json-schema-format.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { validateFields } from '../validate-fields.js';
 import { WireNames } from '../wire-names.js';
 import { ResponsesFields } from './schema.js';
-import { DeclaredTools, parseToolChoice, parseTools } from './tools.js';
+import { DeclaredTools, echoTools, parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ResponsesRequest extends ParsedRequest {
@@ -25,7 +25,7 @@ interface ResponsesEcho {
   temperature: number;
   text: JsonObject;
   tool_choice: unknown;
-  tools: unknown;
+  tools: JsonObject[];
   top_p: number;
 }
 
@@ -35,14 +35,14 @@ export function parseRequest(body: unknown): ResponsesRequest {
   refuseStoredState(source);
   const fields = validateFields(ResponsesFields, source);
   const names = new WireNames();
-  const tools = parseTools(source, names);
-  const declared = new DeclaredTools(tools, names);
+  const declared = new DeclaredTools(parseTools(source, names), names);
+  const { tools, toolChoice } = parseToolUse(source, declared);
   return {
     request: {
       model: fields.model,
       turns: [...parseInstructions(fields), ...parseTurns(source, declared)],
-      tools,
-      toolChoice: parseToolChoice(source, declared),
+      tools: [...tools],
+      toolChoice,
       maxOutputTokens: fields.max_output_tokens,
       temperature: fields.temperature,
       topP: fields.top_p,
@@ -65,7 +65,7 @@ function echoOf(source: JsonObject, fields: ResponsesFields): ResponsesEcho {
     temperature: fields.temperature ?? 1,
     text: echoText(source),
     tool_choice: source.tool_choice ?? 'auto',
-    tools: source.tools ?? [],
+    tools: echoTools(source),
     top_p: fields.top_p ?? 1,
   };
 }
@@ -113,9 +113,19 @@ function parseTextFormat(source: JsonObject): OutputFormat {
   }
 }
 
+/** With every field that the `text` of a Response must have; `parseTextFormat` has checked the format. */
 function echoText(source: JsonObject): JsonObject {
-  const text = readOptionalObject(source, 'text', '') ?? {};
-  return { ...text, format: text.format ?? { type: 'text' } };
+  const { format, verbosity, ...text } = readOptionalObject(source, 'text', '') ?? {};
+  return { ...text, ...(isVerbosity(verbosity) && { verbosity }), format: echoFormat(isObject(format) ? format : { type: 'text' }) };
+}
+
+function echoFormat(format: JsonObject): JsonObject {
+  if (format.type !== 'json_schema') return format;
+  return { ...format, description: format.description ?? null, strict: format.strict ?? false };
+}
+
+function isVerbosity(value: unknown): boolean {
+  return value === 'low' || value === 'medium' || value === 'high';
 }
 
 const METADATA_PAIRS_MAX = 16;

@@ -6,6 +6,8 @@ const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, no
 const completion: Completion = {
   text: 'Hi.',
   trailingText: '',
+  refusal: '',
+  trailingRefusal: '',
   reasoning: '',
   leadingReasoning: '',
   toolCalls: [],
@@ -24,6 +26,7 @@ test('R-3: the full set of fields, with their defaults', () => {
     created_at: 1_760_000_000,
     completed_at: 1_760_000_002,
     status: 'completed',
+    access_programs: null,
     background: false,
     error: null,
     incomplete_details: null,
@@ -58,7 +61,7 @@ test('R-3: the full set of fields, with their defaults', () => {
     truncation: 'disabled',
     usage: {
       input_tokens: 12,
-      input_tokens_details: { cached_tokens: 4 },
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
       output_tokens: 9,
       output_tokens_details: { reasoning_tokens: 5 },
       total_tokens: 21,
@@ -78,7 +81,7 @@ test('R-3, R-15: what is echoed is echoed as received', () => {
     temperature: 0,
     text: { format: { type: 'json_object' }, verbosity: 'low' },
     tool_choice: { type: 'function', name: 'f' },
-    tools: [{ type: 'web_search' }, { type: 'function', name: 'f', parameters: { z: 1, a: { y: 2 } }, strict: null, extra: [1] }],
+    tools: [{ type: 'function', name: 'f', description: 'F.', parameters: { z: 1, a: { y: 2 } }, strict: true, extra: [1] }],
     top_p: 0,
   };
   const response = render(echoed);

@@ -16,24 +16,27 @@ export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Respo
   return responseRenderer(reply, parsed)({ ...ending, output, usage: completion.usage });
 }
 
-/** One item of the output. `text` is the reasoning, the message, or the arguments of a call. */
+/** One item of the output. `text` is the reasoning, the message, its refusal, or the arguments of a call. */
 export type OutputItem =
-  | { kind: 'reasoning' | 'message'; text: string }
+  | { kind: 'reasoning' | 'message' | 'refusal'; text: string }
   | { kind: 'function' | 'custom'; text: string; callId: string; tool: ToolKey };
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
- * The order of spec 2.5. Text that came after a call is one more message behind the calls, as it is in the stream: there the
- * first message was done when they began.
+ * The order of spec 2.5. Text and refusals that came after a call are messages behind the calls, as they are in the stream: there
+ * the first message was done when they began. A refusal is a message of its own.
  */
-function outputItems({ text, trailingText, leadingReasoning, toolCalls }: Completion): OutputItem[] {
+function outputItems({ text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls }: Completion): OutputItem[] {
   const leadingText = text.slice(0, text.length - trailingText.length);
+  const leadingRefusal = refusal.slice(0, refusal.length - trailingRefusal.length);
   const items: OutputItem[] = [];
   if (leadingReasoning !== '') items.push({ kind: 'reasoning', text: leadingReasoning });
   if (leadingText !== '') items.push({ kind: 'message', text: leadingText });
+  if (leadingRefusal !== '') items.push({ kind: 'refusal', text: leadingRefusal });
   for (const { kind, argumentsText, callId, tool } of toolCalls) items.push({ kind, text: argumentsText, callId, tool });
   if (isWorthAMessage(trailingText)) items.push({ kind: 'message', text: trailingText });
+  if (isWorthAMessage(trailingRefusal)) items.push({ kind: 'refusal', text: trailingRefusal });
   return items;
 }
 
@@ -42,7 +45,10 @@ export function isWorthAMessage(trailingText: string): boolean {
   return trailingText.trim() !== '';
 }
 
-const ID_PREFIXES = { reasoning: 'rs', message: 'msg', function: 'fc', custom: 'ctc' } satisfies Record<OutputItem['kind'], string>;
+const ID_PREFIXES = { reasoning: 'rs', message: 'msg', refusal: 'msg', function: 'fc', custom: 'ctc' } satisfies Record<
+  OutputItem['kind'],
+  string
+>;
 
 /** Made of the reply's id and the item's place: never empty, unique, the same in every event, and no `call_id` (R-5, R-6). */
 export function itemId(reply: ReplyContext, kind: OutputItem['kind'], outputIndex: number): string {
@@ -57,6 +63,8 @@ export function renderItem(id: string, item: OutputItem, status: ItemStatus) {
       return { id, type: 'reasoning', status, summary: added ? [] : [renderSummary(item.text)], encrypted_content: null };
     case 'message':
       return { id, type: 'message', status, role: 'assistant', content: added ? [] : [renderText(item.text)] };
+    case 'refusal':
+      return { id, type: 'message', status, role: 'assistant', content: added ? [] : [renderRefusal(item.text)] };
     case 'function':
       return { id, type: 'function_call', status, call_id: item.callId, ...renderKey(item.tool), arguments: added ? '' : item.text };
     case 'custom':
@@ -73,9 +81,12 @@ export function renderSummary(text: string) {
   return { type: 'summary_text', text };
 }
 
-/** Refusals too: clients drop a message that has a part of another type (R-8h). */
 export function renderText(text: string) {
   return { type: 'output_text', text, annotations: [], logprobs: [] };
+}
+
+export function renderRefusal(refusal: string) {
+  return { type: 'refusal', refusal };
 }
 
 export interface Ending {
@@ -126,6 +137,7 @@ export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<Res
 
 /** What the service does not do, in the fields that say so; the schemas of some clients require them (R-3). The end of an object's text. */
 const NOT_OFFERED = JSON.stringify({
+  access_programs: null,
   background: false,
   frequency_penalty: 0,
   max_tool_calls: null,
@@ -140,11 +152,11 @@ const NOT_OFFERED = JSON.stringify({
   user: null,
 }).slice(1);
 
-/** Spec 2.9. */
+/** Spec 2.9. Writes to a cache are not counted apart. */
 function renderUsage(usage: Usage) {
   return {
     input_tokens: usage.promptTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
     output_tokens: usage.outputTokens,
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     total_tokens: usage.promptTokens + usage.outputTokens,

@@ -13,6 +13,7 @@ import {
   type ResponseState,
   renderEnding,
   renderItem,
+  renderRefusal,
   renderSummary,
   renderText,
   responseRenderer,
@@ -53,8 +54,8 @@ class ResponsesStream implements StreamRenderer {
   private readonly sequencer = new ToolCallSequencer();
   private hasText = false;
   private hasToolCalls = false;
-  /** Text that came after a call had begun. */
-  private trailingText = '';
+  /** Text and refusals that came after a call had begun. */
+  private readonly trailing = { message: '', refusal: '' };
 
   constructor(
     private readonly reply: ReplyContext,
@@ -87,8 +88,9 @@ class ResponsesStream implements StreamRenderer {
   private renderEvent(event: StreamEvent): string {
     switch (event.type) {
       case 'text-delta':
+        return this.renderWords('message', event.text);
       case 'refusal-delta':
-        return this.renderText(event.text);
+        return this.renderWords('refusal', event.text);
       case 'reasoning-delta':
         // After the text it has no place in this format; it is billed all the same (checklist 6).
         return this.hasText || this.hasToolCalls ? '' : this.renderPiece('reasoning', event.text);
@@ -105,14 +107,14 @@ class ResponsesStream implements StreamRenderer {
     }
   }
 
-  private renderText(text: string): string {
+  private renderWords(kind: 'message' | 'refusal', text: string): string {
     this.hasText = true;
-    if (!this.hasToolCalls) return this.renderPiece('message', text);
-    this.trailingText += text;
+    if (!this.hasToolCalls) return this.renderPiece(kind, text);
+    this.trailing[kind] += text;
     return '';
   }
 
-  private renderPiece(kind: 'reasoning' | 'message', text: string): string {
+  private renderPiece(kind: 'reasoning' | 'message' | 'refusal', text: string): string {
     const added = this.open?.item.kind === kind ? '' : this.addItem({ kind, text: '' });
     return added + this.delta(text);
   }
@@ -179,8 +181,11 @@ class ResponsesStream implements StreamRenderer {
   }
 
   private endItems(status: Ending['status']): string {
-    if (!isWorthAMessage(this.trailingText)) return this.endItem(status);
-    return this.addItem({ kind: 'message', text: '' }) + this.delta(this.trailingText) + this.endItem(status);
+    let events = '';
+    for (const kind of ['message', 'refusal'] as const) {
+      if (isWorthAMessage(this.trailing[kind])) events += this.addItem({ kind, text: '' }) + this.delta(this.trailing[kind]);
+    }
+    return events + this.endItem(status);
   }
 
   private itemEvents(events: ItemEvent[]): string {
@@ -219,6 +224,8 @@ function addedEvents(kind: OutputItem['kind'], place: ItemPlace): ItemEvent[] {
       return [['response.reasoning_summary_part.added', { ...place, summary_index: 0, part: renderSummary('') }]];
     case 'message':
       return [['response.content_part.added', { ...place, content_index: 0, part: renderText('') }]];
+    case 'refusal':
+      return [['response.content_part.added', { ...place, content_index: 0, part: renderRefusal('') }]];
     case 'function':
     case 'custom':
       return [];
@@ -228,6 +235,7 @@ function addedEvents(kind: OutputItem['kind'], place: ItemPlace): ItemEvent[] {
 const DELTAS = {
   reasoning: { type: 'response.reasoning_summary_text.delta', fields: { summary_index: 0 }, end: '' },
   message: { type: 'response.output_text.delta', fields: { content_index: 0 }, end: ',"logprobs":[]' },
+  refusal: { type: 'response.refusal.delta', fields: { content_index: 0 }, end: '' },
   function: { type: 'response.function_call_arguments.delta', fields: {}, end: '' },
   custom: { type: 'response.custom_tool_call_input.delta', fields: {}, end: '' },
 } satisfies Record<OutputItem['kind'], { type: string; fields: object; end: string }>;
@@ -245,6 +253,11 @@ function doneEvents(item: OutputItem, place: ItemPlace): ItemEvent[] {
       return [
         ['response.output_text.done', { ...place, content_index: 0, text, logprobs: [] }],
         ['response.content_part.done', { ...place, content_index: 0, part: renderText(text) }],
+      ];
+    case 'refusal':
+      return [
+        ['response.refusal.done', { ...place, content_index: 0, refusal: text }],
+        ['response.content_part.done', { ...place, content_index: 0, part: renderRefusal(text) }],
       ];
     case 'function':
       return [['response.function_call_arguments.done', { ...place, name: item.tool.name, arguments: text }]];

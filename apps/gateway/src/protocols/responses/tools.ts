@@ -1,4 +1,4 @@
-import type { Tool, ToolChoice, ToolKey } from '#inference/tool.js';
+import type { Tool, ToolKey } from '#inference/tool.js';
 import {
   asObject,
   fieldPath,
@@ -14,13 +14,12 @@ import {
   TOOLS_MAX,
   tooManyTools,
 } from '../body-fields.js';
-import { parseToolChoiceMode } from '../tool-choice-mode.js';
+import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
 import type { WireNames } from '../wire-names.js';
 
 /**
  * `tools`, and those that `additional_tools` items of the input declare (R-1b), to canonical tools. Namespaces are flattened
- * and kept in the key (D9, T-6). Hosted tools and entries without a name are dropped, before anything else of them is looked
- * at (R-1a, T-5).
+ * and kept in the key (D9, T-6). An entry of any other type is a hosted tool: it is dropped unread (R-1a, T-5).
  */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const tools = new Map<string, Tool>();
@@ -67,26 +66,52 @@ export class DeclaredTools {
   }
 }
 
-/** A choice without tools is dropped, whatever it says (T-4). Forms: R-1f. */
-export function parseToolChoice(source: JsonObject, declared: DeclaredTools): ToolChoice | undefined {
+/** `tool_choice` applied to the declared tools (R-1f). `auto` and `none` say nothing when no tool is left (T-4). */
+export function parseToolUse(source: JsonObject, declared: DeclaredTools): ToolUse {
+  const { tools } = declared;
   const choice = source.tool_choice;
-  if (isAbsent(choice) || declared.tools.length === 0) return undefined;
-  if (typeof choice === 'string') return { kind: parseToolChoiceMode(choice, 'tool_choice') };
+  if (isAbsent(choice)) return { tools };
+  if (typeof choice === 'string') return useInMode(parseToolChoiceMode(choice, 'tool_choice'), tools, 'tool_choice');
   if (!isObject(choice)) throw invalidField('tool_choice', 'must be a string or an object');
   switch (readName(choice, 'type', 'tool_choice')) {
     case 'function':
-    case 'custom': {
-      const forced = declared.find(readToolKey(choice, 'tool_choice'));
-      if (forced === undefined) throw invalidField('tool_choice.name', 'must be the name of one of `tools`');
-      return { kind: 'tool', wireName: forced.wireName };
+    case 'custom':
+      return { tools, toolChoice: { kind: 'tool', wireName: findChosen(choice, 'tool_choice', declared).wireName } };
+    case 'allowed_tools': {
+      const mode = parseToolChoiceMode(readName(choice, 'mode', 'tool_choice'), 'tool_choice.mode');
+      const allowed = parseAllowedTools(choice, 'tool_choice', tools, (entry, path) =>
+        isHosted(readName(entry, 'type', path)) ? undefined : findChosen(entry, path, declared),
+      );
+      return useInMode(mode, allowed, 'tool_choice.tools');
     }
-    case 'allowed_tools':
-      // Its list is a hint for prompt caches; only its mode counts, as in chat (C-9).
-      return { kind: parseToolChoiceMode(readName(choice, 'mode', 'tool_choice'), 'tool_choice.mode') };
     default:
-      // A hosted tool, which was dropped.
-      return { kind: 'auto' };
+      throw invalidField('tool_choice.type', 'must be function, custom or allowed_tools: hosted tools are not available');
   }
+}
+
+/** Of any type that is not one of the client's own tools. */
+function isHosted(type: unknown): boolean {
+  return type !== 'function' && type !== 'custom';
+}
+
+function findChosen(choice: JsonObject, path: string, declared: DeclaredTools): Tool {
+  const tool = declared.find(readToolKey(choice, path));
+  if (tool === undefined) throw invalidField(`${path}.name`, 'must be the name of one of `tools`');
+  return tool;
+}
+
+/**
+ * The entries of `tools` that are in force, as a Response repeats them: with every field that a tool of a Response must have, null
+ * where the request says nothing. `parseTools` has checked them.
+ */
+export function echoTools(owner: JsonObject, isNested = false): JsonObject[] {
+  return readArray(owner, 'tools', '').flatMap((value) => {
+    const entry = value as JsonObject;
+    const { type, description = null, parameters = null, strict = null } = entry;
+    if (type === 'function') return [{ ...entry, description, parameters, strict }];
+    if (type === 'custom') return [entry];
+    return type === 'namespace' && !isNested ? [{ ...entry, description: description ?? '', tools: echoTools(entry, true) }] : [];
+  });
 }
 
 /** `name` and, where there is one, `namespace`: how tools, calls and choices say which tool they mean. */
@@ -113,10 +138,10 @@ function* parseEntries(owner: JsonObject, path: string, namespace: string | unde
   for (const [index, value] of readArray(owner, 'tools', path).entries()) {
     const entryPath = `${fieldPath(path, 'tools')}[${index}]`;
     const entry = asObject(value, entryPath);
-    if (isAbsent(entry.name)) continue;
-    if (entry.type === 'function') yield [parseFunction(entry, entryPath, namespace, names), entryPath];
-    else if (entry.type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
-    else if (entry.type === 'namespace' && namespace === undefined) {
+    const type = readName(entry, 'type', entryPath);
+    if (type === 'function') yield [parseFunction(entry, entryPath, namespace, names), entryPath];
+    else if (type === 'custom') yield [parseCustom(entry, entryPath, namespace, names), entryPath];
+    else if (type === 'namespace' && namespace === undefined) {
       yield* parseEntries(entry, entryPath, readName(entry, 'name', entryPath), names);
     }
   }

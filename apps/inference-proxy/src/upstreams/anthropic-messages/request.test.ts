@@ -1,10 +1,12 @@
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import { callOf } from '../conformance.js';
 import { renderRequest, takesStop } from './request.js';
 
-function bodyOf(request: Partial<InferenceRequest>): Record<string, unknown> {
-  return JSON.parse(renderRequest(callOf(false, request), undefined).body);
+function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
+  const call = callOf(false, request);
+  return JSON.parse(renderRequest({ ...call, capabilities: { ...call.capabilities, ...capabilities } }, undefined).body);
 }
 
 const t = (text: string) => ({ type: 'text' as const, text });
@@ -104,11 +106,18 @@ test.each([
   const { tools, tool_choice } = bodyOf({ tools: [TOOL, PATCH], toolChoice, hints: { parallelToolCalls } });
   expect([tools, tool_choice]).toEqual([
     [
-      { name: 'x', description: 'X', input_schema: { type: 'object', properties: {} } },
+      { name: 'x', description: 'X', input_schema: { type: 'object', properties: {} }, strict: true },
       { name: 'patch', input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] } },
     ],
     expected,
   ]);
+});
+
+test('strict and disable_parallel_tool_use are sent, but where the server refuses them', () => {
+  const request = { tools: [{ ...TOOL, strict: true }], hints: { parallelToolCalls: false } };
+  expect(bodyOf(request)).toMatchObject({ tools: [{ strict: true }], tool_choice: { type: 'auto', disable_parallel_tool_use: true } });
+  const { tools, tool_choice } = bodyOf(request, { parallelToolCalls: false, strictTools: false });
+  expect([JSON.stringify(tools).includes('strict'), tool_choice]).toEqual([false, undefined]);
 });
 
 test('output formats: a strict schema as such, the others by instruction', () => {

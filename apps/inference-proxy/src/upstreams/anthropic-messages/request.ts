@@ -31,7 +31,10 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     top_p: temperature === undefined ? request.topP : undefined, // newer models refuse both
     stop_sequences: stop.length === 0 ? undefined : stop,
     tools: request.tools.length === 0 ? undefined : request.tools.map((tool) => renderTool(tool, capabilities.strictTools)),
-    tool_choice: request.tools.length === 0 ? undefined : renderToolChoice(request.toolChoice, request.hints.parallelToolCalls),
+    tool_choice:
+      request.tools.length === 0
+        ? undefined
+        : renderToolChoice(request.toolChoice, capabilities.parallelToolCalls ? request.hints.parallelToolCalls : undefined),
     output_config: native ? { format: { type: 'json_schema', schema: output.schema } } : undefined,
     stream,
   };

@@ -217,9 +217,9 @@ describe('tools', () => {
       tools: [
         {
           type: 'function',
-          function: { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} } },
+          function: { name: 'get_weather', description: 'Weather', parameters: { type: 'object', properties: {} }, strict: true },
         },
-        { type: 'function', function: { name: 'get_weather', parameters } },
+        { type: 'function', function: { name: 'get_weather', parameters, strict: true } },
         {
           type: 'function',
           function: {
@@ -249,25 +249,26 @@ describe('tools', () => {
     expect(ofTools({ tools: [WEATHER], toolChoice }).tool_choice).toEqual(expected);
   });
 
-  test('strict and parallel_tool_calls only where they are known', () => {
+  test('strict and parallel_tool_calls are sent, but where the server refuses them', () => {
     const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
-    expect(ofTools(request).parallel_tool_calls).toBeUndefined();
-    expect(ofTools(request, { parallelToolCalls: true, strictTools: true })).toMatchObject({
-      parallel_tool_calls: false,
-      tools: [{ function: { strict: true } }],
-    });
+    expect(ofTools(request)).toMatchObject({ parallel_tool_calls: false, tools: [{ function: { strict: true } }] });
+    const { parallel_tool_calls, tools } = ofTools(request, { parallelToolCalls: false, strictTools: false });
+    expect([parallel_tool_calls, JSON.stringify(tools).includes('strict')]).toEqual([undefined, false]);
   });
 });
 
-test('output formats; a schema becomes json_object where schemas are not known', () => {
-  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+test('output formats; strict where the dialect takes it, and a schema becomes json_object where schemas are not known', () => {
+  const schema = { type: 'object', additionalProperties: false };
+  const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
     bodyOf({ output: { kind: 'json-object' } }).response_format,
     bodyOf({ output }).response_format,
+    bodyOf({ output: { ...output, schema: { type: 'object' } } }).response_format,
     bodyOf({ output }, { jsonSchema: false }).response_format,
   ]).toEqual([
     { type: 'json_object' },
-    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' }, strict: true } },
+    { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+    { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } },
     { type: 'json_object' },
   ]);
 });

@@ -4,6 +4,7 @@ import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 import { arrangeTurns, liftResultImages } from '../arrange-turns.js';
 import { nineCharacterCallId } from '../short-call-id.js';
+import { isStrictSchema } from '../strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /**
@@ -159,7 +160,10 @@ function renderOutput(output: OutputFormat, capabilities: UpstreamCapabilities):
     case 'json-schema': {
       if (!capabilities.jsonSchema) return { type: 'json_object' };
       const { name, schema, strict, description } = output;
-      return { type: 'json_schema', json_schema: { name, description, schema, strict } };
+      return {
+        type: 'json_schema',
+        json_schema: { name, description, schema, strict: strict && isStrictSchema(schema) ? true : undefined },
+      };
     }
   }
 }

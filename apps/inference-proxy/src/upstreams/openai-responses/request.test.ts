@@ -188,7 +188,7 @@ describe('tools', () => {
       { ...PATCH, grammar: { syntax: 'ebnf', definition: 'x ::= y' } },
     ];
     const empty = { type: 'object', properties: {} };
-    expect(ofTools({ tools }, { strictTools: true }).tools).toEqual([
+    expect(ofTools({ tools }).tools).toEqual([
       { type: 'function', name: 'get_weather', description: 'Weather', parameters, strict: true },
       { type: 'function', name: 'get_weather', parameters: empty, strict: false },
       {
@@ -200,7 +200,7 @@ describe('tools', () => {
       { type: 'custom', name: 'patch' },
       { type: 'custom', name: 'patch', description: 'Edits files\n\nThe input follows this ebnf grammar:\nx ::= y' },
     ]);
-    expect(ofTools({ tools: [WEATHER] }).tools).toMatchObject([{ strict: false }]);
+    expect(ofTools({ tools: [WEATHER] }, { strictTools: false }).tools).toMatchObject([{ strict: false }]);
   });
 
   test('T-47: the keys of a schema keep their order', () => {
@@ -224,24 +224,27 @@ describe('tools', () => {
     expect(ofTools({ tools: [WEATHER, PATCH], toolChoice }).tool_choice).toEqual(expected);
   });
 
-  test('parallel_tool_calls only where it is known', () => {
+  test('parallel_tool_calls is sent, but where the server refuses it', () => {
     const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
-    expect([ofTools(request).parallel_tool_calls, ofTools(request, { parallelToolCalls: true }).parallel_tool_calls]).toEqual([
-      undefined,
+    expect([ofTools(request).parallel_tool_calls, ofTools(request, { parallelToolCalls: false }).parallel_tool_calls]).toEqual([
       false,
+      undefined,
     ]);
   });
 });
 
-test('output formats; a schema becomes json_object where schemas are not known', () => {
-  const output = { kind: 'json-schema' as const, name: 'answer', schema: { type: 'object' }, strict: true };
+test('output formats; strict where the dialect takes it, and a schema becomes json_object where schemas are not known', () => {
+  const schema = { type: 'object', additionalProperties: false };
+  const output = { kind: 'json-schema' as const, name: 'answer', schema, strict: true };
   expect([
     bodyOf({ output: { kind: 'json-object' } }).text,
     bodyOf({ output }).text,
+    bodyOf({ output: { ...output, schema: { type: 'object' } } }).text,
     bodyOf({ output }, { jsonSchema: false }).text,
   ]).toEqual([
     { format: { type: 'json_object' } },
-    { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true } },
+    { format: { type: 'json_schema', name: 'answer', schema, strict: true } },
+    { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' } } },
     { format: { type: 'json_object' } },
   ]);
 });

@@ -5,6 +5,7 @@ import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#infere
 import { arrangeTurns } from '../arrange-turns.js';
 import { LowOutputCap } from '../low-output-cap.js';
 import { shortCallId } from '../short-call-id.js';
+import { isStrictSchema } from '../strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /** A lower cap is refused. */
@@ -158,7 +159,7 @@ function renderOutput(output: OutputFormat, capabilities: UpstreamCapabilities):
     case 'json-schema': {
       if (!capabilities.jsonSchema) return { format: { type: 'json_object' } };
       const { name, schema, strict, description } = output;
-      return { format: { type: 'json_schema', name, description, schema, strict } };
+      return { format: { type: 'json_schema', name, description, schema, strict: strict && isStrictSchema(schema) ? true : undefined } };
     }
   }
 }

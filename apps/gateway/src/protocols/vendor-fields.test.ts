@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { GatewayError } from '#inference/errors.js';
+import { ADAPTERS } from './adapters.js';
+import type { ProtocolName } from './protocol-adapter.js';
+
+/** Holds the table of vendors' fields in docs/protocols.md to the parsers, and to the types of the official clients. */
+
+type Outcome = 'honoured' | 'repeated' | 'ignored' | 'refused';
+
+interface Row {
+  format: ProtocolName;
+  field: string;
+  example: string;
+  outcome: Outcome;
+}
+
+const ROW = /^\| (chat|responses|messages) \| `([a-z_]+)` \| `(.+?)` \| (honoured|repeated|ignored|refused) \|/gm;
+const rows = [...readFileSync('docs/protocols.md', 'utf8').matchAll(ROW)].map(
+  ([, format, field, example, outcome]) => ({ format, field, example, outcome }) as Row,
+);
+
+const MINIMAL: Record<ProtocolName, Record<string, unknown>> = {
+  chat: { model: 'sim-fast', messages: [{ role: 'user', content: 'Hi' }] },
+  responses: { model: 'sim-fast', input: 'Hi' },
+  messages: { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user', content: 'Hi' }] },
+};
+const FUNCTION = { name: 'f', parameters: { type: 'object' } };
+const TOOLS: Record<ProtocolName, unknown[]> = {
+  chat: [{ type: 'function', function: FUNCTION }],
+  responses: [{ type: 'function', ...FUNCTION }],
+  messages: [{ name: 'f', input_schema: FUNCTION.parameters }],
+};
+
+/** A body in which the field means something. */
+function contextOf({ format, field }: Row): Record<string, unknown> {
+  if (field === 'tool_choice' || field === 'parallel_tool_calls') return { ...MINIMAL[format], tools: TOOLS[format] };
+  return format === 'chat' && field === 'stream_options' ? { ...MINIMAL.chat, stream: true } : MINIMAL[format];
+}
+
+/** The request as upstreams get it, which are not told the end user, and all that the reply depends on. */
+function parse(format: ProtocolName, body: object): { request: string; reply: string } {
+  const { request, ...reply } = ADAPTERS[format].parseRequest(body);
+  return { request: JSON.stringify({ ...request, endUser: undefined }), reply: JSON.stringify(reply) };
+}
+
+test.each(rows)('$format: $field is $outcome', (row) => {
+  const { format, field, example, outcome } = row;
+  const context = contextOf(row);
+  const body = { ...context, [field]: JSON.parse(example) };
+  if (outcome === 'refused') {
+    expect(() => parse(format, body)).toThrow(GatewayError);
+    expect(() => parse(format, body)).toThrow(expect.objectContaining({ status: 400, param: field }));
+    return;
+  }
+  const [before, after] = [parse(format, context), parse(format, body)];
+  const changes = { request: before.request !== after.request, reply: before.reply !== after.reply };
+  switch (outcome) {
+    case 'honoured':
+      expect(changes.request || changes.reply).toBe(true);
+      break;
+    case 'repeated':
+      expect(changes).toEqual({ request: false, reply: true });
+      break;
+    case 'ignored':
+      expect(changes).toEqual({ request: false, reply: false });
+  }
+});
+
+/** Fields of a body by the types of the official clients. The first are documented by the API, and are in older types only. */
+const DOCUMENTED: Record<ProtocolName, string[]> = {
+  chat: fieldsOf('openai/resources/chat/completions/completions.d.ts', 'ChatCompletionCreateParamsBase'),
+  responses: fieldsOf('openai/resources/responses/responses.d.ts', 'ResponseCreateParamsBase'),
+  messages: [
+    ...['temperature', 'top_p', 'top_k'],
+    ...fieldsOf('@anthropic-ai/sdk/resources/messages/messages.d.ts', 'MessageCreateParamsBase'),
+    // `betas` is a header.
+    ...fieldsOf('@anthropic-ai/sdk/resources/beta/messages/messages.d.ts', 'MessageCreateParamsBase').filter((field) => field !== 'betas'),
+  ],
+};
+
+function fieldsOf(file: string, name: string): string[] {
+  const [, body = ''] =
+    new RegExp(`^export interface ${name} \\{$([^]*?)^\\}$`, 'm').exec(readFileSync(`node_modules/${file}`, 'utf8')) ?? [];
+  return [...body.matchAll(/^ {4}([a-z_]+)\??:/gm)].flatMap(([, field]) => field ?? []);
+}
+
+test.each(Object.keys(DOCUMENTED) as ProtocolName[])('every field that the vendor of %s documents is in the table, once', (format) => {
+  const documented = [...new Set(DOCUMENTED[format])].sort();
+  expect(documented.length).toBeGreaterThan(20);
+  expect(
+    rows
+      .filter((row) => row.format === format)
+      .map(({ field }) => field)
+      .sort(),
+  ).toEqual(documented);
+});
