@@ -137,7 +137,7 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   return async () => {
     ops.drain();
     const withinGrace = beginGrace(config.shutdownGraceMs);
-    // Nothing is lost with a check, and whoever asked for one would keep the service from closing.
+    // A check can be given up without loss, and a caller that waits for one would keep the service from closing.
     await Promise.all([withinGrace(auditor.stop()), withinGrace(reaper.stop()), app.close()]);
     await withinGrace(Promise.all([lanes.close(), renewals.close(), lookups.close(), moneyLane.close()]));
     await messaging.close();

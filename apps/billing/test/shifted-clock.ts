@@ -19,7 +19,7 @@ export class ShiftedClock {
     return new ShiftedClock(ledger);
   }
 
-  /** How far the clock is from the true time. Below zero: it was set back. */
+  /** Difference between the clock and the true time; below zero: it was set back. */
   async set(milliseconds: number): Promise<void> {
     await this.ledger.sql.query('UPDATE clock.shift SET milliseconds = $1', [milliseconds]);
   }

@@ -8,9 +8,9 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) connectionsMax = 20_000;
   /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
-  /** Of one key, for endpoints that cost nothing. An account has four times as many. */
+  /** Requests of one key to endpoints that cost nothing. An account has four times as many. */
   @IsInt() @Min(1) freeRequestsPerSecond = 100;
-  /** Of one client address, without a valid key. Beyond it refusals come a second late. */
+  /** Requests of one client address without a valid key. Beyond it refusals come a second late. */
   @IsInt() @Min(1) unkeyedRequestsPerSecond = 10;
 
   /** Spec 8: 8 MB is 8 × 1024². */

@@ -6,7 +6,7 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { Reaper } from './reaper.js';
 
-/** What happens when the clock of the database is set while requests run. */
+/** The clock of the database is set while requests run. */
 const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
 const HOUR_MS = 3_600_000;
 

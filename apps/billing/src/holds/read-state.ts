@@ -170,7 +170,7 @@ function hold(row: HoldRow): Hold {
   };
 }
 
-/** What is billed never depends on a label: a reading without sources counts like any other. */
+/** A label does not change a bill: a reading without sources counts like any other. */
 function reading(row: HoldRow): Hold['meter'] {
   if (row.meter_sequence === 0) return undefined;
   const { meter_prompt_source: promptSource, meter_output_source: outputSource, meter_source: formerSource } = row;

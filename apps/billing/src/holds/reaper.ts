@@ -37,7 +37,7 @@ const LEADER_SILENCE_MIN_MS = 30_000;
 export class Reaper {
   private connection: PgConnection | undefined;
   private leading = false;
-  /** The last one that no leases were extended for yet. Times of this class are this process's own, which nobody can set. */
+  /** The last one that no leases were extended for yet. Times of this class are those of this process's monotonic clock. */
   private interruption: { at: number; clockWasSet: boolean } | undefined = { at: performance.now(), clockWasSet: false };
   private readonly clock = new DatabaseClock();
   private lastTickAt = performance.now();

@@ -8,7 +8,7 @@ import { RateLimiter } from './rate-limiter.js';
 const BURST_SECONDS = 5;
 /** An account's rate, in rates of one key: many keys do not multiply it. */
 const KEYS_PER_ACCOUNT = 4;
-/** How long the refusal of a client over its rate is held back: one connection then costs at most one refusal in this time. */
+/** Delay of a refusal to a client over its rate: one connection then costs at most one refusal in this time. */
 const REFUSAL_DELAY_MS = 1_000;
 /** The part of all connections that may be held back at once; beyond it refusals are immediate. */
 const DELAYED_SHARE = 1 / 4;
