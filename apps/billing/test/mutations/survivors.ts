@@ -115,7 +115,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     [
       'what a stop sequence cuts off is billed',
       "if (event.type === 'usage-report') this.meter.report(event.usage);",
-      '',
+      "if (event.type === 'usage-report') return;",
       STREAM,
       'is found across pieces: the rest is read',
     ],
