@@ -9,10 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
 const hasNamespaces = spawnSync(NAMESPACE[0], [...NAMESPACE.slice(1), 'true']).status === 0;
 /** Tells on the fourth descriptor when the program has begun to listen for SIGTERM. */
-const TELL = `process.once('newListener', function tell(event) {
-  if (event !== 'SIGTERM') return process.once('newListener', tell);
-  process.nextTick(async () => (await import('node:fs')).writeSync(3, 'x'));
-});`;
+const TELL = `import { writeSync } from 'node:fs';
+  process.on('newListener', (event) => event === 'SIGTERM' && process.nextTick(() => writeSync(3, 'x')))`;
 
 /** Takes connections, and never says anything: as NATS and Postgres are when they hang. */
 let silent: Server;
