@@ -55,7 +55,7 @@ const AGENT_REQUESTS: AgentRequest[] = [
   { fixture: 'messages/claude-code-image', ...CLAUDE, says: ' ', shows: PIXEL },
   { fixture: 'messages/claude-code-failed-tool-in-auto-mode', ...CLAUDE, says: 'Auto mode could not evaluate' },
   { fixture: 'messages/claude-code-web-search', ...CLAUDE, says: ' ' },
-  { fixture: 'messages/claude-code-title', ...CLAUDE, says: ' ' },
+  { fixture: 'messages/claude-code-title', ...CLAUDE, says: '{"title":"sim"}' },
   { fixture: 'messages/claude-code-command-check', ...CLAUDE, says: ' ' },
   { fixture: 'messages/claude-code-plain-repeat', ...CLAUDE, says: ' ' },
   { fixture: 'messages/opencode', ...opencode('/v1/messages'), says: ' ', shows: PIXEL },
