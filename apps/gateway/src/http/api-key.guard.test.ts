@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { API_KEY_PREFIX } from '#contracts/api-key.js';
 import { keyChanged } from '#contracts/billing/events.js';
 import { keyResolve } from '#contracts/billing/keys.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
@@ -43,6 +44,32 @@ describe('keys', () => {
       type: 'authentication_error',
       message: `No API key was sent. Send it in the header "${header}".`,
     });
+  });
+
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+  test.each([
+    ['an empty x-api-key', { 'x-api-key': '', ...bearer(TEST_KEY) }],
+    ['an empty Bearer', { 'x-api-key': TEST_KEY, ...bearer('') }],
+    ['the key of another service as x-api-key', { 'x-api-key': 'sk-ant-1', ...bearer(TEST_KEY) }],
+    ['the key of another service as Bearer', { 'x-api-key': TEST_KEY, ...bearer('sk-1') }],
+    ['the same key in both headers', { 'x-api-key': TEST_KEY, ...bearer(TEST_KEY) }],
+    ['another scheme of authorization', { 'x-api-key': TEST_KEY, authorization: 'Basic abc' }],
+  ])('are found beside %s', async (_title, headers) => {
+    expect((await gateway.ask('/v1/models', { headers })).status).toBe(200);
+  });
+
+  test('that differ are refused, since it is not known who is to pay', async () => {
+    const answer = await gateway.ask('/v1/models', { headers: { 'x-api-key': TEST_KEY, ...bearer(`${API_KEY_PREFIX}another`) } });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      401,
+      {
+        type: 'authentication_error',
+        code: 'invalid_api_key',
+        message: 'Two different API keys were sent, in "x-api-key" and in "Authorization". Send one of them.',
+        param: null,
+      },
+    ]);
   });
 
   test('are checked before the body is sent', async () => {
