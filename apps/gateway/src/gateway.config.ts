@@ -1,5 +1,6 @@
-import { IsInt, IsString, Max, Min, MinLength } from 'class-validator';
+import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
+import { CORS_ALLOWED_ORIGINS } from './http/cors.js';
 
 /** Settings of the gateway, each read from the variable of its name in capitals: `peekMs` from `PEEK_MS`. */
 export class GatewayConfig extends ServiceConfig {
@@ -8,6 +9,9 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) connectionsMax = 20_000;
   /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
+  /** Origins whose scripts may call the gateway from a browser, separated by commas, or `*`; none by default. */
+  @Matches(CORS_ALLOWED_ORIGINS, { message: 'must be * or origins such as https://app.example.com, separated by commas' })
+  corsAllowedOrigins = '';
   /** Requests of one key to endpoints that cost nothing. An account has four times as many. */
   @IsInt() @Min(1) freeRequestsPerSecond = 100;
   /** Requests of one client address without a valid key. Beyond it refusals come a second late. */
@@ -25,8 +29,8 @@ export class GatewayConfig extends ServiceConfig {
   /** The most memory for the objects of one of them, in MiB. The worst body of 8 MiB needs less than 64. */
   @IsInt() @Min(32) bodyWorkerHeapMb = 96;
 
-  /** How long a reply waits for its first content before the status is sent without it. */
-  @IsInt() @Min(1) peekMs = 30_000;
+  /** How long a stream waits for its first content before its head is sent without it. Common proxies want a first byte within 30 s. */
+  @IsInt() @Min(1) peekMs = 15_000;
   /** Silence after which a stream gets a sign of life (C-33). */
   @IsInt() @Min(1) keepAliveMs = 15_000;
   /** A client that takes nothing for this long is treated as gone (billing.md 7, "SSE"). */

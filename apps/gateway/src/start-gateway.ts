@@ -9,6 +9,7 @@ import { ApiKeys } from './clients/api-keys.js';
 import { CatalogClient } from './clients/catalog.js';
 import { type GatewayFoundation, gatewayModule } from './gateway.module.js';
 import { AccessLog } from './http/access-log.js';
+import { corsOptions } from './http/cors.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
 import { HttpServer } from './http/http-server.js';
 import { BodyReader } from './http/read-body.js';
@@ -30,6 +31,7 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
     logger: new FrameworkLogger(logger),
     abortOnError: false,
   });
+  if (config.corsAllowedOrigins !== '') app.enableCors(corsOptions(config.corsAllowedOrigins));
   await app.init();
 
   const handler = app.getHttpAdapter().getInstance() as RequestListener;

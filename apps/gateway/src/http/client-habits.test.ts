@@ -71,16 +71,24 @@ test.each(Object.entries(BODIES))('T-49: thirty tries at a failing model leave n
   );
 });
 
-test.each<ErrorCode>(['rate_limit_exceeded', 'concurrency_limit', 'model_capacity', 'model_unavailable'])(
-  'H-4: %s says when to come back, also where nobody knows',
-  async (code) => {
-    gateway.fakes.model = (stream) => {
-      stream.write({ type: 'completion-failure', code, message: 'Later.' });
-      stream.end();
-    };
-    for (const [path, body] of Object.entries(BODIES)) expect((await post(path, body)).headers.get('retry-after')).toBe('1');
-  },
-);
+test.each<ErrorCode>([
+  'rate_limit_exceeded',
+  'concurrency_limit',
+  'model_capacity',
+  'internal_error',
+  'upstream_error',
+  'model_unavailable',
+  'upstream_timeout',
+])('H-4, H-5: %s says that a retry may help, and when, also where nobody knows', async (code) => {
+  gateway.fakes.model = (stream) => {
+    stream.write({ type: 'completion-failure', code, message: 'Later.' });
+    stream.end();
+  };
+  for (const [path, body] of Object.entries(BODIES)) {
+    const { headers } = await post(path, body);
+    expect([headers.get('retry-after'), headers.get('x-should-retry')]).toEqual(['1', 'true']);
+  }
+});
 
 test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked for anew each time', async () => {
   let asked = 0;

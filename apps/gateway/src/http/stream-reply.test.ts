@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
+import { GatewayConfig } from '../gateway.config.js';
 import { CHAT, CHAT_BODY, errorOf, startTestGateway, type TestGateway, until } from '../test-gateway.js';
 
 let gateway: TestGateway;
@@ -143,4 +144,8 @@ describe('a client', () => {
     ]);
     socket.destroy();
   });
+});
+
+test('by default the head of a stream is sent before proxies that want a first byte within 30 s give up', () => {
+  expect(new GatewayConfig().peekMs).toBeLessThanOrEqual(15_000);
 });

@@ -4,7 +4,11 @@ import { canDiscardBody, discardBody } from './discard-body.js';
 import type { Exchange, GatewayRequest } from './exchange.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
-export const NOT_RETRIED = new Set([401, 402, 403, 404, 413]);
+
+/** True when the same request may succeed later. Such errors say when; SDKs repeat them, and none of the others. */
+export function isRetryable(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
 
 /** A whole JSON reply in one write. */
 export function writeJson(exchange: Exchange, response: ServerResponse, body: string): void {
@@ -49,8 +53,8 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
     'x-request-id': exchange.requestId,
     'request-id': exchange.requestId,
   };
-  if (error.status === 429 || error.status === 503) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
-  if (NOT_RETRIED.has(error.status)) headers['x-should-retry'] = 'false';
+  headers['x-should-retry'] = String(isRetryable(error.status));
+  if (isRetryable(error.status)) headers['retry-after'] = retryAfter(error.retryAfterSeconds);
   if (allow !== undefined) headers.allow = allow;
   const nothingFollows = exchange.awaitsContinue || exchange.isUnreadable || (!request.complete && !canDiscardBody());
   if (nothingFollows) headers.connection = 'close';

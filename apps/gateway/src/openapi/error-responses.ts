@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import { renderErrorAt } from '../http/render-error.js';
 import { protocolAt, ROUTES, type Route } from '../http/routes.js';
-import { NOT_RETRIED } from '../http/write-reply.js';
+import { isRetryable } from '../http/write-reply.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema.js';
 import { REPLY_HEADERS } from './headers.js';
@@ -103,8 +103,8 @@ function errorResponse(family: Family, route: Route, status: number, errors: rea
     description: status === 405 ? 'Another method than the operation takes.' : `\`${codes.join('`, `')}\`.`,
     headers: {
       ...REPLY_HEADERS,
-      ...((status === 429 || status === 503) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
-      ...(NOT_RETRIED.has(status) && { 'x-should-retry': { $ref: '#/components/headers/ShouldRetry' } }),
+      'x-should-retry': { $ref: `#/components/headers/${isRetryable(status) ? 'ShouldRetry' : 'ShouldNotRetry'}` },
+      ...(isRetryable(status) && { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }),
       ...(status === 405 && { allow: { $ref: '#/components/headers/Allow' } }),
     },
     content: {

@@ -14,7 +14,8 @@ export const HEADERS = {
     required: true,
     schema: { type: 'integer', minimum: 1, maximum: RETRY_AFTER_MAX_SECONDS },
   },
-  ShouldRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
+  ShouldRetry: { description: 'The same request may succeed later.', required: true, schema: { type: 'string', const: 'true' } },
+  ShouldNotRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
   EntityTag: { description: 'Names this copy: send it as `if-none-match`.', required: true, schema: { type: 'string' } },
   Allow: { description: 'What the path takes.', required: true, schema: { type: 'string' } },
 };
