@@ -177,9 +177,9 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.answered(() => parser.usageSoFar);
+  meter.follow(parser);
   const quiet = new Quiet(upstream.timeouts.totalMs);
-  const turns = new SharedTurns();
+  let turns: SharedTurns | undefined;
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];
@@ -191,9 +191,10 @@ async function* readEvents(
       if (events.length > 0) quiet.ends();
       else quiet.goesOn();
       held.set(lines.heldBytes);
-      if (shaper.hasStopped) await turns.shared();
+      if (shaper.hasStopped) await (turns ??= new SharedTurns()).shared();
     }
   } finally {
+    meter.follow({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }
