@@ -179,7 +179,7 @@ async function* readEvents(
   const parser = adapter.openStream(call);
   meter.follow(parser);
   const quiet = new Quiet(upstream.timeouts.totalMs);
-  let turns: SharedTurns | undefined;
+  const turns = new SharedTurns();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];
@@ -191,7 +191,7 @@ async function* readEvents(
       if (events.length > 0) quiet.ends();
       else quiet.goesOn();
       held.set(lines.heldBytes);
-      if (shaper.hasStopped) await (turns ??= new SharedTurns()).shared();
+      if (shaper.hasStopped) await turns.shared();
     }
   } finally {
     meter.follow({ usageSoFar: parser.usageSoFar });
