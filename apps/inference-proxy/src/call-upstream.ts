@@ -1,6 +1,7 @@
 import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { encodeJsonInTurns } from './encode-json.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import type { UpstreamLink } from './routing/upstream-link.js';
 import { SharedTurns } from './shared-turns.js';
@@ -19,6 +20,9 @@ const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
 /** Events that are not whole yet, over all streams, besides the first 64 KiB of each. */
 const LONG_EVENTS = new HeldBytes(128 * MIB, 64 * 1024);
+
+/** A prompt of more than some 200 kB: its request is encoded in several turns of the event loop. */
+const LARGE_PROMPT_TOKENS = 50_000;
 
 /** Where a call goes: an upstream, and the model's name there. */
 export interface CallTarget {
@@ -50,14 +54,15 @@ export async function* callUpstream(
   const stream = request.stream || capabilities.streamPlainRequests;
   const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
   const rendered = adapter.renderRequest(call, apiKey);
-  const { length } = rendered.body;
+  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeInTurns(rendered.body) : JSON.stringify(rendered.body);
+  const { length } = body;
   const limitsOf = (isStream: boolean): ReplyLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(
     link.pool,
     {
       path: link.basePath + rendered.path,
       headers: { ...rendered.headers, 'user-agent': 'tollgate' },
-      body: rendered.body,
+      body,
       onSent: () => meter.sent(),
       ...limitsOf(stream),
     },
@@ -81,6 +86,12 @@ export async function* callUpstream(
     const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
     if (isOver) target.lingers?.(reply, isOver);
   }
+}
+
+/** A turn after the request was rendered, which may have taken as long as a turn may. */
+async function encodeInTurns(body: object): Promise<Buffer> {
+  await new Promise((resolve) => setImmediate(resolve));
+  return encodeJsonInTurns(body);
 }
 
 /** Of a stream that came, whatever was asked for. */
@@ -177,7 +188,7 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.answered(() => parser.usageSoFar);
+  meter.follow(parser);
   const quiet = new Quiet(upstream.timeouts.totalMs);
   const turns = new SharedTurns();
   try {
@@ -194,6 +205,7 @@ async function* readEvents(
       if (shaper.hasStopped) await turns.shared();
     }
   } finally {
+    meter.follow({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }

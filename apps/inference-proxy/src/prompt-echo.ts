@@ -1,5 +1,6 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { Turn } from '#inference/turn.js';
+import { SharedTurns } from './shared-turns.js';
 
 /** So many letters or digits in a row are no coincidence; a character of Chinese, Japanese or Korean says as much as three. */
 const RUN = 12;
@@ -8,13 +9,14 @@ const WIDE_UNITS = 3;
 /**
  * A short text with `…` in place of whatever of it also stands in the request: runs of at least twelve letters and digits, wherever
  * they are and whatever is between them, so that neither quotes nor escapes (of JSON, URLs, HTML) hide one. What is ours to name stays: tools and
- * their parameters, roles, models. Takes time in proportion to the request, whatever both say.
+ * their parameters, roles, models. Takes time in proportion to the request, whatever both say, and others have their turns meanwhile.
  */
-export function withoutEcho(text: string, request: Pick<InferenceRequest, 'turns' | 'tools' | 'output' | 'stop'>): string {
+export async function withoutEcho(text: string, request: Pick<InferenceRequest, 'turns' | 'tools' | 'output' | 'stop'>): Promise<string> {
   const echo = new Echo(text);
+  const turns = new SharedTurns();
   for (const said of textsOf(request)) {
     if (echo.isKnownWhole) break;
-    echo.find(said);
+    for (let place = 0; place < said.length; await turns.shared()) place = echo.findFrom(said, place);
   }
   return echo.found ? echo.render() : text;
 }
@@ -26,6 +28,8 @@ class Echo {
   /** Tells nearly all hashes that are in `runs` from the others, in a fraction of the time. */
   private readonly filter = new Uint8Array(1 << 12);
   private readonly units: Units;
+  /** One for all texts of the request, which may have tens of thousands: its arrays take 80 kB. */
+  private readonly unitsOfRequest = new Units(ROOM);
   private readonly isEcho: boolean[];
 
   constructor(private readonly words: string) {
@@ -44,14 +48,15 @@ class Echo {
     return this.runs.size === 0;
   }
 
-  find(said: string): void {
-    const units = new Units(ROOM);
-    for (let place = 0; place < said.length; units.keepLast(RUN - 1)) {
-      place = units.read(said, place);
-      eachRun(units.codes, (run) => {
-        if (this.filter[run & 0xfff] === 1) this.mark(run);
-      });
-    }
+  /** Looks through a piece of a text that the request says, and returns where the next piece begins. */
+  findFrom(said: string, place: number): number {
+    const units = this.unitsOfRequest;
+    units.keepLast(place === 0 ? 0 : RUN - 1);
+    const end = units.read(said, place);
+    eachRun(units.codes, (run) => {
+      if (this.filter[run & 0xfff] === 1) this.mark(run);
+    });
+    return end;
   }
 
   private mark(run: number): void {
@@ -76,15 +81,16 @@ class Echo {
   }
 }
 
+const { imul } = Math;
 const BASE = 0x01000193;
-const BASE_TO_RUN = Array.from({ length: RUN }).reduce<number>((power) => Math.imul(power, BASE), 1);
+const BASE_TO_RUN = Array.from({ length: RUN }).reduce<number>((power) => imul(power, BASE), 1);
 
 /** The hash of every run, from that of the one before it. Two runs may share one: then too much is taken out. */
 function eachRun(codes: Uint16Array, visit: (hash: number, begin: number) => void): void {
   let hash = 0;
   for (let end = 0; end < codes.length; end++) {
-    hash = (Math.imul(hash, BASE) + (codes[end] ?? 0)) | 0;
-    if (end >= RUN) hash = (hash - Math.imul(codes[end - RUN] ?? 0, BASE_TO_RUN)) | 0;
+    hash = (imul(hash, BASE) + (codes[end] ?? 0)) | 0;
+    if (end >= RUN) hash = (hash - imul(codes[end - RUN] ?? 0, BASE_TO_RUN)) | 0;
     if (end >= RUN - 1) visit(hash, end - RUN + 1);
   }
 }

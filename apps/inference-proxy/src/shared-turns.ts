@@ -1,9 +1,9 @@
-/** Work that one reply may have before everyone else has a turn. */
+/** Work that may be done before everyone else has a turn. */
 const WORK_MS_MAX = 10;
 
 /**
- * Shares the event loop while a reply is read that has no reader to slow it down. An upstream that floods us would otherwise keep everyone
- * waiting for as long as its socket has bytes: measured 140 ms at a time, and seconds on a busy machine.
+ * Shares the event loop during long work: a reply that is read without a reader to slow it down, a request of megabytes that is looked
+ * through or rendered. A flooding upstream kept everyone waiting for 140 ms at a time, and for seconds on a busy machine.
  */
 export class SharedTurns {
   private since = performance.now();

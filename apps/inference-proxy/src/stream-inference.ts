@@ -113,7 +113,8 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
     }
     if (!request.stream && !run.isReadingOn) last = run.passCollected();
   } catch (error) {
-    if (!run.stopped) failure = asFailure(error).withoutEcho(request);
+    const failed = run.stopped ? undefined : await asFailure(error).withoutEcho(request);
+    if (!run.stopped && !run.isReadingOn) failure = failed;
   } finally {
     if (!run.isReadingOn) run.endCall(failure);
   }

@@ -30,6 +30,7 @@ export function upstreamAt(baseUrl: string, over: Partial<Upstream> = {}): Upstr
 export interface CallSetting {
   request?: Partial<InferenceRequest>;
   outputTokensMax?: number;
+  promptTokensEstimate?: number;
   signal?: AbortSignal;
 }
 
@@ -43,8 +44,11 @@ export class TestCalls {
     this.link = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
   }
 
-  start({ request, outputTokensMax = 100, signal = new AbortController().signal }: CallSetting, meter: UsageMeter) {
-    const job = { ticket: ticketOf(outputTokensMax), request: { ...REQUEST, ...request } };
+  start(
+    { request, outputTokensMax = 100, promptTokensEstimate = 20, signal = new AbortController().signal }: CallSetting,
+    meter: UsageMeter,
+  ) {
+    const job = { ticket: { ...ticketOf(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
     return callUpstream({ link: this.link, model: 'their-model' }, job, meter, undefined, signal);
   }
 

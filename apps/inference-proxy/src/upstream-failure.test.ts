@@ -50,11 +50,12 @@ test('words of ours are only shortened: what they name is for operators to know,
   expect(detail).toBe(`no key in API_KEY_OF_OURS, nor in ${'x'.repeat(64)}: '…'`);
 });
 
-test('an upstream’s words go without those of the request, also where they are cut', () => {
+test('an upstream’s words go without those of the request, also where they are cut', async () => {
   const prompt = 'My neighbour has a dreadful secret. '.repeat(40);
   const request = asking(prompt);
-  const detailOf = (detail: string): string => new UpstreamFailure('refused', 'upstream_error', { detail }).withoutEcho(request).detail;
-  expect(detailOf(`boom: ${prompt} in line 3`)).toBe('boom: …');
-  expect(detailOf(`${'word '.repeat(39)}${prompt}`)).toBe(`${'word '.repeat(39)}…`);
-  expect(detailOf('no such model')).toBe('no such model');
+  const detailOf = async (detail: string): Promise<string> =>
+    (await new UpstreamFailure('refused', 'upstream_error', { detail }).withoutEcho(request)).detail;
+  expect(await detailOf(`boom: ${prompt} in line 3`)).toBe('boom: …');
+  expect(await detailOf(`${'word '.repeat(39)}${prompt}`)).toBe(`${'word '.repeat(39)}…`);
+  expect(await detailOf('no such model')).toBe('no such model');
 });

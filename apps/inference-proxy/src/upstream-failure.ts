@@ -75,8 +75,8 @@ export class UpstreamFailure extends Error {
   }
 
   /** The same, without what the upstream has repeated of the request: no prompt is in any log. */
-  withoutEcho(request: InferenceRequest): this {
-    if (this.#words !== undefined) this.detail = redact(withoutEcho(this.#words, request));
+  async withoutEcho(request: InferenceRequest): Promise<this> {
+    if (this.#words !== undefined) this.detail = redact(await withoutEcho(this.#words, request));
     return this;
   }
 

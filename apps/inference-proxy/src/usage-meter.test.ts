@@ -65,7 +65,8 @@ test.each([
 ] as const)('of a client that left, an upstream that has counted %s is taken at its word for it', (_title, counted, billed) => {
   const meter = new UsageMeter(CAPS);
   meter.sent();
-  meter.answered(() => ({ ...REPORT, reasoningTokens: 0, ...counted }));
+  meter.answered();
+  meter.follow({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
   meter.clientLeft();
   expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });

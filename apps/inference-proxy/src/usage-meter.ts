@@ -1,6 +1,7 @@
 import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import type { StreamParser } from './upstreams/upstream-adapter.js';
 
 export const NOTHING: Usage = {
   promptTokens: 0,
@@ -17,6 +18,9 @@ export const NOTHING: Usage = {
  */
 export const BEGUN_AFTER_MS = 1_000;
 
+/** Tokens that an upstream has counted so far, where it tells before the end. */
+type CountsSoFar = Pick<StreamParser, 'usageSoFar'>;
+
 /**
  * What one upstream call has consumed so far: as the upstream reports it, else estimated from the text received. Before
  * the first content nothing counts, until the client has left (architecture.md, "What counts as returned").
@@ -24,7 +28,7 @@ export const BEGUN_AFTER_MS = 1_000;
 export class UsageMeter {
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
-  private readSoFar: (() => Usage | undefined) | undefined;
+  private counting: CountsSoFar = {};
   private sentAt: number | undefined;
   private isAnswered = false;
   private owesPrompt = false;
@@ -45,10 +49,17 @@ export class UsageMeter {
     this.sentAt = performance.now();
   }
 
-  /** The upstream has accepted the request. `readSoFar` returns what it has counted by then, if it tells that before the end. */
-  answered(readSoFar?: () => Usage | undefined): void {
+  /** The upstream has accepted the request. */
+  answered(): void {
     this.isAnswered = true;
-    this.readSoFar = readSoFar;
+  }
+
+  /**
+   * Reads from `parser` what the upstream has counted before its end, if it tells. Call again at the end with a copy: a meter outlives its
+   * reply, and must not keep the text of it.
+   */
+  follow(parser: CountsSoFar): void {
+    this.counting = parser;
   }
 
   /** True when the upstream works on the request: it has answered, or has had it for `BEGUN_AFTER_MS`. */
@@ -117,7 +128,7 @@ export class UsageMeter {
   /** From sizes; of a client that has left also from what the upstream has counted before the end, a part of the output at most. */
   private estimate(): Usage {
     const estimate = this.received.estimateUsage(this.caps);
-    const soFar = this.owesPrompt ? this.readSoFar?.() : undefined;
+    const soFar = this.owesPrompt ? this.counting.usageSoFar : undefined;
     if (soFar === undefined) return estimate;
     const counted: Usage = {
       promptTokens: soFar.promptTokens || estimate.promptTokens,

@@ -19,7 +19,8 @@ export class HeldBytes {
     const set = (bytes: number): void => {
       const before = share;
       share = Math.max(0, bytes - this.ownMax);
-      const mayGrow = share <= before || this.shares.admits(accountId, this.sharedMax);
+      if (share === before) return;
+      const mayGrow = share < before || this.shares.admits(accountId, this.sharedMax);
       this.shares.add(accountId, share - before);
       if (!mayGrow || (share > before && this.shares.inUse > this.sharedMax)) {
         throw new UpstreamFailure('limit', 'model_capacity', { detail: 'too many large replies at once' });

@@ -23,7 +23,7 @@ const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
 export interface PostOptions extends ReplyLimits {
   path: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | Buffer;
   /** Called when the request goes out on a connection. */
   onSent?: () => void;
 }

@@ -111,9 +111,9 @@ describe('alternating roles (U-20)', () => {
   });
 });
 
-test('turns of one role and instructions without end are merged in a time that grows as they do', () => {
+test('turns of one role and instructions without end are merged in a time that grows as they do', async () => {
   const conversations = new Map<number, Turn[]>();
-  const growth = growthOf((size) => {
+  const growth = await growthOf((size) => {
     const turns = conversations.get(size) ?? Array.from({ length: size }, () => turnsOf('user: A', 'system: B')).flat();
     conversations.set(size, turns);
     expect(arrangeTurns(turns, NONE)).toHaveLength(1);

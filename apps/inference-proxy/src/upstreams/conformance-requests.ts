@@ -3,7 +3,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { inferenceRequests } from '#testing/inference-requests.js';
 import { testCases } from '#testing/long-run.js';
-import { callOf } from './conformance.js';
+import { callOf, sent } from './conformance.js';
 import type { UpstreamAdapter } from './upstream-adapter.js';
 
 /** Whatever our formats accept can be asked of an upstream, and its results stay with their calls. */
@@ -13,8 +13,7 @@ export function describeAnyRequest(adapter: UpstreamAdapter): void {
     { usual: 300, long: 20_000 },
     fc.tuple(inferenceRequests(), capabilities),
     ([request, able]) => {
-      const { body } = adapter.renderRequest(callOf(request.stream, request, able), 'key');
-      const wire = wireCalls(JSON.parse(body));
+      const wire = wireCalls(sent(adapter.renderRequest(callOf(request.stream, request, able), 'key')));
       const { calls, results } = canonicalCalls(request);
       expect([wire.calls.length, new Set(wire.calls).size]).toEqual([calls.length, calls.length]);
       const wireIds = new Map(calls.map((id, index) => [id, wire.calls[index]]));

@@ -6,10 +6,15 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { SseParser } from '../transport/sse-parser.js';
 import { UpstreamFailure } from '../upstream-failure.js';
 import { grammarFault } from './event-grammar.js';
-import type { UpstreamAdapter, UpstreamCall } from './upstream-adapter.js';
+import type { RenderedRequest, UpstreamAdapter, UpstreamCall } from './upstream-adapter.js';
 
 /** What an upstream can do unless the catalog says otherwise. */
 export const CAPABILITIES: UpstreamCapabilities = CAPABILITY_DEFAULTS;
+
+/** The body of a request as its upstream reads it. */
+export function sent({ body }: RenderedRequest): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(body));
+}
 
 /** Beside each `name.sse` (a stream, byte for byte) or `name.body` (a plain reply) lies `name.expected.json`, written by hand. */
 interface Expected {

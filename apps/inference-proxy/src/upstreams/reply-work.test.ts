@@ -48,9 +48,9 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (size: number) => unknown[],
     (size) => range(size).map((n) => call({ index: 0, function: { name: 'get_weather', arguments: n === 0 ? '{' : '{"a":' } })),
     125,
   ],
-])('%s', (_what, kind, replyOf, size) => {
+])('%s', async (_what, kind, replyOf, size) => {
   const payloads = new Map<number, string[]>();
-  const growth = growthOf((length) => {
+  const growth = await growthOf((length) => {
     if (!payloads.has(length))
       payloads.set(
         length,

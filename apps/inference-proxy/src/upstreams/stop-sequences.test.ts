@@ -54,8 +54,8 @@ test('what was given up is not gone on from', () => {
   ]);
 });
 
-test('a text that nearly is a long sequence, again and again, costs no more than any other', () => {
-  const growth = growthOf((length) => {
+test('a text that nearly is a long sequence, again and again, costs no more than any other', async () => {
+  const growth = await growthOf((length) => {
     const sequence = `${'='.repeat(length)}x`;
     const text = `${'='.repeat(length / 2)}b`;
     run([sequence], [...cut(text, 64), ...cut(text, 1), text]);

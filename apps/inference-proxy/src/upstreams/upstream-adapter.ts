@@ -20,7 +20,8 @@ export interface RenderedRequest {
   /** Relative to the upstream's base URL, without a leading slash. */
   path: string;
   headers: Record<string, string>;
-  body: string;
+  /** To be sent as JSON. */
+  body: object;
 }
 
 export interface ErrorReply {

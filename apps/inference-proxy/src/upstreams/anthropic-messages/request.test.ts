@@ -1,12 +1,12 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
-import { callOf } from '../conformance.js';
+import { callOf, sent } from '../conformance.js';
 import { renderRequest, takesStop } from './request.js';
 
 function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
   const call = callOf(false, request);
-  return JSON.parse(renderRequest({ ...call, capabilities: { ...call.capabilities, ...capabilities } }, undefined).body);
+  return sent(renderRequest({ ...call, capabilities: { ...call.capabilities, ...capabilities } }, undefined));
 }
 
 const t = (text: string) => ({ type: 'text' as const, text });
@@ -19,7 +19,7 @@ const DIGEST = 'call_4a5f06ec672e3c2321239ec81dd50afa8a8059e0a55fb936';
 
 test('nothing that was not asked for, but a cap', () => {
   const rendered = renderRequest(callOf(true), 'secret');
-  expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
+  expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'messages',
     headers: {
       'content-type': 'application/json',
@@ -88,7 +88,7 @@ test('T-10 to T-13: roles in turn, results first, later system texts with the us
 test('T-46: numbers in the arguments of earlier calls keep their digits', () => {
   const argumentsText = '{"id":12345678901234567890,"n":1}';
   const turns = [{ role: 'assistant' as const, parts: [{ ...call, callId: 'a', argumentsText }] }];
-  expect(renderRequest(callOf(false, { turns }), undefined).body).toContain(`"input":${argumentsText}`);
+  expect(JSON.stringify(renderRequest(callOf(false, { turns }), undefined).body)).toContain(`"input":${argumentsText}`);
 });
 
 test('sampling and stop sequences within what the dialect takes', () => {

@@ -46,7 +46,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
       'anthropic-version': '2023-06-01',
       ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
     },
-    body: JSON.stringify(body),
+    body,
   };
 }
 

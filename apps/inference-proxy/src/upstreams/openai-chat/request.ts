@@ -33,7 +33,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
       accept: stream ? 'text/event-stream' : 'application/json',
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     },
-    body: JSON.stringify(body),
+    body,
   };
 }
 

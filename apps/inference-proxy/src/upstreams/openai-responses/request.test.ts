@@ -2,11 +2,11 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf } from '../conformance.js';
+import { callOf, sent } from '../conformance.js';
 import { renderRequest } from './request.js';
 
 function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {
-  return JSON.parse(renderRequest(callOf(false, request, capabilities), undefined).body);
+  return sent(renderRequest(callOf(false, request, capabilities), undefined));
 }
 
 function inputOf(turns: Turn[], capabilities: Partial<UpstreamCapabilities> = {}): unknown {
@@ -27,7 +27,7 @@ const PATCH: Tool = {
 
 test('the smallest body (U-19): nothing is stored, and nothing that was not asked for', () => {
   const rendered = renderRequest(callOf(true), 'secret');
-  expect({ ...rendered, body: JSON.parse(rendered.body) }).toEqual({
+  expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'responses',
     headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: 'Bearer secret' },
     body: { model: 'upstream-model', input: [{ role: 'user', content: 'Hi' }], max_output_tokens: 256, store: false, stream: true },
@@ -205,7 +205,7 @@ describe('tools', () => {
 
   test('T-47: the keys of a schema keep their order', () => {
     const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
-    expect(rendered.body).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
+    expect(JSON.stringify(rendered.body)).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
   });
 
   test.each([
@@ -250,7 +250,6 @@ test('output formats; strict where the dialect takes it, and a schema becomes js
 });
 
 test('an output cap that the dialect takes none as low as', () => {
-  const capOf = (outputTokensMax: number) =>
-    JSON.parse(renderRequest({ ...callOf(false), outputTokensMax }, undefined).body).max_output_tokens;
+  const capOf = (outputTokensMax: number) => sent(renderRequest({ ...callOf(false), outputTokensMax }, undefined)).max_output_tokens;
   expect([1, 15, 16, 17].map(capOf)).toEqual([16, 16, 16, 17]);
 });

@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { parseExactly } from '#inference/exact-json.js';
+import { testCases } from '#testing/long-run.js';
+import { encodeJsonInTurns } from './encode-json.js';
+
+testCases(
+  'any value is encoded as JSON.stringify has it',
+  { usual: 500, long: 20_000 },
+  fc.object({ withBoxedValues: false }),
+  async (value) => {
+    expect((await encodeJsonInTurns(value)).toString()).toBe(JSON.stringify(value));
+  },
+);
+
+test.each([
+  ['a long text with quotes and a pair of surrogates at every cut', { text: 'a"\\\n'.repeat(40_000) + '🌍'.repeat(100_001) }],
+  ['a pair of surrogates that begins at an odd place', { text: `a${'🌍'.repeat(100_000)}` }],
+  ['many messages', Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: [{ type: 'text', text: `${index}` }] }))],
+  ['fields and items without a value', { a: undefined, b: [undefined, null], c: { d: undefined } }],
+  ['an empty object', {}],
+])('%s', async (_what, value) => {
+  expect(JSON.parse((await encodeJsonInTurns(value)).toString())).toEqual(JSON.parse(JSON.stringify(value)));
+});
+
+test('a number keeps the digits that it was written with', async () => {
+  const text = '{"a":[{"n":12345678901234567890,"s":"x"},1.0000000000000000001]}';
+  expect((await encodeJsonInTurns(parseExactly(text) as object)).toString()).toBe(text);
+});
+
+test('others have their turns while a large value is encoded', async () => {
+  let turns = 0;
+  const count = (): void => {
+    turns++;
+    immediate = setImmediate(count);
+  };
+  let immediate = setImmediate(count);
+  await encodeJsonInTurns({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) });
+  clearImmediate(immediate);
+  expect(turns).toBeGreaterThan(1);
+});

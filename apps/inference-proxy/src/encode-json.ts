@@ -1,0 +1,81 @@
+import { isExactNumber } from '#inference/exact-json.js';
+import { SharedTurns } from './shared-turns.js';
+
+/** Characters that are encoded between two looks at the clock, in well under a millisecond. */
+const PIECE_LENGTH = 64 * 1024;
+
+/** A piece of JSON that is written as it is, between values. */
+class Syntax {
+  constructor(readonly text: string) {}
+}
+
+const [COMMA, OBJECT_END, ARRAY_END, STRING_END] = [new Syntax(','), new Syntax('}'), new Syntax(']'), new Syntax('"')];
+
+/**
+ * JSON of `value` in UTF-8, as `JSON.stringify` has it. It takes twice the time, and others have their turns meanwhile: to stringify a
+ * request of 8 MiB takes 50 ms.
+ */
+export async function encodeJsonInTurns(value: object): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  const turns = new SharedTurns();
+  const left: unknown[] = [value];
+  let text = '';
+  while (left.length > 0) {
+    text += encodeNext(left.pop(), left);
+    if (text.length < PIECE_LENGTH && left.length > 0) continue;
+    pieces.push(Buffer.from(text));
+    text = '';
+    await turns.shared();
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Returns the beginning of the JSON of `next`, and puts what follows it onto `left`. */
+function encodeNext(next: unknown, left: unknown[]): string {
+  if (next instanceof Syntax) return next.text;
+  if (next instanceof StringRest) return next.encodePiece(left);
+  if (typeof next === 'string' && next.length > PIECE_LENGTH) return `"${new StringRest(next, 0).encodePiece(left)}`;
+  if (typeof next !== 'object' || next === null || isShort(next)) return JSON.stringify(next) ?? 'null';
+  return Array.isArray(next) ? openArray(next, left) : openObject(next, left);
+}
+
+/** True for a value that is encoded at once: it has a few fields or items, all of them short and none of them with its own. */
+function isShort(value: object): boolean {
+  if (isExactNumber(value)) return true;
+  const items = Object.values(value);
+  return items.length <= 16 && items.every((item) => (typeof item === 'string' ? item.length <= 1_024 : typeof item !== 'object'));
+}
+
+function openArray(items: readonly unknown[], left: unknown[]): string {
+  left.push(ARRAY_END);
+  for (let index = items.length - 1; index >= 0; index--) {
+    left.push(items[index]);
+    if (index > 0) left.push(COMMA);
+  }
+  return '[';
+}
+
+function openObject(value: object, left: unknown[]): string {
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  left.push(OBJECT_END);
+  for (let index = fields.length - 1; index >= 0; index--) {
+    const [name, field] = fields[index] as [string, unknown];
+    left.push(field, new Syntax(`${index > 0 ? ',' : ''}${JSON.stringify(name)}:`));
+  }
+  return '{';
+}
+
+/** The rest of a long string whose beginning has been encoded. */
+class StringRest {
+  constructor(
+    private readonly text: string,
+    private readonly from: number,
+  ) {}
+
+  /** A pair of surrogates that is cut in two is escaped, and is the same character still. */
+  encodePiece(left: unknown[]): string {
+    const end = this.from + PIECE_LENGTH;
+    left.push(end < this.text.length ? new StringRest(this.text, end) : STRING_END);
+    return JSON.stringify(this.text.slice(this.from, end)).slice(1, -1);
+  }
+}
