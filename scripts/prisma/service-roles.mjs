@@ -10,7 +10,7 @@ export const GRANTS = {
   billing: {
     // A plan compiled at every call costs more than the call (billing.md 3).
     settings: { jit: 'off' },
-    functions: ['billing.demand(boolean, text)'],
+    functions: ['billing.demand(boolean, text)', 'billing.demand_new(uuid[], uuid[])'],
     tables: {
       account: {
         select: true,
@@ -33,7 +33,7 @@ export const GRANTS = {
       project: {
         select: true,
         insert: true,
-        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window', 'version'],
       },
       api_key: { select: true, insert: true, update: ['revoked_at'] },
       hold: {
