@@ -33,7 +33,7 @@ export const GRANTS = {
       project: {
         select: true,
         insert: true,
-        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window', 'version'],
+        update: ['name', 'enabled', 'requests_per_minute_max', 'concurrency_max', 'open_holds', 'request_window'],
       },
       api_key: { select: true, insert: true, update: ['revoked_at'] },
       hold: {

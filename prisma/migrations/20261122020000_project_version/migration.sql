@@ -16,7 +16,8 @@ $$;
 CREATE TRIGGER project_raises_version BEFORE UPDATE OF account_id, enabled, requests_per_minute_max, concurrency_max, version ON billing.project
   FOR EACH ROW EXECUTE FUNCTION billing.raise_version();
 
-CREATE FUNCTION billing.raise_version_of_project() RETURNS trigger LANGUAGE plpgsql AS $$
+-- With the rights of the owner: a key is revoked even by a user that may not write the version.
+CREATE FUNCTION billing.raise_version_of_project() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   UPDATE billing.project SET version = version + 1 WHERE id = OLD.project_id;
   RETURN NULL;

@@ -59,7 +59,6 @@ test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(
     batches = 0;
     locked = 0;
     await takeAll(new RandomTraffic(seed, [], true));
-    process.stderr.write(`${batches} ${locked}\n`);
     expect(batches - locked).toBeGreaterThan(0);
   },
   60_000,
