@@ -10,7 +10,7 @@ export const GRANTS = {
   billing: {
     // A plan compiled at every call costs more than the call (billing.md 3).
     settings: { jit: 'off' },
-    functions: ['billing.demand(boolean, text)'],
+    functions: ['billing.demand(boolean, text)', 'billing.demand_new(uuid[], uuid[])'],
     tables: {
       account: {
         select: true,

@@ -26,6 +26,8 @@ export class RandomTraffic {
   private sequence = 0;
   private readonly recent: { holdId: string; accountId: string }[] = [];
   private readonly reserved: ReserveRequest[] = [];
+  /** Those that a calm batch has not settled. */
+  private readonly unsettled: { holdId: string; accountId: string }[] = [];
   /** Those that have a reading, and of them those that a reaper has seen since: to be settled late, at more or less. */
   private metered: { holdId: string; accountId: string }[] = [];
   private lost: { holdId: string; accountId: string }[] = [];
@@ -33,13 +35,15 @@ export class RandomTraffic {
   constructor(
     private state: number,
     readonly tenants: Tenant[],
+    /** Mostly small batches of new reserves, and of settles of what was reserved: such as can be decided from memory. */
+    private readonly calm = false,
   ) {}
 
   next(): Step {
     this.now += this.pick([0, 1, 300, 999, 5_000, 20_000, 100_000], [4, 4, 4, 3, 2, 1, 0.5]);
     const now = this.now;
     const { accountId } = this.oneOf(this.tenants);
-    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, [20, 1, 3, 12]);
+    const kind = this.pick(['batch', 'top-up', 'grant', 'meter'] as const, this.calm ? [36, 1, 1, 6] : [20, 1, 3, 12]);
     if (kind === 'top-up') return { now, kind, accountId, amount: BigInt(this.below(4 * AMOUNT_MAX)) };
     if (kind === 'grant') {
       const endsAt = now + this.oneOf([1, 5_000, 60_000, 600_000, 6_000_000]);
@@ -62,9 +66,16 @@ export class RandomTraffic {
   }
 
   private batch(): Batch {
+    if (this.calm && this.chance(0.9))
+      return { settles: this.settleOnce(), reserves: Array.from({ length: this.below(4) }, () => this.reserve()) };
     const settles = this.chance(0.15) ? this.reap() : Array.from({ length: this.below(8) }, () => this.settle());
     const reserves = Array.from({ length: this.below(10) }, () => this.reserve());
     return { settles, reserves, sweeps: this.chance(0.1) ? [this.oneOf(this.tenants).accountId] : [] };
+  }
+
+  private settleOnce(): Settle[] {
+    const holds = Array.from({ length: this.below(4) }, () => this.unsettled.shift()).filter((hold) => hold !== undefined);
+    return holds.map((hold) => ({ ...hold, reason: 'completed', usage: this.usage(), upstream: 'local' }));
   }
 
   /** A round of the reaper, which finds some of them still leased, and meets one that is settled in the same batch. */
@@ -94,6 +105,7 @@ export class RandomTraffic {
     if (this.reserved.length > 0 && this.chance(0.05)) return this.oneOf(this.reserved);
     const reserve = this.newReserve();
     this.reserved.push(reserve);
+    this.unsettled.push({ holdId: reserve.holdId, accountId: reserve.accountId });
     if (this.reserved.length > 40) this.reserved.shift();
     return reserve;
   }

@@ -11,6 +11,8 @@ import { billableUsage } from './hold.js';
 
 /** Each seed is a whole history of two customers. */
 const SEEDS = longOr(40, 500);
+const SEEDS_IN_MEMORY = longOr(15, 300);
+const SEEDS_WITHOUT_MEMORY = longOr(3, 50);
 const STEPS = 80;
 /** The invariants are proved from all rows there are: after every so many steps, and in a new database now and then. */
 const STEPS_A_CHECK = 4;
@@ -18,12 +20,25 @@ const SEEDS_A_DATABASE = 20;
 
 let ledger: LedgerFixture;
 let lane: PgConnection;
+/** Batches so far, and how many of them took the lock. */
+let batches = 0;
+let locked = 0;
 beforeAll(openDatabase);
 afterAll(() => ledger.close());
 
 async function openDatabase(): Promise<void> {
   ledger = await LedgerFixture.open();
-  lane = await ledger.connect();
+  lane = await openLane();
+}
+
+async function openLane(): Promise<PgConnection> {
+  const connection = await ledger.connect();
+  const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+  connection.query = ((statement: { name?: string }, ...rest: unknown[]) => {
+    if (statement.name === 'lock_accounts') locked += 1;
+    return query(statement, ...rest);
+  }) as typeof connection.query;
+  return connection;
 }
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
@@ -33,24 +48,53 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
       await ledger.close();
       await openDatabase();
     }
-    const traffic = new RandomTraffic(seed, []);
-    const tenants = makeTenants(traffic);
-    traffic.tenants.push(...tenants);
-    const model = new SerialModel(TERMS);
-    for (const tenant of tenants) await open(tenant, model);
-    for (let count = 1; count <= STEPS; count++) {
-      const step = traffic.next();
-      await take(step, model);
-      if (count % STEPS_A_CHECK === 0) expect(await ledger.violations()).toEqual([]);
-      for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
-    }
+    await takeAll(new RandomTraffic(seed, []));
   },
   60_000,
 );
 
+test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(
+  'seed %i: batches that are decided from memory do what the serial model does',
+  async (seed) => {
+    batches = 0;
+    locked = 0;
+    await takeAll(new RandomTraffic(seed, [], true));
+    expect(batches - locked).toBeGreaterThan(0);
+  },
+  60_000,
+);
+
+test.each(Array.from({ length: SEEDS_WITHOUT_MEMORY }, (_, seed) => seed + 6_000))(
+  'seed %i: such batches do so too when each has a connection of its own, and so none is decided from memory',
+  async (seed) => {
+    batches = 0;
+    locked = 0;
+    await takeAll(new RandomTraffic(seed, [], true), async () => {
+      await lane.end();
+      lane = await openLane();
+    });
+    expect(locked).toBe(batches);
+  },
+  60_000,
+);
+
+async function takeAll(traffic: RandomTraffic, between?: () => Promise<void>): Promise<void> {
+  const tenants = makeTenants(traffic);
+  traffic.tenants.push(...tenants);
+  const model = new SerialModel(TERMS);
+  for (const tenant of tenants) await open(tenant, model);
+  for (let count = 1; count <= STEPS; count++) {
+    await take(traffic.next(), model);
+    await between?.();
+    if (count % STEPS_A_CHECK === 0) expect(await ledger.violations()).toEqual([]);
+    for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
+  }
+}
+
 async function take(step: Step, model: SerialModel): Promise<void> {
   switch (step.kind) {
     case 'batch': {
+      batches += 1;
       const { outcomes } = await applyBatch(lane, step.batch, TERMS, step.now);
       expect(outcomes).toEqual(model.apply(step.batch, step.now));
       return;

@@ -28,6 +28,8 @@ export interface BatchOutcomes {
 
 export interface AccountState {
   accountId: string;
+  /** Id of the transaction that wrote the row last. Absent in tests that have no database. */
+  version?: string;
   active: boolean;
   openHolds: number;
   funds: Funds;
@@ -37,6 +39,8 @@ export interface AccountState {
 
 export interface ProjectState {
   projectId: string;
+  /** Rises with every change of the project's settings and keys. Absent in tests that have no database. */
+  version?: string;
   accountId: string;
   enabled: boolean;
   requestsPerMinuteMax: number;

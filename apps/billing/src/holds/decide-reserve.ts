@@ -26,7 +26,7 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
   const window = slideWindow(project.requestWindow, book.now);
   if (isAhead(project.requestWindow, book.now)) {
     project.requestWindow = window;
-    book.changed.add(project);
+    book.changed.add(account).add(project); // the account shows to other replicas that its projects have changed
   }
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;

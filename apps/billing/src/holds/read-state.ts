@@ -9,7 +9,7 @@ import { NO_SOURCES, sourcesOfRow } from './usage-sources.js';
 /** Ascending, so that two batches can never wait for each other. */
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
-  text: `SELECT id, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
+  text: `SELECT id, xmin::text AS version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
       extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, low_balance
     FROM billing.account WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE`,
 };
@@ -34,7 +34,7 @@ const READ_BATCH = {
       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements,
     (SELECT json_agg(p) FROM (
-      SELECT id, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window FROM billing.project
+      SELECT id, version::text, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window FROM billing.project
       WHERE id = ANY ($3::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))) p) AS projects,
     (SELECT json_agg(k) FROM (
       SELECT id, project_id FROM billing.api_key WHERE id = ANY ($4::uuid[]) AND revoked_at IS NULL) k) AS keys`,
@@ -80,6 +80,7 @@ interface BatchRow {
 
 interface AccountRow {
   id: string;
+  version: string;
   active: boolean;
   open_holds: number;
   topup: string;
@@ -95,6 +96,7 @@ interface AccountRow {
 function accountState(row: AccountRow): AccountState {
   return {
     accountId: row.id,
+    version: row.version,
     active: row.active,
     openHolds: row.open_holds,
     ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
@@ -111,6 +113,7 @@ function accountState(row: AccountRow): AccountState {
 
 interface ProjectRow {
   id: string;
+  version: string;
   account_id: string;
   enabled: boolean;
   requests_per_minute_max: number;
@@ -122,6 +125,7 @@ interface ProjectRow {
 function projectState(row: ProjectRow): ProjectState {
   return {
     projectId: row.id,
+    version: row.version,
     accountId: row.account_id,
     enabled: row.enabled,
     requestsPerMinuteMax: row.requests_per_minute_max,

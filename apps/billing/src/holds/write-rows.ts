@@ -3,13 +3,10 @@ import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, Proj
 import { allOf, execute, plainArray } from './pipeline.js';
 
 /**
- * What nearly every batch writes, in one statement: a statement costs more than the rows it writes, and its parts touch
- * different rows. A hold is deleted once and its settlement inserted once, from the deleted row itself: nothing else ends
- * a hold. A project's limits are not written: an administrator may have changed them since.
+ * Parts of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted row itself:
+ * nothing else ends a hold. $1 is the batch's moment, $2 to $32 are settledColumns and openedColumns.
  */
-const WRITE_BATCH = {
-  name: 'write_batch',
-  text: `WITH closed AS (
+export const CLOSE_AND_OPEN_HOLDS = `closed AS (
       DELETE FROM billing.hold h
       USING unnest($2::uuid[], $3::text[], $4::text[], $5::int8[], $6::numeric[], $7::int8[], $8::uuid[], $9::int8[], $10::int8[],
           $11::int8[], $12::int4[], $13::int4[], $14::int4[], $15::int4[], $16::text[], $17::text[], $18::text[])
@@ -32,19 +29,28 @@ const WRITE_BATCH = {
         price_version, input_price, cached_input_price, output_price, lease_until, created_at)
       SELECT *, $1::timestamptz FROM unnest($19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::int8[],
         $26::int8[], $27::uuid[], $28::int4[], $29::int8[], $30::int8[], $31::int8[], $32::timestamptz[])
-    ), changed_accounts AS (
-      UPDATE billing.account a SET topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
+    )`;
+export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
-        open_holds = s.open_holds
+        open_holds = s.open_holds`;
+/** The project's limits are not written: an administrator may have changed them since. */
+export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.request_window';
+
+/** What nearly every batch writes, in one statement: a statement costs more than the rows it writes, and its parts touch different rows. */
+const WRITE_BATCH = {
+  name: 'write_batch',
+  text: `WITH ${CLOSE_AND_OPEN_HOLDS}, changed_accounts AS (
+      UPDATE billing.account a SET ${ACCOUNT_SET}
       FROM unnest($33::uuid[], $34::numeric[], $35::numeric[], $36::numeric[], $37::numeric[], $38::numeric[], $39::uuid[], $40::int4[])
         AS s (id, topup, topup_held, plan, plan_held, expired, grant_id, open_holds)
       WHERE a.id = s.id RETURNING 1
     ), changed_projects AS (
-      UPDATE billing.project p SET open_holds = s.open_holds, request_window = s.request_window
+      UPDATE billing.project p SET ${PROJECT_SET}
       FROM unnest($41::uuid[], $42::int4[], $43::json[]) AS s (id, open_holds, request_window)
       WHERE p.id = s.id RETURNING 1
     )
-    SELECT billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
+    SELECT pg_current_xact_id()::xid::text AS version,
+      billing.demand((SELECT count(*) FROM settled) = cardinality($2), 'a hold to end was not there'),
       billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account was not there'),
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')`,
 };
@@ -75,20 +81,25 @@ const FORFEIT = {
 };
 
 /**
- * Writes what a fold decided and commits: one round trip. If a statement fails, the server makes the COMMIT a rollback.
- * `now` is the batch's moment, in milliseconds.
+ * Writes what a fold decided and commits: one round trip. If a statement fails, the server makes the COMMIT a rollback. `now` is the batch's
+ * moment, in milliseconds. Returns the version of the accounts it has written.
  */
-export async function writeRows(connection: PgConnection, rows: BatchRows, now: number): Promise<void> {
+export async function writeRows(connection: PgConnection, rows: BatchRows, now: number): Promise<string | undefined> {
   const at = new Date(now).toISOString();
-  const statements: Promise<unknown>[] = [];
-  if (rows.tombstones.length > 0) statements.push(execute(connection, BURY_HOLDS, tombstoneColumns(rows.tombstones, at)));
-  if (rows.late.length > 0) statements.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
-  if (rows.forfeits.length > 0) statements.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
-  if (rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0) {
-    const columns = [...settledColumns(rows.settled), ...openedColumns(rows.opened)];
-    statements.push(execute(connection, WRITE_BATCH, [at, ...columns, ...accountColumns(rows.accounts), ...projectColumns(rows.projects)]));
-  }
-  await allOf([...statements, connection.query('COMMIT')]);
+  const others: Promise<unknown>[] = [];
+  if (rows.tombstones.length > 0) others.push(execute(connection, BURY_HOLDS, tombstoneColumns(rows.tombstones, at)));
+  if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
+  if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
+  const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;
+  const values = (): unknown[] => [at, ...holdColumns(rows), ...accountColumns(rows.accounts), ...projectColumns(rows.projects)];
+  const written = changes ? execute<{ version: string }>(connection, WRITE_BATCH, values()) : undefined;
+  await allOf([...others, written ?? Promise.resolve(undefined), connection.query('COMMIT')]);
+  return (await written)?.rows[0]?.version;
+}
+
+/** Values of $2 to $32. */
+export function holdColumns({ settled, opened }: Pick<BatchRows, 'settled' | 'opened'>): unknown[] {
+  return [...settledColumns(settled), ...openedColumns(opened)];
 }
 
 function settledColumns(settled: readonly Settlement[]): unknown[] {
@@ -177,7 +188,7 @@ function forfeitColumns(forfeits: readonly Forfeit[], at: string): unknown[] {
   ];
 }
 
-function accountColumns(accounts: readonly AccountState[]): unknown[] {
+export function accountColumns(accounts: readonly AccountState[]): unknown[] {
   return [
     plainArray(accounts.map((row) => row.accountId)),
     plainArray(accounts.map(({ funds }) => funds.topup)),
@@ -190,7 +201,7 @@ function accountColumns(accounts: readonly AccountState[]): unknown[] {
   ];
 }
 
-function projectColumns(projects: readonly ProjectState[]): unknown[] {
+export function projectColumns(projects: readonly ProjectState[]): unknown[] {
   return [
     plainArray(projects.map((row) => row.projectId)),
     plainArray(projects.map((row) => row.openHolds)),

@@ -10,6 +10,9 @@ const WRITES = `${HOLDS}/write-rows.integration.test.ts`;
 const APPLY = 'apps/billing/src/controllers/holds.controller.integration.test.ts';
 const CLOCK = `${HOLDS}/clock-set.integration.test.ts`;
 const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
+const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
+const CACHE = `${HOLDS}/account-cache.test.ts`;
+const MOMENT = `${HOLDS}/batch-clock.test.ts`;
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -78,6 +81,111 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'its project was disabled',
     ],
     ['a stopped account stops', "p.enabled AND a.status = 'active' AS", 'p.enabled AS', LEASES, 'its account was stopped'],
+  ],
+  // ---- batches from memory ----
+  [`${HOLDS}/apply-cached.ts`]: [
+    [
+      'an account that has changed stops the batch',
+      ' AND a.xmin = s.version',
+      '',
+      CACHED,
+      'a balance that another replica changes while the batch waits',
+    ],
+    ['a project that has changed stops the batch', ' AND p.version = s.version', '', CACHED, 'a revoked key'],
+    [
+      'a missing account stops the batch',
+      "billing.demand((SELECT count(*) FROM changed_accounts) = cardinality($33), 'an account has changed'),",
+      "billing.demand((SELECT count(*) FROM changed_accounts) >= 0, 'an account has changed'),",
+      CACHED,
+      'a debit',
+    ],
+    [
+      'a missing project stops the batch',
+      "billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project has changed'),",
+      '',
+      CACHED,
+      'a disabled project',
+    ],
+    ['a reserve that was decided before stops the batch', 'billing.demand_new($48, $49),', '', CACHED, 'when it would be held'],
+    [
+      'a refused reserve that is open stops the batch',
+      'plainArray(reserved.filter((holdId) => !opened.has(holdId)))',
+      'plainArray([])',
+      CACHED,
+      'a reserve that is repeated is held',
+    ],
+    [
+      'reserves are looked up with a snapshot of their own',
+      'billing.demand_new($48, $49)',
+      "billing.demand(NOT EXISTS (SELECT FROM billing.settlement WHERE hold_id = ANY ($48::uuid[])) AND $49::uuid[] IS NOT NULL, '')",
+      CACHED,
+      'when its release was committed while the batch waited',
+    ],
+    [
+      'a batch that is earlier than its moment is stopped',
+      'BETWEEN -$46::float8 AND $47::float8',
+      'BETWEEN -1e12 - $46::float8 AND $47::float8',
+      CACHED,
+      'set by -3600000 ms',
+    ],
+    [
+      'a batch that is late is stopped',
+      'BETWEEN -$46::float8 AND $47::float8',
+      'BETWEEN -$46::float8 AND 1e12 + $47::float8',
+      CACHED,
+      'set by 3600000 ms',
+    ],
+    ['what was refused takes the lock', 'if (isRefused(error)) return undefined;', '', CACHED, 'a debit'],
+  ],
+  [`${HOLDS}/account-cache.ts`]: [
+    [
+      'what is known of an account goes with its version',
+      'if (cached.state.version !== state.version) return',
+      'if (Math.random() > 1) return',
+      CACHE,
+      'a version that another one has raised',
+    ],
+    [
+      'keys go with the version of their project',
+      'cached.state.version === state.version) cached.state = state;',
+      'cached.state.version) cached.state = state;',
+      CACHE,
+      "a project's new version drops the keys",
+    ],
+    [
+      'the reaper takes the lock',
+      "|| reason === 'lease-expired') return undefined;",
+      ') return undefined;',
+      CACHED,
+      'the reaper bills the meter reading',
+    ],
+    [
+      'a plan that is about to end takes the lock',
+      'grant.endsAt <= now + MOMENT_TOLERANCE_MS',
+      'grant.endsAt <= now',
+      CACHED,
+      'a plan that ends within the tolerance',
+    ],
+    [
+      'a shared account takes the lock',
+      'account.ownBatches < OWN_BATCHES_MIN',
+      'account.ownBatches < 0',
+      CACHED,
+      'two replicas that take turns',
+    ],
+    ['accounts are forgotten', 'this.accounts.size <= ACCOUNTS_MAX', 'this.accounts.size > 0', CACHE, '10,000 accounts'],
+    ['holds are forgotten', '&& this.holds <= HOLDS_MAX', '', CACHE, '20,000 open holds'],
+  ],
+  [`${HOLDS}/batch-clock.ts`]: [
+    ['the clock from memory is never ahead', '- DRIFT * (at - this.readAt)', '', MOMENT, 'it runs on with our own'],
+    ['the fastest answer counts', 'Math.max(now - at, this.aheadAt(at))', 'now - at', MOMENT, 'of two readings'],
+    [
+      'the clock from memory never goes back',
+      'Math.max(this.last, Math.floor(at + this.aheadAt(at)))',
+      'Math.floor(at + this.aheadAt(at))',
+      MOMENT,
+      'it never goes back',
+    ],
   ],
   // ---- passes and decisions ----
   [`${HOLDS}/decide-settles.ts`]: [

@@ -1,0 +1,93 @@
+import { AccountCache } from './account-cache.js';
+import type { AccountState, Batch, BatchRows, BatchState, ProjectState } from './batch.js';
+
+const NO_ROWS: BatchRows = { accounts: [], projects: [], opened: [], settled: [], late: [], tombstones: [], forfeits: [] };
+const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
+const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
+
+/** A batch of one reserve of `account`, with as many holds as were opened before by it. */
+function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState } {
+  const reserves = Array.from({ length: holds }, (_, hold) => ({
+    holdId: `${account}-hold-${hold}`,
+    accountId: account,
+    projectId: `${account}-project`,
+    keyId: `${account}-key`,
+    requestId: 'request',
+    model: 'sim-fast',
+    amountPicoUsd: '1',
+    price: PRICE,
+  }));
+  const accountState: AccountState = { accountId: account, version: '7', active: true, openHolds: 0, funds: FUNDS };
+  const projectId = `${account}-project`;
+  const limits = { enabled: true, requestsPerMinuteMax: 1, concurrencyMax: 1, openHolds: 0, requestWindow: [] };
+  const project: ProjectState = { projectId, accountId: account, version: '3', ...limits };
+  const state: BatchState = {
+    now: 0,
+    accounts: new Map([[account, accountState]]),
+    projects: new Map([[projectId, project]]),
+    keys: new Map([[`${account}-key`, projectId]]),
+    holds: new Map(),
+    settlements: new Map(),
+    reaped: new Map(),
+  };
+  return { batch: { settles: [], reserves }, state };
+}
+
+/** Batches that change nothing, as often as it takes until the account is decided from memory. */
+function learn(cache: AccountCache, account: string): void {
+  const { batch, state } = batchOf(account);
+  for (let times = 0; times < 3; times++) cache.learn(batch, state, NO_ROWS, undefined);
+}
+
+function isKnown(cache: AccountCache, account: string): boolean {
+  return cache.stateOf(batchOf(account).batch, 0) !== undefined;
+}
+
+test('what was read and found again is what a batch is decided from', () => {
+  const cache = new AccountCache();
+  learn(cache, 'a');
+  const { batch, state } = batchOf('a');
+  expect(cache.stateOf(batch, 5)).toEqual({ ...state, now: 5 });
+});
+
+test('a version that another one has raised drops what was known', () => {
+  const cache = new AccountCache();
+  learn(cache, 'a');
+  const { batch, state } = batchOf('a');
+  const changed = { ...(state.accounts.get('a') as AccountState), version: '8' };
+  cache.learn(batch, { ...state, accounts: new Map([['a', changed]]) }, NO_ROWS, undefined);
+  expect(isKnown(cache, 'a')).toBe(false);
+});
+
+test("a project's new version drops the keys that were known of it", () => {
+  const cache = new AccountCache();
+  learn(cache, 'a');
+  const { batch, state } = batchOf('a');
+  const changed = { ...(state.projects.get('a-project') as ProjectState), version: '4' };
+  cache.learn(batch, { ...state, projects: new Map([['a-project', changed]]), keys: new Map() }, NO_ROWS, undefined);
+  expect(isKnown(cache, 'a')).toBe(false);
+});
+
+test('10,000 accounts are known, those that were used last', () => {
+  const cache = new AccountCache();
+  for (let account = 0; account < 10_000; account++) learn(cache, `a${account}`);
+  learn(cache, 'a0');
+  learn(cache, 'one more');
+  expect(['a0', 'a1', 'a2', 'one more'].map((account) => isKnown(cache, account))).toEqual([true, false, true, true]);
+});
+
+test('20,000 open holds are known, and accounts that were used long ago go for more', () => {
+  const cache = new AccountCache();
+  for (const [account, holds] of [
+    ['many', 20_000],
+    ['few', 1],
+  ] as const) {
+    learn(cache, account);
+    const { batch, state } = batchOf(account, holds);
+    const opened = batch.reserves.map((reserve) => ({ reserve, planPart: 0n, grantId: null, leaseUntil: 0 }));
+    cache.learn(batch, state, { ...NO_ROWS, opened }, undefined);
+    const settles = [{ holdId: `${account}-hold-0`, accountId: account, reason: 'completed' as const }];
+    expect(cache.stateOf({ settles, reserves: [] }, 0)?.holds.size).toBe(1);
+  }
+  expect(cache.stateOf({ settles: [{ holdId: 'many-hold-0', accountId: 'many', reason: 'completed' }], reserves: [] }, 0)).toBeUndefined();
+});

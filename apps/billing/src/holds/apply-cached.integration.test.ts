@@ -1,0 +1,362 @@
+import { randomUUID } from 'node:crypto';
+import type { ReserveOutcome } from '#contracts/billing/holds.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { picoUsd } from '#money/pico-usd.js';
+import { type Customer, LedgerFixture, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { ShiftedClock } from '../../test/shifted-clock.js';
+import { updateAccount } from '../accounts/accounts.js';
+import { updateProject } from '../accounts/projects.js';
+import { revokeKey } from '../keys/keys.js';
+import { adjust } from '../ledger/adjust.js';
+import { freezeAccounts } from '../ledger/freeze-accounts.js';
+import { grantPlan } from '../ledger/grant-plan.js';
+import { refund } from '../ledger/refund.js';
+import { topUp } from '../ledger/top-up.js';
+import { applyBatch } from './apply-batch.js';
+import type { Batch, Settle } from './batch.js';
+import { renewHolds } from './renew.js';
+
+/** Batches that are decided from memory, and what makes them take the lock instead. */
+let ledger: LedgerFixture;
+let clock: ShiftedClock;
+beforeAll(async () => {
+  ledger = await LedgerFixture.open();
+  clock = await ShiftedClock.of(ledger);
+});
+beforeEach(() => clock.set(0));
+afterEach(async () => expect(await ledger.violations()).toEqual([]));
+afterAll(() => ledger.close());
+
+const FROM_MEMORY = ['write_cached_batch'];
+const LOCKED = ['lock_accounts', 'read_batch', 'write_batch'];
+const LOCKED_REFUSAL = ['lock_accounts', 'read_batch'];
+/** The moment of every batch, so that no test but those of the clock depends on how fast the machine is. */
+const NOW = Date.now();
+
+/** A lane's connection, and which statements each batch on it takes. */
+class Replica {
+  private readonly sent: string[] = [];
+
+  private constructor(private readonly connection: PgConnection) {
+    const query = connection.query.bind(connection) as (...args: unknown[]) => unknown;
+    connection.query = ((statement: string | { name: string }, ...rest: unknown[]) => {
+      if (typeof statement !== 'string') this.sent.push(statement.name);
+      return query(statement, ...rest);
+    }) as typeof connection.query;
+  }
+
+  static async open(connect = ledger.connect): Promise<Replica> {
+    return new Replica(await connect());
+  }
+
+  /** One that has left the customer's account as it is. */
+  static async knowing(customer: Customer): Promise<Replica> {
+    const replica = await Replica.open();
+    await replica.learn(customer);
+    return replica;
+  }
+
+  async learn(customer: Customer, now: number | 'clock' = NOW): Promise<void> {
+    for (let batch = 0; batch < 3; batch++) await this.reserve(customer, 0n, randomUUID(), now);
+  }
+
+  async apply({ settles = [], reserves = [] }: Partial<Batch>, now: number | 'clock' = NOW) {
+    this.sent.length = 0;
+    const { outcomes } = await applyBatch(this.connection, { settles, reserves }, TERMS, now === 'clock' ? undefined : now);
+    return { ...outcomes, sent: [...this.sent] };
+  }
+
+  async reserve(customer: Customer, amount: bigint, holdId: string = randomUUID(), now: number | 'clock' = NOW) {
+    const { reserves, sent } = await this.apply({ reserves: [reserveOf(customer, amount, holdId)] }, now);
+    return { outcome: reserves[0] as ReserveOutcome, sent };
+  }
+
+  async settle({ accountId }: Customer, holdId: string, promptTokens: number, settle: Partial<Settle> = {}) {
+    const { settles, sent } = await this.apply({
+      settles: [{ holdId, accountId, reason: 'completed', usage: usageOf(promptTokens), ...settle }],
+    });
+    return { outcome: settles[0], sent };
+  }
+}
+
+const held = (holdId: string): ReserveOutcome => ({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+
+test('the fourth batch of an account is one statement, and its rows are those of a locked batch', async () => {
+  const rows: unknown[] = [];
+  const sent: unknown[] = [];
+  for (const known of [false, true]) {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const replica = await Replica.open();
+    const holdIds = [randomUUID(), randomUUID(), randomUUID()] as const;
+    await replica.reserve(customer, 300n, holdIds[0]);
+    for (const holdId of known ? holdIds.slice(1) : []) await replica.reserve(customer, 0n, holdId);
+    for (const holdId of known ? [] : holdIds.slice(1)) await (await Replica.open()).reserve(customer, 0n, holdId);
+    const settle = { holdId: holdIds[0], accountId: customer.accountId, reason: 'completed', usage: usageOf(40, 5, 10) } as const;
+    const reserve = reserveOf(customer, 100n);
+    const { settles, reserves, ...rest } = await (known ? replica : await Replica.open()).apply({ settles: [settle], reserves: [reserve] });
+    expect({ settles, reserves }).toEqual({
+      settles: [{ status: 'settled', holdId: holdIds[0], costPicoUsd: '40' }],
+      reserves: [held(reserve.holdId)],
+    });
+    sent.push(rest.sent);
+    rows.push(await rowsOf(customer, holdIds[0], reserve.holdId));
+  }
+  expect(sent).toEqual([LOCKED, FROM_MEMORY]);
+  expect(rows[1]).toEqual(rows[0]);
+});
+
+/** Without what is the test's own: ids. */
+async function rowsOf({ accountId, projectId }: Customer, settled: string, opened: string): Promise<unknown> {
+  const all = async (sql: string, id: string) => (await ledger.sql.query(sql, [id])).rows;
+  const settlement = await all('SELECT * FROM billing.settlement WHERE hold_id = $1', settled);
+  const hold = await all('SELECT * FROM billing.hold WHERE id = $1', opened);
+  const account = await all('SELECT * FROM billing.account WHERE id = $1', accountId);
+  const project = await all('SELECT * FROM billing.project WHERE id = $1', projectId);
+  const ids = ['id', 'hold_id', 'account_id', 'project_id', 'key_id', 'request_id'];
+  const own = (rows: Record<string, unknown>[]) =>
+    rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !ids.includes(name))));
+  return [
+    own(settlement),
+    own(hold),
+    account.map(({ id, created_at, ...rest }) => rest),
+    project.map(({ id, account_id, created_at, ...rest }) => rest),
+  ];
+}
+
+describe('the next batch sees', () => {
+  const reserve = async (replica: Replica, customer: Customer, amount = 100n) => replica.reserve(customer, amount);
+  const cases: Record<string, { change: (customer: Customer) => Promise<unknown>; outcome: object }> = {
+    'a revoked key': {
+      change: ({ keyId }) => revokeKey(ledger.prisma, keyId),
+      outcome: { status: 'refused', code: 'invalid_api_key' },
+    },
+    'a disabled project': {
+      change: ({ projectId }) => updateProject(ledger.prisma, { projectId, enabled: false }),
+      outcome: { status: 'refused', code: 'invalid_api_key' },
+    },
+    'a lower limit of requests per minute': {
+      change: ({ projectId }) => updateProject(ledger.prisma, { projectId, requestsPerMinuteMax: 3 }),
+      outcome: { status: 'refused', code: 'rate_limit_exceeded', limit: 3 },
+    },
+    'a lower limit of concurrency': {
+      change: ({ projectId }) => updateProject(ledger.prisma, { projectId, concurrencyMax: 3 }),
+      outcome: { status: 'refused', code: 'concurrency_limit', limit: 3 },
+    },
+    'an account that an operator has stopped': {
+      change: ({ accountId }) => updateAccount(ledger.prisma, { accountId, status: 'frozen' }),
+      outcome: { status: 'refused', code: 'account_frozen' },
+    },
+    'an account that the audit has frozen': {
+      change: ({ accountId }) => freezeAccounts(ledger.sql, new Map([[accountId, 'test']])),
+      outcome: { status: 'refused', code: 'account_frozen' },
+    },
+    'a debit': {
+      change: ({ accountId }) =>
+        adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'debit', amount: picoUsd(950n), reason: 'test' }),
+      outcome: { status: 'refused', code: 'insufficient_balance', availablePicoUsd: '50' },
+    },
+    'a refund': {
+      change: ({ accountId }) => refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(901n) }),
+      outcome: { status: 'refused', code: 'insufficient_balance', availablePicoUsd: '99' },
+    },
+  };
+
+  test.each(Object.entries(cases))('%s, and takes the lock exactly once more', async (_, { change, outcome }) => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const replica = await Replica.knowing(customer);
+    expect((await reserve(replica, customer, 0n)).sent).toEqual(FROM_MEMORY);
+    await change(customer);
+    const next = await reserve(replica, customer);
+    expect(next.outcome).toMatchObject(outcome);
+    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED_REFUSAL]);
+  });
+
+  test.each([
+    ['a top-up', ({ accountId }: Customer) => topUp(ledger.sql, { accountId, amount: picoUsd(1_000n), paymentId: randomUUID() })],
+    [
+      'a plan',
+      ({ accountId }: Customer) =>
+        grantPlan(ledger.sql, { accountId, grantId: randomUUID(), amount: picoUsd(1_000n), endsAt: new Date(Date.now() + 3_600_000) }),
+    ],
+  ])('%s, and takes the lock exactly once more', async (_, change) => {
+    const customer = await ledger.customer({ topup: 100n });
+    const replica = await Replica.knowing(customer);
+    expect((await reserve(replica, customer, 500n)).outcome).toMatchObject({ status: 'refused', code: 'insufficient_balance' });
+    await change(customer);
+    const next = await reserve(replica, customer, 500n);
+    expect(next.outcome).toMatchObject({ status: 'held' });
+    expect(next.sent).toEqual([...FROM_MEMORY, ...LOCKED]);
+  });
+});
+
+test('a plan that ends within the tolerance of the moment is ended under the lock', async () => {
+  const customer = await ledger.customer({ topup: 10n });
+  const { accountId } = customer;
+  const endsAt = new Date(NOW + 3_600_000);
+  await grantPlan(ledger.sql, { accountId, grantId: randomUUID(), amount: picoUsd(500n), endsAt });
+  const replica = await Replica.knowing(customer);
+  const late = await replica.reserve(customer, 11n, randomUUID(), endsAt.getTime() - 1);
+  expect(late).toMatchObject({ outcome: { status: 'held' }, sent: LOCKED });
+  const over = await replica.reserve(customer, 11n, randomUUID(), endsAt.getTime());
+  expect(over).toMatchObject({
+    outcome: { status: 'refused', code: 'insufficient_balance' },
+    sent: ['lock_accounts', 'read_batch', 'forfeit_grants', 'write_batch'],
+  });
+});
+
+test('two replicas that take turns at one account: every batch counts, and neither tries its memory of a shared account again and again', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const [first, second] = [await Replica.knowing(customer), await Replica.open()];
+  const holdIds = Array.from({ length: 6 }, () => randomUUID());
+  const sent: string[][] = [];
+  for (const [turn, holdId] of holdIds.entries()) {
+    const replica = turn % 2 === 0 ? first : second;
+    const { outcome, sent: statements } = await replica.reserve(customer, 100n, holdId);
+    expect(outcome).toEqual(held(holdId));
+    sent.push(statements);
+  }
+  expect(sent).toEqual([FROM_MEMORY, LOCKED, [...FROM_MEMORY, ...LOCKED], LOCKED, LOCKED, LOCKED]);
+  // Each ends what the other has opened.
+  for (const [turn, holdId] of holdIds.entries()) {
+    const { outcome } = await (turn % 2 === 0 ? second : first).settle(customer, holdId, 10);
+    expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
+  }
+  expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '940', topup_held: '0', open_holds: 3 });
+});
+
+test('a hold that another replica has settled is answered with what was recorded', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.knowing(customer);
+  const holdId = randomUUID();
+  expect((await replica.reserve(customer, 100n, holdId)).sent).toEqual(FROM_MEMORY);
+  await (await Replica.open()).settle(customer, holdId, 30);
+  const again = await replica.settle(customer, holdId, 60);
+  expect(again).toEqual({ outcome: { status: 'already', holdId, costPicoUsd: '30' }, sent: [...FROM_MEMORY, ...LOCKED_REFUSAL] });
+});
+
+test('a batch whose answer was lost is answered with what was recorded, on another connection and on the same', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.knowing(customer);
+  const first = reserveOf(customer, 100n);
+  await replica.apply({ reserves: [first] });
+  const settles = [{ holdId: first.holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(30) } as const];
+  const reserves = [reserveOf(customer, 50n)];
+  expect((await replica.apply({ settles, reserves })).sent).toEqual(FROM_MEMORY);
+  for (const other of [await Replica.open(), replica]) {
+    const again = await other.apply({ settles, reserves });
+    expect(again.settles).toEqual([{ status: 'already', holdId: first.holdId, costPicoUsd: '30' }]);
+    expect(again.reserves).toEqual(reserves.map(({ holdId }) => held(holdId)));
+  }
+});
+
+describe('a reserve whose id was settled before is closed', () => {
+  test('when it would be held', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const holdId = randomUUID();
+    await (await Replica.open()).settle(customer, holdId, 0, { reason: 'released' });
+    const replica = await Replica.knowing(customer);
+    const late = await replica.reserve(customer, 100n, holdId);
+    expect(late).toEqual({ outcome: { status: 'closed', holdId }, sent: [...FROM_MEMORY, ...LOCKED_REFUSAL] });
+  });
+
+  test('when it would be refused', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const holdId = randomUUID();
+    await (await Replica.open()).settle(customer, holdId, 0, { reason: 'released' });
+    const replica = await Replica.knowing(customer);
+    expect((await replica.reserve(customer, 2_000n, holdId)).outcome).toEqual({ status: 'closed', holdId });
+  });
+
+  test('when its release was committed while the batch waited for the account', async () => {
+    const customer = await ledger.customer({ topup: 1_000n });
+    const { accountId } = customer;
+    const holdId = randomUUID();
+    const replica = await Replica.knowing(customer);
+    // As another replica does it, which leaves the account's row as it is.
+    const other = await ledger.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
+    const late = replica.reserve(customer, 100n, holdId);
+    await untilBlocked();
+    await other.query(
+      `INSERT INTO billing.settlement (hold_id, account_id, reason, held, cost, plan_cost, ended_cost, forfeit, topup_cost, over,
+        prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, settled_at)
+       VALUES ($1, $2, 'released', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, now())`,
+      [holdId, accountId],
+    );
+    await other.query('COMMIT');
+    expect(await late).toEqual({ outcome: { status: 'closed', holdId }, sent: [...FROM_MEMORY, ...LOCKED_REFUSAL] });
+  });
+});
+
+test('a reserve that is repeated is held, although a new one would be refused', async () => {
+  const customer = await ledger.customer({ topup: 1_000n, concurrencyMax: 4 });
+  const holdId = randomUUID();
+  await (await Replica.open()).reserve(customer, 100n, holdId);
+  const replica = await Replica.knowing(customer);
+  expect((await replica.reserve(customer, 100n)).outcome).toMatchObject({ code: 'concurrency_limit' });
+  expect((await replica.reserve(customer, 100n, holdId)).outcome).toEqual(held(holdId));
+});
+
+test('a balance that another replica changes while the batch waits for the account is not overspent', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.knowing(customer);
+  const other = await ledger.connect();
+  await other.query('BEGIN');
+  await other.query('UPDATE billing.account SET topup_held = 950, open_holds = open_holds + 1 WHERE id = $1', [customer.accountId]);
+  const waiting = replica.reserve(customer, 100n);
+  await untilBlocked();
+  const { accountId, projectId, keyId } = customer;
+  await other.query('UPDATE billing.project SET open_holds = open_holds + 1 WHERE id = $1', [projectId]);
+  await other.query(
+    `INSERT INTO billing.hold (id, account_id, project_id, key_id, request_id, model, amount, plan_part, price_version, input_price,
+      cached_input_price, output_price, created_at, lease_until)
+     VALUES ($1, $2, $3, $4, 'other', 'sim-fast', 950, 0, 1, 1, 0, 2, now(), now() + interval '1 hour')`,
+    [randomUUID(), accountId, projectId, keyId],
+  );
+  await other.query('COMMIT');
+  expect(await waiting).toMatchObject({
+    outcome: { code: 'insufficient_balance', availablePicoUsd: '50' },
+    sent: [...FROM_MEMORY, ...LOCKED_REFUSAL],
+  });
+});
+
+test('the reaper bills the meter reading that the database has, not what is remembered of the hold', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const replica = await Replica.knowing(customer);
+  const holdId = randomUUID();
+  expect((await replica.reserve(customer, 100n, holdId)).sent).toEqual(FROM_MEMORY);
+  await renewHolds(await ledger.connect(), [{ holdId, sequence: 1, usage: usageOf(25) }], 60_000);
+  const { settles, sent } = await replica.apply(
+    { settles: [{ holdId, accountId: customer.accountId, reason: 'lease-expired' }] },
+    NOW + 3_600_000,
+  );
+  expect({ settles, sent }).toEqual({ settles: [{ status: 'settled', holdId, costPicoUsd: '25' }], sent: LOCKED });
+});
+
+describe('the clock of the database', () => {
+  test.each([3_600_000, -3_600_000])(
+    'set by %i ms: the next batch takes the lock, and those after it go by the new time',
+    async (shift) => {
+      const customer = await ledger.customer({ topup: 1_000n });
+      const replica = await Replica.open(clock.connect);
+      const reserve = async (): Promise<{ sent: string[]; drift: number }> => {
+        const holdId = randomUUID();
+        const { reserves, sent } = await replica.apply({ reserves: [reserveOf(customer, 1n, holdId)] }, 'clock');
+        expect(reserves).toEqual([held(holdId)]);
+        const sql = 'SELECT extract(epoch FROM created_at - clock.shifted())::float8 AS ahead FROM billing.hold WHERE id = $1';
+        return { sent, drift: Math.round((await ledger.sql.query<{ ahead: number }>(sql, [holdId])).rows[0]?.ahead ?? Number.NaN) / 3_600 };
+      };
+      for (let batch = 0; batch < 3; batch++) await reserve();
+      await clock.set(shift);
+      expect((await reserve()).sent).toEqual([...FROM_MEMORY, ...LOCKED]);
+      expect(Math.abs((await reserve()).drift)).toBeLessThan(0.5);
+    },
+  );
+});
+
+/** Resolves when a statement of a lane waits for a lock. */
+async function untilBlocked(): Promise<void> {
+  const sql = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await ledger.sql.query(sql)).rowCount === 0);
+}

@@ -1,0 +1,42 @@
+import { jest } from '@jest/globals';
+import { BatchClock } from './batch-clock.js';
+
+let ours = 0;
+beforeEach(() => {
+  ours = 5_000;
+  jest.spyOn(performance, 'now').mockImplementation(() => ours);
+});
+afterEach(() => jest.restoreAllMocks());
+
+test('it is not known before the first reading', () => {
+  expect(new BatchClock().now()).toBeUndefined();
+});
+
+test('it runs on with our own, and a little slower, so that it is never ahead', () => {
+  const clock = new BatchClock();
+  clock.set(1_000_000);
+  ours += 2_000;
+  expect(clock.now()).toBe(1_001_998);
+});
+
+test('of two readings the one counts that has come faster, whichever was first', () => {
+  const clock = new BatchClock();
+  clock.set(1_000_000); // 40 ms old
+  ours += 100;
+  clock.read(1_000_140);
+  expect(clock.now()).toBe(1_000_140);
+  ours += 100;
+  clock.read(1_000_190); // 50 ms old
+  expect(clock.now()).toBe(1_000_239);
+});
+
+test('it never goes back, but for the reading of a locked batch', () => {
+  const clock = new BatchClock();
+  clock.set(1_000_000);
+  ours += 1_000;
+  expect(clock.now()).toBe(1_000_999);
+  ours -= 500; // stands for an estimate that is lower than the one before
+  expect(clock.now()).toBe(1_000_999);
+  clock.set(900_000);
+  expect(clock.now()).toBe(900_000);
+});
