@@ -52,7 +52,7 @@ beforeAll(async () => {
   plain = await connect({ servers: stack.natsUrl, user: 'cli', pass: stack.natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
   tenant = await createTenant(administrator, { usd: '1000.00' });
   for (const url of gateways()) await untilOffered(url, tenant.apiKey, ['steady']);
-}, 120_000);
+});
 
 afterAll(async () => {
   await load?.stop();
@@ -61,7 +61,7 @@ afterAll(async () => {
   await replicas?.stop();
   for (const simulator of Object.values(simulators ?? {})) await simulator.kill();
   await stack?.stop();
-}, 60_000);
+});
 
 const gateways = (): string[] => Object.values(replicas.gatewayUrls);
 
@@ -253,7 +253,7 @@ test('a model, a price, a weight, a route and an upstream change under load: see
   expect(Object.entries(tookMs).filter(([, ms]) => ms >= SEEN_MS)).toEqual([]);
   expect(outcomes.filter(({ status, isWhole }) => status !== 200 || !isWhole)).toEqual([]);
   await expectRightPrices(outcomes, priced[0] ?? { before: 0, after: 0 });
-}, 60_000);
+});
 
 /** What began before the change costs what it cost then; what began once all had seen it, what it costs now. */
 async function expectRightPrices(outcomes: readonly Outcome[], { before, after }: { before: number; after: number }): Promise<void> {

@@ -45,7 +45,6 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
       for (const { accountId } of tenants) expect(await fundsOf(accountId)).toEqual(modelFunds(model, accountId));
     }
   },
-  60_000,
 );
 
 async function take(step: Step, model: SerialModel): Promise<void> {
