@@ -1,4 +1,4 @@
-// Resident memory of each service by what clients have open: node bench/memory.mjs [connections] [streams]
+// Resident memory of each service with idle connections, streams and large requests open: node bench/memory.mjs [connections] [streams] [requests]
 import { randomUUID } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,82 +7,89 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LOCAL } from '../scripts/local/project.mjs';
 import { removeStack, startStack } from '../scripts/local/stack.mjs';
 
-const [connections = 5_000, streams = 1_000] = process.argv.slice(2).map(Number);
+const [connections = 5_000, streams = 200, requests = 40] = process.argv.slice(2).map(Number);
 const PROGRAMS = ['gateway', 'inference-proxy', 'billing', 'catalog', 'nats'];
 const dataDir = join(LOCAL, `test-${randomUUID()}`);
-const stack = await startStack({ dataDir, durable: false, quiet: true, serviceEnv: { gateway: { FREE_REQUESTS_PER_SECOND: '1000000' } }, demo: { requestsPerMinuteMax: 100_000, concurrencyMax: 20_000 } });
+const stack = await startStack({
+  dataDir,
+  durable: false,
+  quiet: true,
+  serviceEnv: { gateway: { FREE_REQUESTS_PER_SECOND: '1000000' } },
+  demo: { usd: '100000.00', requestsPerMinute: 100_000, concurrency: 20_000 },
+});
 const port = Number(new URL(stack.gatewayUrl).port);
 const head = `host: x\r\nauthorization: Bearer ${stack.apiKey}\r\n`;
 const balance = `GET /v1/balance HTTP/1.1\r\n${head}\r\n`;
-const generation = (words) => {
-  const body = JSON.stringify({ model: 'sim-fast', stream: true, messages: [{ role: 'user', content: words }] });
-  return `POST /v1/chat/completions HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-};
+const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(4e6)}` } };
+const waiting = generation({ model: 'sim-vision', messages: [user([{ type: 'text', text: '[[sim ttft=40000]]' }, image, image])] });
 
-/** Opens `count` connections that send `text`, 50 at a time; resolves when each has a first piece of its reply. */
-async function open(count, text) {
+function user(content) {
+  return { role: 'user', content };
+}
+
+function generation(request) {
+  const body = JSON.stringify({ stream: true, ...request });
+  return `POST /v1/chat/completions HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** Opens `count` connections that send `text`, `together` at a time; resolves when each has a first piece of its reply. */
+async function open(count, text, together = 50) {
   const sockets = [];
   const one = async () => {
     while (sockets.length < count) {
       const socket = connect(port, '127.0.0.1').on('error', () => {});
       sockets.push(socket);
-      await new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('no reply within 60 s')), 60_000);
-        socket.write(text);
-        socket.once('data', (data) => {
-          clearTimeout(timer);
-          const status = data.toString('latin1', 9, 12);
-          if (status === '200') resolve();
-          else reject(new Error(data.toString()));
-        });
-      });
+      const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+      socket.write(text);
+      await answered;
       socket.resume();
     }
   };
-  await Promise.all(Array.from({ length: 50 }, one));
+  await Promise.all(Array.from({ length: together }, one));
   return sockets;
 }
 
-function resident() {
-  const read = (name) => {
-    const status = readFileSync(`/proc/${stack.pid(name)}/status`, 'utf8');
-    return ['VmRSS', 'VmHWM'].map((field) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)[1]) / 1024);
-  };
-  return Object.fromEntries(PROGRAMS.map((name) => [name, read(name)]));
-}
-
 let before;
-/** Prints MB, and kB by each of `count`. */
+/** Prints MB now and at their peak, and the kB that each of `count` has added. */
 async function report(title, count) {
   await delay(3_000);
-  const now = resident();
+  const now = Object.fromEntries(PROGRAMS.map((name) => [name, readFileSync(`/proc/${stack.pid(name)}/status`, 'utf8')]));
+  const kb = (name, field, from = now) => Number(new RegExp(`${field}:\\s+(\\d+)`).exec(from[name])[1]);
   const cells = PROGRAMS.map((name) => {
-    const each = count ? ` (${(((now[name][0] - before[name][0]) * 1024) / count).toFixed(1)} kB each)` : '';
-    return `${name} ${now[name][0].toFixed()} peak ${now[name][1].toFixed()}${each}`;
+    const each = count ? ` (${((kb(name, 'VmRSS') - kb(name, 'VmRSS', before)) / count).toFixed(1)} kB each)` : '';
+    return `${name} ${(kb(name, 'VmRSS') / 1e3).toFixed()} peak ${(kb(name, 'VmHWM') / 1e3).toFixed()}${each}`;
   });
   console.log(`${title}: ${cells.join(' · ')}`);
   before = now;
 }
 
-try {
-  await report('after the start');
-  for (let round = 0; round < 4; round++) {
-    for (const socket of await open(500, generation('Hello [[sim tokens=20]]'))) socket.destroy();
-  }
+async function close(sockets) {
+  for (const socket of sockets) socket.destroy();
   await delay(10_000);
-  await report('after 2,000 requests');
+  await report('closed');
+}
+
+try {
+  await close(await open(1_000, generation({ model: 'sim-fast', messages: [user('Hello [[sim tokens=20]]')] })));
   const idle = await open(connections, balance);
   await report(`${connections} idle connections`, connections);
-  for (const socket of idle) socket.destroy();
-  await delay(10_000);
-  await report('closed');
-  const running = await open(streams, generation('Hello [[sim tokens=2000 rate=2]]'));
+  await close(idle);
+  const running = await open(streams, generation({ model: 'sim-fast', messages: [user('Hello [[sim tokens=2000 rate=2]]')] }));
   await report(`${streams} streams`, streams);
-  await delay(20_000);
-  await report('20 s later');
-  for (const socket of running) socket.destroy();
-  await delay(10_000);
-  await report('closed');
+  await close(running);
+  const large = [];
+  const statuses = {};
+  for (let n = 0; n < requests; n++, await delay(400)) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {});
+    socket.once('data', (data) => {
+      const status = data.toString('latin1', 9, 12);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    });
+    socket.write(waiting);
+    large.push(socket);
+  }
+  await report(`${requests} requests of 8 MB before their first content, answered ${JSON.stringify(statuses)}`, requests);
+  await close(large);
 } finally {
   await stack.stop();
   removeStack(dataDir);
