@@ -1,3 +1,6 @@
+/** Milliseconds after which a test counts as hung. No test ends by it, on a busy machine either: none judges by how fast it is. */
+const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
+
 /** @type {import('jest').Config} */
 const shared = {
   testEnvironment: 'node',
@@ -17,6 +20,7 @@ const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
  */
 export default {
   coverageProvider: 'v8',
+  testTimeout: HUNG_MS,
   // With this limit a process runs one file. End-to-end tests have connections, timers and loads that may go on when one fails: they
   // end with its process, and a rejection that nobody handles fails that file instead of the whole run.
   ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0 }),

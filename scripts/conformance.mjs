@@ -17,7 +17,7 @@ function renderPage(sections) {
     '# Conformance',
     `<!-- Made from ${SOURCE.slice('docs/'.length)} by scripts/conformance.mjs. Change that file, and run it. -->`,
     'Every rule of the specification of the API, and every id of the wire checklist (what real clients were seen to require and real upstreams',
-    'to send), every fault of an upstream that is out to harm us, with the tests that prove it. A rule is open when nothing proves it, or not all of it; the reason stands beside it.',
+    'to send), every limit that protects tenants from one another and every fault of an upstream that is out to harm us, with the tests that prove it. A rule is open when nothing proves it, or not all of it; the reason stands beside it.',
     'A test of the repository holds this page to the tests it names.',
     countTable(sections, rules),
     ...openRules(rules),

@@ -35,8 +35,8 @@ beforeAll(async () => {
   expect(await abuse.statusOf(keys.penniless)).toBe(402);
   // Code that has not run yet is slow.
   await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000));
-}, 180_000);
-afterAll(() => abuse?.stop(), 60_000);
+});
+afterAll(() => abuse?.stop());
 
 const hostileBodies = (apiKey: string): AttackPlan => ({ kind: 'bodies', forMs: 8_000, model: ATTACKED_MODEL, apiKey, everyMs: 300 });
 const pipelinedBalances = (): AttackPlan => ({
@@ -60,58 +60,54 @@ test('bodies that are slow to read, of an account with money and of one without'
     ['402', '429', 'unanswered'],
     ['200', ...REFUSED, 'unanswered'],
   ]);
-}, 180_000);
+});
 
 test('20,000 pipelined reads of a balance on one connection', async () => {
   const rounds = await play([pipelinedBalances()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
-}, 180_000);
+});
 
 test('50,000 probes without a key on 50 connections', async () => {
   const rounds = await play([probes()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
-}, 180_000);
+});
 
 test('351 connections with bodies that never end', async () => {
   const rounds = await play([unfinishedBodies()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [[...REFUSED, ...CUT_OFF]]);
-}, 180_000);
+});
 
 test('1,000 slow readers of one project at an upstream with 256 sockets', async () => {
   const rounds = await play([slowReaders([keys.greedy], 1_000)]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
-}, 180_000);
+});
 
 test('slow readers of three projects with default limits at an upstream with 256 sockets', async () => {
   const rounds = await play([slowReaders(keys.defaults, 300)]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
-}, 180_000);
+});
 
 test('5,000 wrong keys with a right checksum: they cost less than a database transaction in ten', async () => {
   const rounds = await play([wrongKeys()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['401', '429', '503', ...CUT_OFF]]);
   expect(Math.min(...rounds.map(({ extraTransactions }) => extraTransactions))).toBeLessThan(GUESSES / 10);
-}, 180_000);
+});
 
-test(
-  `all of them at once for ${TOGETHER_MS / 1_000} s: no request of the victim fails, no stream breaks, no memory beyond what is stated`,
-  async () => {
-    const plans = [hostileBodies(keys.penniless), hostileBodies(keys.funded), pipelinedBalances(), probes(), unfinishedBodies()];
-    const readers = [slowReaders([keys.greedy], 1_000), slowReaders(keys.defaults, 300)];
-    const guesses = { ...wrongKeys(), guesses: (GUESSES * TOGETHER_MS) / 6_000 };
-    const all = [...plans, ...readers, guesses].map((plan) => ({ ...plan, forMs: TOGETHER_MS, repeats: true }) as AttackPlan);
-    const round = await abuse.round(new Victim(abuse.stack, SHARED_MODEL, 20), all);
-    report(round);
-    expect({ failed: failures([round]), overStatedMemory: overStatedMemory(round) }).toEqual({ failed: [], overStatedMemory: [] });
-  },
-  longOr(120_000, 300_000),
-);
+test(`all of them at once for ${TOGETHER_MS / 1_000} s: no request of the victim fails, no stream breaks, no memory beyond what is stated`, async () => {
+  const plans = [hostileBodies(keys.penniless), hostileBodies(keys.funded), pipelinedBalances(), probes(), unfinishedBodies()];
+  const readers = [slowReaders([keys.greedy], 1_000), slowReaders(keys.defaults, 300)];
+  const guesses = { ...wrongKeys(), guesses: (GUESSES * TOGETHER_MS) / 6_000 };
+  const all = [...plans, ...readers, guesses].map((plan) => ({ ...plan, forMs: TOGETHER_MS, repeats: true }) as AttackPlan);
+  const round = await abuse.round(new Victim(abuse.stack, SHARED_MODEL, 20), all);
+  report(round);
+  expect({ failed: failures([round]), overStatedMemory: overStatedMemory(round) }).toEqual({ failed: [], overStatedMemory: [] });
+});
 
 /** Rounds until one in which the victim is served in time, since other work may spoil one; a request that fails is one too many. */
 async function play(plans: AttackPlan[]): Promise<Round[]> {

@@ -1,14 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { ProgramName, RunningStack } from '#testing/stack.js';
+import { statedMemory } from './stated-memory.js';
 
-/** Most bytes of memory that each program may be resident with (docs/operations.md): it must live in a container of 512 MB. */
-export const STATED_MEMORY: Partial<Record<ProgramName, number>> = {
-  gateway: 512_000_000,
-  'inference-proxy': 512_000_000,
-  billing: 512_000_000,
-  catalog: 512_000_000,
-  nats: 512_000_000,
-};
+/** The most bytes of memory that each program may be resident with. The stack of the attacks has default settings. */
+export const STATED_MEMORY: Partial<Record<ProgramName, number>> = statedMemory();
 
 /** The most memory each program of a stack was resident with since the watch began. Linux counts it, other systems do not. */
 export class PeakMemory {

@@ -5,6 +5,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { ENDING_MS } from '../../apps/gateway/src/http/http-server.js';
+import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
 /** What a container runs with, whoever starts it. */
@@ -28,6 +29,7 @@ interface ComposeService {
   volumes?: string[];
   extra_hosts?: string[];
   stop_grace_period?: string;
+  mem_limit?: string;
 }
 
 interface Secret {
@@ -149,6 +151,17 @@ test.each([...workloads])('%s keeps to the restricted pod security standard, wit
   }
 });
 
+test.each(Object.entries(statedMemory()))(
+  '%s: the memory it may take by default fits its limits, with a tenth to spare, and is documented',
+  (name, bytes) => {
+    const inKubernetes = bytesOf(containers.get(name)?.resources?.limits.memory);
+    expect(inKubernetes).toBeGreaterThanOrEqual(1.1 * bytes);
+    expect(bytesOf(compose.services[name]?.mem_limit)).toBe(inKubernetes);
+    const [mb, mib] = [Math.ceil(bytes / 1e6).toLocaleString('en'), (inKubernetes / 2 ** 20).toLocaleString('en')];
+    expect(readFileSync('docs/operations.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
+  },
+);
+
 test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and may finish what it has begun', (_name, spec) => {
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
@@ -244,6 +257,12 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
 function shutdownSeconds(settings: Record<string, string>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
   return (graceMs + (settings.NATS_USER === 'gateway' ? ENDING_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
+}
+
+/** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */
+function bytesOf(quantity = ''): number {
+  const [, count, unit] = /^(\d+)(m|Mi|Gi)$/.exec(quantity) ?? [];
+  return Number(count) * (unit === 'Gi' ? 2 ** 30 : 2 ** 20);
 }
 
 function natsPasswords(): string[] {

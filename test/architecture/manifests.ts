@@ -29,7 +29,7 @@ export interface Container {
   ports?: { name: string; containerPort: number }[];
   env?: { name: string; value?: string }[];
   envFrom?: { secretRef: { name: string } }[];
-  resources?: object;
+  resources?: { requests: { cpu: string; memory: string }; limits: { memory: string } };
   securityContext?: object;
   readinessProbe?: object;
   livenessProbe?: object;

@@ -76,11 +76,11 @@ beforeAll(async () => {
   await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
   tenant = await createTenant(administrator);
   await untilOffered(running.gatewayUrl, tenant.apiKey, PAIR_MODELS);
-}, 120_000);
+});
 afterAll(async () => {
   await administrator?.close();
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
-}, 60_000);
+});
 
 describe.each(DIALECTS)('at %s', (dialect) => {
   test.each(AGENT_REQUESTS)('$fixture is answered to the end', async (agent) => {

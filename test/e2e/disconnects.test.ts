@@ -74,11 +74,11 @@ beforeAll(async () => {
   await administrator.request(catalogApply, { yaml: catalog() });
   tenant = await createTenant(administrator);
   await untilOffered(running.gatewayUrl, tenant.apiKey, ['as-asked', 'always-streams']);
-}, 120_000);
+});
 afterAll(async () => {
   await administrator?.close();
   await Promise.all([running?.stop(), upstream?.stop()]);
-}, 60_000);
+});
 
 function catalog(): string {
   const at = (id: string, streamPlainRequests: boolean): object => {

@@ -39,67 +39,63 @@ beforeAll(async () => {
   await stack.offer(
     PAIRS.map(([, kind]) => ({ id: kind, kind, baseUrl: `http://127.0.0.1:${server.port}/v1`, allowPrivateNetwork: true })),
   );
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
-}, 60_000);
+});
 
-test.each(PAIRS)(
-  '%s at %s',
-  async (format, kind) => {
-    const { opening, text, ending } = DIALECT_STREAMS[kind];
-    raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
-    expect(raw.length).toBeLessThan(4_096);
-    // What comes after the blank line of the last event is HTTP's alone.
-    const wholeAt = raw.length - `\r\n${LAST_CHUNK}`.length;
-    const before = BigInt((await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey)).balance_pico_usd);
-    let spent = 0n;
-    const wrong: unknown[] = [];
-    const completed: number[] = [];
-    const check = async (at: number): Promise<void> => {
-      let answer = await stack.ask(format, kind, { text: `cut at ${at}` });
-      // Nobody was asked: the route has failed so often that it has a rest, of milliseconds here.
-      while (answer.status === 503) answer = await stack.ask(format, kind, { text: `cut at ${at}` });
-      const told = heard(format, answer);
-      const { upstream, ...bill } = await stack.billOf(answer.requestId);
-      spent += BigInt(bill.costPicoUsd);
-      if (told.ended === 'complete') {
-        completed.push(at);
-        const usage = {
-          promptTokens: 12,
-          cachedTokens: 0,
-          outputTokens: 3,
-          reasoningTokens: 0,
-          promptSource: 'reported',
-          outputSource: 'reported',
-        };
-        const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: costOf(usage, PRICE).toString() } };
-        if (!same({ text: told.text, bill }, expected)) wrong.push({ at, told, bill });
-        return;
-      }
-      const outputTokens = estimateOutputTokens(Buffer.byteLength(told.text));
-      const isRight =
-        told.ended === 'failed' &&
-        TEXTS.join('').startsWith(told.text) &&
-        bill.reason === 'failed' &&
-        bill.usage.outputTokens === outputTokens &&
-        (told.text === '' ? answer.status === 502 && bill.costPicoUsd === '0' : bill.costPicoUsd === costOf(bill.usage, PRICE).toString());
-      if (!isRight) wrong.push({ at, told, bill, status: answer.status });
-    };
-    const phase = PAIRS.findIndex(([name]) => name === format);
-    const isTried = (at: number): boolean => at >= wholeAt || at % STEP === phase % STEP;
-    await inParallel(mixed(raw.length).filter(isTried), check);
-    await untilNoHolds(stack.administrator, stack.tenant.accountId);
-    const after = await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey);
-    expect({ wrong, completed: completed.sort((a, b) => a - b), spent, reserved: after.reserved_pico_usd }).toEqual({
-      wrong: [],
-      completed: Array.from({ length: raw.length - wholeAt }, (_, index) => wholeAt + index),
-      spent: before - BigInt(after.balance_pico_usd),
-      reserved: '0',
-    });
-  },
-  120_000,
-);
+test.each(PAIRS)('%s at %s', async (format, kind) => {
+  const { opening, text, ending } = DIALECT_STREAMS[kind];
+  raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
+  expect(raw.length).toBeLessThan(4_096);
+  // What comes after the blank line of the last event is HTTP's alone.
+  const wholeAt = raw.length - `\r\n${LAST_CHUNK}`.length;
+  const before = BigInt((await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey)).balance_pico_usd);
+  let spent = 0n;
+  const wrong: unknown[] = [];
+  const completed: number[] = [];
+  const check = async (at: number): Promise<void> => {
+    let answer = await stack.ask(format, kind, { text: `cut at ${at}` });
+    // Nobody was asked: the route has failed so often that it has a rest, of milliseconds here.
+    while (answer.status === 503) answer = await stack.ask(format, kind, { text: `cut at ${at}` });
+    const told = heard(format, answer);
+    const { upstream, ...bill } = await stack.billOf(answer.requestId);
+    spent += BigInt(bill.costPicoUsd);
+    if (told.ended === 'complete') {
+      completed.push(at);
+      const usage = {
+        promptTokens: 12,
+        cachedTokens: 0,
+        outputTokens: 3,
+        reasoningTokens: 0,
+        promptSource: 'reported',
+        outputSource: 'reported',
+      };
+      const expected = { text: TEXTS.join(''), bill: { reason: 'completed', usage, costPicoUsd: costOf(usage, PRICE).toString() } };
+      if (!same({ text: told.text, bill }, expected)) wrong.push({ at, told, bill });
+      return;
+    }
+    const outputTokens = estimateOutputTokens(Buffer.byteLength(told.text));
+    const isRight =
+      told.ended === 'failed' &&
+      TEXTS.join('').startsWith(told.text) &&
+      bill.reason === 'failed' &&
+      bill.usage.outputTokens === outputTokens &&
+      (told.text === '' ? answer.status === 502 && bill.costPicoUsd === '0' : bill.costPicoUsd === costOf(bill.usage, PRICE).toString());
+    if (!isRight) wrong.push({ at, told, bill, status: answer.status });
+  };
+  const phase = PAIRS.findIndex(([name]) => name === format);
+  const isTried = (at: number): boolean => at >= wholeAt || at % STEP === phase % STEP;
+  await inParallel(mixed(raw.length).filter(isTried), check);
+  await untilNoHolds(stack.administrator, stack.tenant.accountId);
+  const after = await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey);
+  expect({ wrong, completed: completed.sort((a, b) => a - b), spent, reserved: after.reserved_pico_usd }).toEqual({
+    wrong: [],
+    completed: Array.from({ length: raw.length - wholeAt }, (_, index) => wholeAt + index),
+    spent: before - BigInt(after.balance_pico_usd),
+    reserved: '0',
+  });
+});
 
 /** Every byte once. Early cuts among late ones, since a route of which nothing but failures is heard is given a rest. */
 function mixed(length: number): number[] {

@@ -58,10 +58,10 @@ beforeAll(async () => {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   grown = ((await memory.bytes())['inference-proxy'] ?? 0) - (before['inference-proxy'] ?? 0);
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
-}, 60_000);
+});
 
 async function ask(index: number): Promise<Seen & { raw: string }> {
   const answer = await stack.ask('chat', `fault-${index}`);

@@ -8,13 +8,19 @@ import type { Messaging } from '#messaging/messaging.js';
 import { costOf } from '#money/price.js';
 import { chatStreamText } from '#testing/chat-stream-text.js';
 import { leastMs } from '#testing/least-ms.js';
+import { longOr } from '#testing/long-run.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
 import { SimulatorProcess } from './simulator-process.js';
 
-/** A change of the catalog under load, on three gateways, three proxies and two catalogs: seen in less than a second, and no stream or price is lost. */
-const SEEN_MS = 1_000;
+/**
+ * A change of the catalog under load, on three gateways, three proxies and two catalogs: each sees it by its announcement, and no stream or
+ * price is lost. The long run, alone on its machine, also asserts that it takes less than a second.
+ */
+const SEEN_MS = longOr(Number.POSITIVE_INFINITY, 1_000);
+/** Longer than the test: without an announcement no change is seen. */
+const ANNOUNCED_ONLY = { CATALOG_REFRESH_MS: '3600000' };
 const REPLICAS = 3;
 const STREAMS_PER_SECOND = 10;
 const TOKENS = 60;
@@ -46,13 +52,13 @@ beforeAll(async () => {
   await apply({ models: [{ id: 'steady' }] });
   replicas = await startReplicas(stack, [
     { name: 'catalog-2', service: 'catalog', env: CATALOG_ENV },
-    ...names.map((name) => ({ name: `inference-proxy-${name}`, service: 'inference-proxy' as const })),
-    ...names.map((name) => ({ name: `gateway-${name}`, service: 'gateway' as const })),
+    ...names.map((name) => ({ name: `inference-proxy-${name}`, service: 'inference-proxy' as const, env: ANNOUNCED_ONLY })),
+    ...names.map((name) => ({ name: `gateway-${name}`, service: 'gateway' as const, env: ANNOUNCED_ONLY })),
   ]);
   plain = await connect({ servers: stack.natsUrl, user: 'cli', pass: stack.natsPasswords.cli, inboxPrefix: '_INBOX.cli' });
   tenant = await createTenant(administrator, { usd: '1000.00' });
   for (const url of gateways()) await untilOffered(url, tenant.apiKey, ['steady']);
-}, 120_000);
+});
 
 afterAll(async () => {
   await load?.stop();
@@ -61,7 +67,7 @@ afterAll(async () => {
   await replicas?.stop();
   for (const simulator of Object.values(simulators ?? {})) await simulator.kill();
   await stack?.stop();
-}, 60_000);
+});
 
 const gateways = (): string[] => Object.values(replicas.gatewayUrls);
 
@@ -144,10 +150,7 @@ async function request(index: number, model: string): Promise<Outcome> {
 
 /** How long it takes from a change to a state: all three of something say so. */
 async function msUntil(startedAt: number, isSo: () => Promise<boolean>): Promise<number> {
-  while (!(await isSo())) {
-    if (performance.now() - startedAt > 10 * SEEN_MS) break;
-    await delay(10);
-  }
+  while (!(await isSo())) await delay(10);
   return performance.now() - startedAt;
 }
 
@@ -199,7 +202,7 @@ async function change(wanted: Wanted): Promise<number> {
   return Math.max(...(await Promise.all(took)));
 }
 
-test('a model, a price, a weight, a route and an upstream change under load: seen by all within a second, no stream lost, no wrong price', async () => {
+test('a model, a price, a weight, a route and an upstream change under load: seen by all, no stream lost, no wrong price', async () => {
   load = new Load();
   await delay(1_000);
   const priced: { before: number; after: number }[] = [];
@@ -253,7 +256,7 @@ test('a model, a price, a weight, a route and an upstream change under load: see
   expect(Object.entries(tookMs).filter(([, ms]) => ms >= SEEN_MS)).toEqual([]);
   expect(outcomes.filter(({ status, isWhole }) => status !== 200 || !isWhole)).toEqual([]);
   await expectRightPrices(outcomes, priced[0] ?? { before: 0, after: 0 });
-}, 60_000);
+});
 
 /** What began before the change costs what it cost then; what began once all had seen it, what it costs now. */
 async function expectRightPrices(outcomes: readonly Outcome[], { before, after }: { before: number; after: number }): Promise<void> {

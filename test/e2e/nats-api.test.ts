@@ -39,11 +39,11 @@ beforeAll(async () => {
     const pass = stack.natsPasswords[user];
     connections.set(user, await connect({ servers: stack.natsUrl, user, pass, inboxPrefix: `_INBOX.${user}` }));
   }
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([...connections.values()].map((connection) => connection.close()));
   await stack?.stop();
-}, 30_000);
+});
 
 function as(user: User): NatsConnection {
   const connection = connections.get(user);

@@ -49,11 +49,11 @@ beforeAll(async () => {
     },
   );
   spent = before - BigInt((await readBalance(running.gatewayUrl, tenant.apiKey)).balance_pico_usd);
-}, 120_000);
+});
 afterAll(async () => {
   await administrator?.close();
   await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
-}, 60_000);
+});
 
 async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<Asked> {
   const body = client.render(one.scenario.ask, modelOf(one, mode));

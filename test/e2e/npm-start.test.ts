@@ -106,7 +106,7 @@ test('it starts everything and says how to use it', async () => {
   expect(first.output()).toContain(`base URL   ${demo.gatewayUrl}/v1`);
   expect(first.output()).toContain(`demo key   ${demo.apiKey}`);
   for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
-}, 90_000);
+});
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // elsewhere a process does not show its variables
 onLinux('each process has the variables it reads: secrets of upstreams are the inference-proxy’s alone', () => {
@@ -161,7 +161,7 @@ test('asked to stop, it stops all it started', async () => {
   expect(await ended(first)).toMatchObject({ code: 0 });
   expect(pids.filter(isAlive)).toEqual([]);
   expect(existsSync(join(dataDir, 'pids.json'))).toBe(false);
-}, 60_000);
+});
 
 test('the next start continues with the same data, also after the launcher was killed', async () => {
   const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
@@ -177,7 +177,7 @@ test('the next start continues with the same data, also after the launcher was k
   expect(next.output()).toContain(`demo key   ${apiKey}`);
   next.child.kill('SIGTERM');
   expect(await ended(next)).toMatchObject({ code: 0 });
-}, 90_000);
+});
 
 test('--reset begins afresh', async () => {
   const { accountId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { accountId: string };
@@ -187,7 +187,7 @@ test('--reset begins afresh', async () => {
   expect(demo.accountId).not.toBe(accountId);
   next.child.kill('SIGTERM');
   await ended(next);
-}, 90_000);
+});
 
 test('a port that is taken gives one line', async () => {
   const server = createServer().listen(port, '127.0.0.1');

@@ -18,10 +18,10 @@ let server: FaultServer;
 
 beforeAll(async () => {
   ({ stack, server } = await startFlood(DRAIN_MS));
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
-}, 60_000);
+});
 
 function flood(textBytesMax: number): FloodingUpstream {
   const upstream = new FloodingUpstream(1_000, textBytesMax);
@@ -45,7 +45,7 @@ test('a client that takes nothing stops its upstream, is cut off after a while, 
   expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
   expect(usage.outputTokens * 4).toBeLessThan(bytes);
   reader.leave();
-}, 40_000);
+});
 
 test('a client that reads a little now and then is not cut off, and gets the whole reply', async () => {
   const upstream = flood(24 * MIB);
@@ -56,7 +56,7 @@ test('a client that reads a little now and then is not cut off, and gets the who
   expect(reader.isWhole).toBe(true);
   expect(reader.received).toBeGreaterThan(upstream.textBytesMax);
   expect(await stack.billOf(reader.requestId)).toMatchObject({ reason: 'completed' });
-}, 60_000);
+});
 
 test('slow readers slow nobody else', async () => {
   flood(1_000 * MIB);
@@ -66,7 +66,7 @@ test('slow readers slow nobody else', async () => {
   expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
   for (const reader of readers) reader.leave();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-}, 40_000);
+});
 
 test('slow readers of one account leave sockets of an upstream to another account', async () => {
   const upstream = flood(1_000 * MIB);
@@ -81,7 +81,7 @@ test('slow readers of one account leave sockets of an upstream to another accoun
   expect(answers.map(({ status, isBroken }) => ({ status, isBroken }))).toEqual(answers.map(() => ({ status: 200, isBroken: false })));
   for (const reader of readers) reader.leave();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
-}, 40_000);
+});
 
 test(`${READERS} slow readers: at most 64 KiB wait for each of them in a process, and each of them is billed once`, async () => {
   const upstream = flood(512 * 1024);
@@ -99,4 +99,4 @@ test(`${READERS} slow readers: at most 64 KiB wait for each of them in a process
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const bills = await Promise.all(readers.map(({ requestId }) => stack.billOf(requestId)));
   expect(bills.every(({ costPicoUsd }) => BigInt(costPicoUsd) > 0n)).toBe(true);
-}, 60_000);
+});

@@ -15,13 +15,13 @@ let fault: Fault;
 
 beforeAll(async () => {
   [stack, canary] = await Promise.all([FaultStack.start(), FaultServer.start((exchange) => fault(exchange), { host: '::' })]);
-}, 120_000);
+});
 beforeEach(() => {
   fault = ({ socket }) => void socket.end(wholeReply(plain('let in')));
 });
 afterAll(async () => {
   await Promise.all([stack?.stop(), canary?.stop()]);
-}, 60_000);
+});
 
 /** Hosts that lead to this machine, or to somebody's metadata. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '2130706433', '0177.0.0.1', '0x7f.1', '127.1', '127.0.0.1.', '[::ffff:127.0.0.1]', '①②⑦.0.0.1'];
@@ -70,13 +70,13 @@ test('by default nothing of our own network is called, however it is written: 50
   const hosts = [...LOOPBACK, ...NEVER, ...PRIVATE];
   expect(await outcomes(hosts, false)).toEqual(each(hosts, REFUSED));
   expect(canary.connections).toBe(0);
-}, 60_000);
+});
 
 test('where the catalog allows the private network, loopback is called, but metadata and link-local are not', async () => {
   const expected = { ...each(LOOPBACK, { status: 200, code: undefined, isFree: false }), ...each(NEVER, REFUSED) };
   expect(await outcomes([...LOOPBACK, ...NEVER], true)).toEqual(expected);
   expect(canary.requests).toBe(LOOPBACK.length);
-}, 60_000);
+});
 
 test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and its target is not told', async (status) => {
   const before = canary.requests;
@@ -120,7 +120,7 @@ describe('who only asks how an upstream is', () => {
     expect(await reached(hosts, false)).toEqual(each(hosts, cure));
     expect(await reached(NEVER, true)).toEqual(each(NEVER, 'may never be called'));
     expect(canary.connections - before).toBe(0);
-  }, 60_000);
+  });
 
   test('a test of an upstream follows no redirect, of a reply or of its list of models', async () => {
     const asked: string[] = [];
@@ -155,7 +155,7 @@ describe('who only asks how an upstream is', () => {
     // It is ill by its second check: by then all have been asked as often.
     while ((await stack.ask('chat', last, { stream: false })).status !== 503) await delay(50);
     expect([...asked].filter((line) => line.startsWith('GET '))).toEqual(['GET /asked']);
-  }, 30_000);
+  });
 });
 
 test('nothing that a client sends as a header reaches an upstream', async () => {

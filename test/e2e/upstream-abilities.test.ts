@@ -65,8 +65,21 @@ async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKe
   throw new Error('no end');
 }
 
-/** At this pace a stream takes a tenth of a second: it can be seen coming, and left. */
-const PACED = 'rate=400 cached=64';
+/**
+ * The findings of up to three tests; no more are made once a stream was seen to come in pieces and its socket to close in time. A busy machine may
+ * join the pieces of one stream, or keep one socket open, but hardly of three in a row.
+ */
+async function findOutInTime(kind: Kind, wish: Wish): Promise<Found> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await findOut(kind, wish);
+    const isInTime = found.verdicts['stream-pieces'] === 'yes' && found.verdicts.cancel === 'yes';
+    if (isInTime || attempt === 3) return found;
+    await sim?.close();
+  }
+}
+
+/** At this pace a stream takes a fifth of a second: it can be seen coming, and left. */
+const PACED = 'rate=200 cached=64';
 const EVERYWHERE = {
   reachable: 'yes',
   key: 'yes',
@@ -110,27 +123,23 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
   ['openai-responses', { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' }, {}],
   // It is only told as an instruction here, which the simulator does not read.
   ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
-])(
-  '%s: everything is found',
-  async (kind, own, found) => {
-    const { verdicts, end, ...outcome } = await findOut(kind, { defaults: PACED, model: 'sim-vision' });
-    expect(verdicts).toEqual({ ...EVERYWHERE, ...own });
-    expect(outcome.found).toEqual(found);
-    expect({ ...end, capabilities: undefined, changes: undefined }).toEqual({
-      type: 'test-end',
-      servesText: true,
-      firstContentMs: expect.any(Number),
-      tokensPerSecond: expect.any(Number),
-      requests: expect.any(Number),
-      promptTokens: expect.any(Number),
-      outputTokens: expect.any(Number),
-      modelFacts: { input: ['text', 'image'], reasoning: false, contextTokens: 131_072 },
-    });
-    expect(end.requests).toBeLessThan(40);
-    expect(end.outputTokens).toBeLessThan(2_000);
-  },
-  20_000,
-);
+])('%s: everything is found', async (kind, own, found) => {
+  const { verdicts, end, ...outcome } = await findOutInTime(kind, { defaults: PACED, model: 'sim-vision' });
+  expect(verdicts).toEqual({ ...EVERYWHERE, ...own });
+  expect(outcome.found).toEqual(found);
+  expect({ ...end, capabilities: undefined, changes: undefined }).toEqual({
+    type: 'test-end',
+    servesText: true,
+    firstContentMs: expect.any(Number),
+    tokensPerSecond: expect.any(Number),
+    requests: expect.any(Number),
+    promptTokens: expect.any(Number),
+    outputTokens: expect.any(Number),
+    modelFacts: { input: ['text', 'image'], reasoning: false, contextTokens: 131_072 },
+  });
+  expect(end.requests).toBeLessThan(40);
+  expect(end.outputTokens).toBeLessThan(2_000);
+});
 
 test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
   ['openai-chat', 'reasoning_content', { reasoningEffort: true }],

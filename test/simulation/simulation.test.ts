@@ -12,18 +12,14 @@ const SEEDS = longOr(20, 1_000);
 const REQUESTS = 200;
 const HITS_MIN = longOr(1, 100);
 
-test(
-  'whoever dies, and whenever: every hold ends once, and nobody pays for more than was received',
-  async () => {
-    const matrix = new CrashMatrix();
-    const totals: Record<string, number> = {};
-    for (let seed = 1; seed <= SEEDS; seed++) {
-      const { violations, outcomes } = await runWorld(seed, REQUESTS, matrix);
-      expect({ seed, violations }).toEqual({ seed, violations: [] });
-      for (const [outcome, count] of Object.entries(outcomes)) totals[outcome] = (totals[outcome] ?? 0) + count;
-    }
-    process.stderr.write(`${SEEDS * REQUESTS} requests: ${JSON.stringify(totals)}\n${matrix.total} faults\n${matrix}\n`);
-    expect(matrix.least).toBeGreaterThanOrEqual(HITS_MIN);
-  },
-  longOr(300_000, 3_600_000),
-);
+test('whoever dies, and whenever: every hold ends once, and nobody pays for more than was received', async () => {
+  const matrix = new CrashMatrix();
+  const totals: Record<string, number> = {};
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const { violations, outcomes } = await runWorld(seed, REQUESTS, matrix);
+    expect({ seed, violations }).toEqual({ seed, violations: [] });
+    for (const [outcome, count] of Object.entries(outcomes)) totals[outcome] = (totals[outcome] ?? 0) + count;
+  }
+  process.stderr.write(`${SEEDS * REQUESTS} requests: ${JSON.stringify(totals)}\n${matrix.total} faults\n${matrix}\n`);
+  expect(matrix.least).toBeGreaterThanOrEqual(HITS_MIN);
+});

@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   stop = await startBilling(config, logger);
   messaging = await connectMessaging({ url: nats.url, user: 'gateway', password: 'any', service: 'test', logger });
-}, 30_000);
+});
 
 afterAll(async () => {
   await messaging.close();
@@ -48,7 +48,7 @@ afterAll(async () => {
   await nats.stop();
   await prisma.$disconnect();
   await database.drop();
-}, 30_000);
+});
 
 async function customer(usd = '1.00'): Promise<Customer & { key: string }> {
   const { accountId } = await messaging.request(accountCreate, { name: 'Acme' });

@@ -6,7 +6,7 @@ import { CORS_ALLOWED_ORIGINS } from './http/cors.js';
 export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(0) @Max(65535) port = 8080;
   @IsString() @MinLength(1) host = '127.0.0.1';
-  @IsInt() @Min(1) connectionsMax = 20_000;
+  @IsInt() @Min(1) connectionsMax = 10_000;
   /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
   /** Origins whose scripts may call the gateway from a browser, separated by commas, or `*`; none by default. */

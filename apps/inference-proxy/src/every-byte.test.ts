@@ -49,13 +49,13 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
         const told: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, received(tokensOf(said))];
         return isBeginning ? [...told, failure('upstream_error')] : [];
       });
-    }, 60_000);
+    });
 
     test('within a plain reply', async () => {
       lose = how;
       raw = Buffer.from(wholeReply(plain(CONTENT)));
       await atEveryByte(false, raw.length, () => [failure('upstream_error')]);
-    }, 60_000);
+    });
   });
 
   /** `wholeAt`: from this byte on nothing is missing. */

@@ -19,6 +19,8 @@ export class InferenceProxyConfig extends ServiceConfig {
   /** Requests of a model that may wait while all of its routes are full, and how long. */
   @IsInt() @Min(0) queueMax = 100;
   @IsInt() @Min(0) queueWaitMs = 2_000;
+  /** Requests above 64 KiB in progress, in bytes; each takes up to three times as much memory. At least two of the largest must fit. */
+  @IsInt() @Min(16 * 1024 * 1024) largeRequestBytesMax = 128 * 1024 * 1024;
   /** How long a gateway has to settle a stream it has left, before the proxy does. */
   @IsInt() @Min(0) settleAfterAbortMs = 3_000;
 }

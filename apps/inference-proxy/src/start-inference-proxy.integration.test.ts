@@ -233,7 +233,7 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   const { holdId, accountId } = work.ticket;
   const settle = { holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
   expect((await settled)[0]).toEqual(settle);
-}, 15_000);
+});
 
 test('a running request renews its hold with a reading, and stops when the hold is gone', async () => {
   upstream.behave(hanging(chunk('Hello')));

@@ -47,6 +47,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     description: 'Runs requests on upstreams and streams what they say',
     logger,
     shutdownGraceMs: config.shutdownGraceMs,
+    largeRequestBytesMax: config.largeRequestBytesMax,
   });
   const dependencies = { routes, leases, settlements, logger, attemptsMax, failoverMs };
   const tests = new UpstreamTests(messaging, logger);

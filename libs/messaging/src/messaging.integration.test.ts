@@ -206,7 +206,7 @@ describe('a service that has too much to do', () => {
 
   @Controller()
   class Waiting {
-    @Serves(echo, { sharedBy: ({ text }) => text }) echo(request: TextRequest): Promise<TextRequest> {
+    @Serves(echo, { sharedBy: ({ text }) => text.split(' ')[0] }) echo(request: TextRequest): Promise<TextRequest> {
       return new Promise((resolve) => waiting.push(() => resolve(request)));
     }
   }
@@ -227,6 +227,31 @@ describe('a service that has too much to do', () => {
     for (const answer of waiting.splice(0)) answer();
     expect([await other, (await Promise.all(greedy)).toSorted()]).toEqual(['other', [refusal, ...Array(8).fill('greedy')]]);
     const again = ask('greedy');
+    await eventually(() => waiting.length === 1);
+    waiting.splice(0)[0]?.();
+    expect(await again).toBe('greedy');
+  });
+
+  test('bounds the bytes of large requests until their work has ended, and leaves room for other callers and for small requests', async () => {
+    await serve(await connections.connect('test'), [Waiting], { largeRequestBytesMax: 1_000_000 });
+    const caller = await connections.connect('caller');
+    const ask = (who: string, bytes: number): Promise<string> =>
+      caller.request(echo, { text: `${who} `.padEnd(bytes) }).then(
+        ({ text }) => text.trimEnd(),
+        (error) => error.message,
+      );
+    const refusal = 'The service has too many large requests.';
+    const greedy = Array.from({ length: 5 }, () => ask('greedy', 200_000));
+    expect(await Promise.race(greedy)).toBe(refusal);
+    expect(await ask('other', 2_000_000)).toBe(refusal);
+    const others = [ask('other', 100_000), ask('greedy', 100)];
+    await eventually(() => waiting.length === 6);
+    for (const answer of waiting.splice(0)) answer();
+    expect([await Promise.all(others), (await Promise.all(greedy)).toSorted()]).toEqual([
+      ['other', 'greedy'],
+      [refusal, ...Array(4).fill('greedy')],
+    ]);
+    const again = ask('greedy', 900_000);
     await eventually(() => waiting.length === 1);
     waiting.splice(0)[0]?.();
     expect(await again).toBe('greedy');

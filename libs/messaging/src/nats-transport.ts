@@ -28,9 +28,15 @@ export interface NatsTransportOptions {
   shutdownGraceMs?: number;
   /** Requests and streams being worked on at once; more are refused with `unavailable`. Default 20,000. */
   runningMax?: number;
+  /**
+   * Bytes of the requests above 64 KiB that are being worked on, each counted until its work has ended. Callers that `sharedBy` names have
+   * fair shares of it; more are refused with `unavailable`. Default: no limit.
+   */
+  largeRequestBytesMax?: number;
 }
 
 const RUNNING_MAX = 20_000;
+const SMALL_REQUEST_BYTES_MAX = 64 * 1024;
 const SHUTDOWN_GRACE_MS = 30_000;
 /** A cancelled stream ends itself within its own grace of a second. */
 const CANCELLED_MS = 1_500;
@@ -40,6 +46,8 @@ interface Run {
   startedAt: number;
   /** Whose share of all that runs it counts in. */
   holder: string | undefined;
+  /** Bytes that it counts in that share; 0 for a small request. */
+  largeBytes: number;
 }
 
 /** A handler of a controller, with all that surrounds it. */
@@ -61,6 +69,8 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private running = 0;
   private readonly shares = new FairShares();
   private readonly runningMax: number;
+  private readonly largeShares = new FairShares();
+  private readonly largeRequestBytesMax: number;
   private readonly writers = new Set<StreamWriter<unknown>>();
   private whenIdle: (() => void) | undefined;
 
@@ -69,6 +79,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     this.link = options.messaging.link;
     this.log = options.logger;
     this.runningMax = options.runningMax ?? RUNNING_MAX;
+    this.largeRequestBytesMax = options.largeRequestBytesMax ?? Number.POSITIVE_INFINITY;
   }
 
   listen(callback: (error?: unknown) => void): void {
@@ -153,7 +164,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     if (this.running > this.runningMax) throw new ServiceError('unavailable', 'The service has too much to do.');
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
     const { extras, handler } = route;
-    this.takeShare(run, extras.sharedBy?.(payload));
+    this.takeShare(run, extras.sharedBy?.(payload), announcedBytes(message) || message.data.length);
     const result: unknown = await handler(extras.validate ? validatePayload(extras.request, payload) : payload, context as never);
     return isObservable(result) ? await lastValueFrom(result) : result;
   }
@@ -195,21 +206,31 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   private begin({ statistics }: Route): Run {
     this.running++;
-    return { startedAt: statistics.start(), holder: undefined };
+    return { startedAt: statistics.start(), holder: undefined, largeBytes: 0 };
   }
 
-  private end({ statistics }: Route, { startedAt, holder }: Run, failure: unknown): void {
+  private end({ statistics }: Route, { startedAt, holder, largeBytes }: Run, failure: unknown): void {
     if (holder !== undefined) this.shares.add(holder, -1);
+    if (holder !== undefined && largeBytes > 0) this.largeShares.add(holder, -largeBytes);
     statistics.end(startedAt, failure);
     if (--this.running === 0) this.whenIdle?.();
   }
 
-  private takeShare(run: Run, holder: string | undefined): void {
+  private takeShare(run: Run, holder: string | undefined, bytes: number): void {
     if (holder === undefined) return;
     if (!this.shares.admits(holder, this.runningMax))
       throw new ServiceError('unavailable', 'The service has too much to do for this caller.');
+    if (bytes > SMALL_REQUEST_BYTES_MAX) this.takeLargeShare(run, holder, bytes);
     this.shares.add(holder, 1);
     run.holder = holder;
+  }
+
+  private takeLargeShare(run: Run, holder: string, bytes: number): void {
+    const { largeShares, largeRequestBytesMax } = this;
+    if (!largeShares.admits(holder, largeRequestBytesMax) || largeShares.inUse + bytes > largeRequestBytesMax)
+      throw new ServiceError('unavailable', 'The service has too many large requests.');
+    largeShares.add(holder, bytes);
+    run.largeBytes = bytes;
   }
 
   private async idle(): Promise<void> {

@@ -154,7 +154,7 @@ describe('without the right password', () => {
     environment[variableOf('internal')] = passwordOf('internal');
     await server.restart();
     await eventually(() => connected);
-  }, 20_000);
+  });
 });
 
 describe('as a user', () => {

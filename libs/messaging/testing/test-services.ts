@@ -31,11 +31,11 @@ class TestModule {}
 export async function serve(
   messaging: NatsMessaging,
   controllers: NonNullable<DynamicModule['controllers']>,
-  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number; runningMax?: number } = {},
+  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number; runningMax?: number; largeRequestBytesMax?: number } = {},
 ): Promise<INestMicroservice> {
-  const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, runningMax } = settings;
+  const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, ...limits } = settings;
   const description = 'A service of a test';
-  const strategy = new NatsTransport({ messaging, name, description, logger, shutdownGraceMs, runningMax });
+  const strategy = new NatsTransport({ messaging, name, description, logger, shutdownGraceMs, ...limits });
   const app = await NestFactory.createMicroservice({ module: TestModule, controllers }, { strategy, logger: false });
   await app.listen();
   return app;

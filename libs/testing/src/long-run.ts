@@ -4,8 +4,6 @@ import fc from 'fast-check';
 
 /** Set by `npm run test:long`: the file where it is noted how many cases were tried. */
 const TALLY = process.env.TEST_LONG;
-const LONG_TEST_MS = 3_600_000;
-const USUAL_TEST_MS = 60_000;
 const PROGRESS_MS = 10_000;
 /** What is worth a case costs microseconds: a second of processor time is a loop that should not be there. */
 const CASE_CPU_MS_MAX = 1_000;
@@ -34,22 +32,18 @@ export function testCases<Case>(
   check: (value: Case) => void | Promise<void>,
 ): void {
   const count = longOr(counts.usual, counts.long);
-  test(
-    title,
-    async () => {
-      const progress = new Progress(expect.getState().currentTestName ?? title, count);
-      const property = fc.asyncProperty(cases, async (value) => {
-        const begun = process.threadCpuUsage();
-        await check(value);
-        const { user, system } = process.threadCpuUsage(begun);
-        if (user + system > CASE_CPU_MS_MAX * 1_000) throw new Error(`The case took ${(user + system) / 1_000} ms of processor time.`);
-        progress.add();
-      });
-      await fc.assert(property, { numRuns: count });
-      progress.end();
-    },
-    longOr(USUAL_TEST_MS, LONG_TEST_MS),
-  );
+  test(title, async () => {
+    const progress = new Progress(expect.getState().currentTestName ?? title, count);
+    const property = fc.asyncProperty(cases, async (value) => {
+      const begun = process.threadCpuUsage();
+      await check(value);
+      const { user, system } = process.threadCpuUsage(begun);
+      if (user + system > CASE_CPU_MS_MAX * 1_000) throw new Error(`The case took ${(user + system) / 1_000} ms of processor time.`);
+      progress.add();
+    });
+    await fc.assert(property, { numRuns: count });
+    progress.end();
+  });
 }
 
 /** Says now and then how far a long run has come, and at its end notes how many cases there were. */

@@ -19,7 +19,7 @@ let internal: Messaging;
 beforeAll(async () => {
   service = await startBillingService({ holdSettledEvents: true, reaperIntervalMs: 50, planSweepIntervalMs: 100 });
   [administrator, gateway, internal] = await Promise.all([service.connect('cli'), service.connect('gateway'), service.connect('internal')]);
-}, 30_000);
+});
 afterAll(() => service.stop());
 
 async function customer(usd: string, lowBalanceUsd?: string): Promise<Customer> {

@@ -50,7 +50,6 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
     }
     await takeAll(new RandomTraffic(seed, []));
   },
-  60_000,
 );
 
 test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(

@@ -82,7 +82,10 @@ function httpErrors({ method, path }: Route): GatewayError[] {
   const wrongType = new GatewayError('invalid_request', 'The request body must be JSON: send "Content-Type: application/json".', {
     status: 415,
   });
-  return method === 'POST' ? [wrongMethod, wrongType] : [wrongMethod];
+  const slowBody = new GatewayError('invalid_request', 'The request body came too slowly: at least 8192 bytes per second are expected.', {
+    status: 408,
+  });
+  return method === 'POST' ? [wrongMethod, slowBody, wrongType] : [wrongMethod];
 }
 
 function responsesOf(family: Family, route: Route): [name: string, response: object][] {

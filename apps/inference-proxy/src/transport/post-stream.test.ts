@@ -184,7 +184,7 @@ test('many large plain replies at once: those beyond a bound for all are given u
   expect(refused).toEqual(refused.map(() => ({ status: 'rejected', reason: failure('limit', 'model_capacity') })));
   handle = (_request, response) => response.end(Buffer.alloc(size, 'x'));
   expect(await readLarge()).toBe(size);
-}, 20_000);
+});
 
 describe('an abort closes the socket within 250 ms', () => {
   async function closedAfterAbort(abortWhen: (request: Promise<UpstreamReply>) => Promise<unknown>): Promise<number> {

@@ -1,3 +1,4 @@
+import { TOOLS_MAX } from '../body-fields.js';
 import { fieldSchemas } from '../fields-schema.js';
 import {
   anyObject,
@@ -44,7 +45,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
           'Only when `stream` is true. With `include_usage`, a chunk with the usage precedes `[DONE]`.',
         ),
         stop: described(either(stopSequence, stopSequences), 'Up to four sequences that end the reply and are not part of it.'),
-        tools: described(list(ref('ChatTool')), 'Functions the model may call; each name once.'),
+        tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
         seed: described({ type: 'integer' }, 'A wish: forwarded where the upstream takes it.'),

@@ -1,3 +1,4 @@
+import { TOOLS_MAX } from '../body-fields.js';
 import { fieldSchemas } from '../fields-schema.js';
 import {
   anyObject,
@@ -33,7 +34,7 @@ const promptOptions = {
   system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
   output_config: described(requestObject({}, { format: ref('MessagesOutputFormat') }), 'The format of the output; `effort` is ignored.'),
   output_format: described(ref('MessagesOutputFormat'), 'As `output_config.format`, which counts where both are sent.'),
-  tools: described(list(ref('MessagesTool')), 'Tools the model may use; each name once.'),
+  tools: described({ ...list(ref('MessagesTool')), maxItems: TOOLS_MAX }, 'Tools the model may use; each name once.'),
 };
 const role = (value: string) => ({ role: word(value) });
 

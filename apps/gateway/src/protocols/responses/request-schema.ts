@@ -1,3 +1,4 @@
+import { TOOLS_MAX } from '../body-fields.js';
 import { fieldSchemas } from '../fields-schema.js';
 import {
   anyObject,
@@ -42,7 +43,10 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
       },
       {
         ...optional,
-        tools: described(list(ref('ResponsesTool')), 'Each pair of namespace and name once.'),
+        tools: described(
+          list(ref('ResponsesTool')),
+          `Each pair of namespace and name once. At most ${TOOLS_MAX} functions and custom tools; those of namespaces count.`,
+        ),
         tool_choice: described(
           ref('ResponsesToolChoice'),
           'A call can be required, and a tool forced, only where `tools` has one that is not hosted.',

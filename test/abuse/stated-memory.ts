@@ -1,0 +1,26 @@
+import { BillingConfig } from '../../apps/billing/src/billing.config.js';
+import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
+import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
+
+const MB = 1e6;
+const KB = 1e3;
+const MIB = 1024 * 1024;
+
+export type Measured = 'gateway' | 'inference-proxy' | 'billing' | 'catalog' | 'nats';
+
+/** The most bytes of memory that each program is resident with by its settings, term by term as docs/operations.md states them. */
+export function statedMemory(
+  gateway: GatewayConfig = new GatewayConfig(),
+  proxy: InferenceProxyConfig = new InferenceProxyConfig(),
+  billing: BillingConfig = new BillingConfig(),
+): Record<Measured, number> {
+  const thread = (gateway.bodyWorkerHeapMb + 16) * MIB + 6 * gateway.bodyBytesMax;
+  const keys = 2 * gateway.keyCacheEntriesMax * 0.5 * KB;
+  return {
+    gateway: 200 * MB + 2 * gateway.bodiesInFlightBytesMax + gateway.bodyWorkers * thread + gateway.connectionsMax * 50 * KB + keys,
+    'inference-proxy': 200 * MB + 256 * MIB + 3 * proxy.largeRequestBytesMax,
+    billing: 300 * MB + billing.lanes * billing.queueMax * 4 * KB,
+    catalog: 250 * MB,
+    nats: 50 * MB + 4 * 64 * MIB,
+  };
+}
