@@ -9,9 +9,9 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) connectionsMax = 10_000;
   /** Proxies before the gateway that append to `X-Forwarded-For`. With 0 that header is ignored: any client can send it. */
   @IsInt() @Min(0) @Max(100) trustedProxyHops = 0;
-  /** Origins whose scripts may call the gateway from a browser, separated by commas, or `*`; none by default. */
-  @Matches(CORS_ALLOWED_ORIGINS, { message: 'must be * or origins such as https://app.example.com, separated by commas' })
-  corsAllowedOrigins = '';
+  /** Origins whose scripts may call the gateway from a browser, separated by commas, or `*`. */
+  @Matches(CORS_ALLOWED_ORIGINS, { message: 'must be none, * or origins such as https://app.example.com, separated by commas' })
+  corsAllowedOrigins = 'none';
   /** Requests of one key to endpoints that cost nothing. An account has four times as many. */
   @IsInt() @Min(1) freeRequestsPerSecond = 100;
   /** Requests of one client address without a valid key. Beyond it refusals come a second late. */

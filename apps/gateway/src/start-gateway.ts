@@ -31,7 +31,8 @@ export async function startGateway(foundation: GatewayFoundation): Promise<Runni
     logger: new FrameworkLogger(logger),
     abortOnError: false,
   });
-  if (config.corsAllowedOrigins !== '') app.enableCors(corsOptions(config.corsAllowedOrigins));
+  const cors = corsOptions(config.corsAllowedOrigins);
+  if (cors) app.enableCors(cors);
   await app.init();
 
   const handler = app.getHttpAdapter().getInstance() as RequestListener;
