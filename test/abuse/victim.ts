@@ -23,10 +23,10 @@ const SHORT = { directives: 'ttft=40 tokens=12', outputTokens: 12 };
 const LONG = { directives: 'rate=20 tokens=40', outputTokens: 40 };
 const PATIENCE_MS = 20_000;
 /**
- * Short requests under way at once. With the long streams these are 15, which fit into the share of an upstream's 256 sockets that is
- * left after three greedy accounts, so that a slow machine delays the victim and does not make it greedy.
+ * Short requests under way at once. With the long streams these are 11, which fit into the share of an upstream's 256 sockets that is
+ * left after four greedy accounts, so that a slow machine delays the victim and does not make it greedy.
  */
-const AT_ONCE_MAX = 12;
+const AT_ONCE_MAX = 8;
 
 /** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and one long stream after the other in each format. */
 export class Victim {
