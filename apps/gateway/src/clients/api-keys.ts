@@ -24,6 +24,9 @@ export class ApiKeys {
   /** Apart from the known ones, so that a flood of wrong keys cannot drive those out. */
   private readonly refused = new Map<string, Entry<true>>();
   private readonly resolving = new Map<string, Promise<ResolvedKey>>();
+  /** Digests of the keys sent lately, since hashing a key takes longer than all else here. Cleared often, so that no key stays in memory. */
+  private readonly digests = new Map<string, string>();
+  private digestsUntil = 0;
   private readonly lookups = new LookupQueue(LOOKUPS);
   /** Counts invalidations: an answer that was asked for before one must not be kept after it. */
   private epoch = 0;
@@ -48,10 +51,8 @@ export class ApiKeys {
    * was valid is asked for at once when its answer has expired; one never seen queues, behind all others when its sender `isSuspect`.
    */
   resolve(key: string, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
-    // The checksum in a key tells a typo from a key, so that a mistyped one costs no question.
-    if (!isWellFormedApiKey(key)) throw invalidKey();
-    const digest = digestApiKey(key);
     const now = this.now();
+    const digest = this.digestOf(key, now);
     const known = this.known.get(digest);
     if (known && known.until > now) return known.value;
     const refused = this.refused.get(digest);
@@ -65,6 +66,21 @@ export class ApiKeys {
       this.resolving.set(digest, answer);
     }
     return answer;
+  }
+
+  private digestOf(key: string, now: number): string {
+    if (now >= this.digestsUntil || this.digests.size >= this.entriesMax) {
+      this.digests.clear();
+      this.digestsUntil = now + this.cacheMs;
+    }
+    let digest = this.digests.get(key);
+    if (digest === undefined) {
+      // The checksum in a key tells a typo from a key, so that a mistyped one costs no question.
+      if (!isWellFormedApiKey(key)) throw invalidKey();
+      digest = digestApiKey(key);
+      this.digests.set(key, digest);
+    }
+    return digest;
   }
 
   private async ask(digest: string): Promise<ResolvedKey> {
