@@ -36,8 +36,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'nothing is given back to another grant',
       'charged.liveGrantId !== null && charged.liveGrantId === funds.grant?.id',
       'funds.grant !== null',
-      FOLD,
-      'the fold does what the serial model does',
+      'apps/billing/src/ledger/funds.test.ts',
+      'what was paid from a grant that has ended is forfeited',
     ],
     [
       'what an ended grant cannot take back is forfeited',
