@@ -278,7 +278,8 @@ describe('on its schedule', () => {
 });
 
 test('a service that stops does not wait for a check', async () => {
-  const auditor = newAuditor();
+  const connect = () => connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 600_000 }); // only a cancel ends it
+  const auditor = newAuditor({ connect });
   await owner.query('BEGIN');
   await owner.query('LOCK TABLE billing.settlement IN ACCESS EXCLUSIVE MODE'); // as long as this lasts, no check ends
   const [ticking, asking] = [auditor.tick(), expect(auditor.check()).rejects.toThrow()];
