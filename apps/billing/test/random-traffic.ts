@@ -26,7 +26,7 @@ export class RandomTraffic {
   private sequence = 0;
   private readonly recent: { holdId: string; accountId: string }[] = [];
   private readonly reserved: ReserveRequest[] = [];
-  /** Those that a calm batch has not settled. */
+  /** Holds that no calm batch has settled yet. */
   private readonly unsettled: { holdId: string; accountId: string }[] = [];
   /** Those that have a reading, and of them those that a reaper has seen since: to be settled late, at more or less. */
   private metered: { holdId: string; accountId: string }[] = [];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { parseExactly } from '#inference/exact-json.js';
+import { turnsDuring } from '#testing/event-loop-turns.js';
 import { testCases } from '#testing/long-run.js';
 import { encodeJsonInTurns } from './encode-json.js';
 
@@ -28,13 +29,5 @@ test('a number keeps the digits that it was written with', async () => {
 });
 
 test('others have their turns while a large value is encoded', async () => {
-  let turns = 0;
-  const count = (): void => {
-    turns++;
-    immediate = setImmediate(count);
-  };
-  let immediate = setImmediate(count);
-  await encodeJsonInTurns({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) });
-  clearImmediate(immediate);
-  expect(turns).toBeGreaterThan(1);
+  expect(await turnsDuring(() => encodeJsonInTurns({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) }))).toBeGreaterThan(1);
 });

@@ -1,4 +1,5 @@
 import type { InferenceRequest } from '#inference/request.js';
+import { turnsDuring } from '#testing/event-loop-turns.js';
 import { growthOf, LINEAR_GROWTH_MAX, processorTime } from '#testing/growth.js';
 import { withoutEcho } from './prompt-echo.js';
 import { asking } from './test-inference.js';
@@ -92,13 +93,5 @@ test('a prompt of many short texts costs little more than one long text', async 
 });
 
 test('others have their turns while a long prompt is looked through', async () => {
-  let turns = 0;
-  const count = (): void => {
-    turns++;
-    immediate = setImmediate(count);
-  };
-  let immediate = setImmediate(count);
-  await withoutEcho('b'.repeat(200), asking('a'.repeat(2_000_000)));
-  clearImmediate(immediate);
-  expect(turns).toBeGreaterThan(1);
+  expect(await turnsDuring(() => withoutEcho('b'.repeat(200), asking('a'.repeat(2_000_000))))).toBeGreaterThan(1);
 });

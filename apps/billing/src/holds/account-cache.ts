@@ -18,10 +18,10 @@ const HOLDS_MAX = 20_000;
 /** Ids of transactions come again after 2³² of them, which no server can do in so short a time. */
 const UNUSED_MAX_MS = 600_000;
 
-/** What the last batch of this lane has left of an account. */
+/** An account as the last batch of this lane left it. */
 interface CachedAccount {
   state: AccountState;
-  /** Those in a row that found it as it was left. */
+  /** Batches in a row that found the account as the one before had left it. */
   ownBatches: number;
   /** By this process's own clock, in milliseconds. */
   usedAt: number;
@@ -50,7 +50,7 @@ export class AccountCache {
   private readonly accounts = new Map<string, CachedAccount>();
   private holds = 0;
 
-  /** What the batch is decided from. Undefined if anything of it is not cached, or if the batch has a part that is rare. */
+  /** Returns the state to decide the batch from; undefined when a part of it is not cached, or is rare, such as an expired lease. */
   stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
     const accounts = new Map<string, AccountState>();
