@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
-import { SIM_MODELS } from './models.js';
-import { planReply, textOfLastUser } from './plan-reply.js';
+import { SIM_MODELS } from './reply/models.js';
+import { planReply, textOfLastUser } from './reply/plan-reply.js';
 import { type Exchange, hangUntilAborted, sendStream } from './send-stream.js';
-import type { SimDialect } from './sim-dialect.js';
+import type { SimDialect } from './dialects/sim-dialect.js';
 import { errorReply, SimError } from './sim-error.js';
-import { promptTokens } from './usage-rule.js';
+import { promptTokens } from './reply/usage-rule.js';
 
 /** What requests of all dialects share. */
 export interface SimState {

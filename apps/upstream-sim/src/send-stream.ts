@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Directives } from './directives.js';
-import type { ReplyEvent, SimDialect } from './sim-dialect.js';
+import type { ReplyEvent, SimDialect } from './dialects/sim-dialect.js';
 import { STREAM_ERROR } from './sim-error.js';
 
 const BATCH_LENGTH = 16_384;

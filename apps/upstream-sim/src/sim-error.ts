@@ -1,4 +1,4 @@
-import type { SimDialect } from './sim-dialect.js';
+import type { SimDialect } from './dialects/sim-dialect.js';
 
 export interface ErrorObject {
   message: string;

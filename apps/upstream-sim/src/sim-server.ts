@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerRequest, readBody, type SimState } from './answer-request.js';
-import { chatDialect } from './chat-dialect.js';
+import { chatDialect } from './dialects/chat/dialect.js';
 import { parseDirectives } from './directives.js';
-import { messagesDialect } from './messages-dialect/dialect.js';
-import { SIM_MODELS, type SimModel } from './models.js';
+import { messagesDialect } from './dialects/messages/dialect.js';
+import { SIM_MODELS, type SimModel } from './reply/models.js';
 import { RequestLog } from './request-log.js';
-import { responsesDialect } from './responses-dialect/dialect.js';
-import type { SimDialect } from './sim-dialect.js';
+import { responsesDialect } from './dialects/responses/dialect.js';
+import type { SimDialect } from './dialects/sim-dialect.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;

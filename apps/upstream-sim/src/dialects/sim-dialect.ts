@@ -1,7 +1,7 @@
-import type { ChatRequest } from './chat-request.js';
-import type { Directives } from './directives.js';
-import type { ReplyPlan } from './plan-reply.js';
-import type { ErrorObject } from './sim-error.js';
+import type { ChatRequest } from './chat/parse-request.js';
+import type { Directives } from '../directives.js';
+import type { ReplyPlan } from '../reply/plan-reply.js';
+import type { ErrorObject } from '../sim-error.js';
 
 /** One event of a stream and how many tokens it carries. */
 export interface ReplyEvent {

@@ -1,7 +1,7 @@
-import type { ChatRequest } from './chat-request.js';
-import { withoutDirectives } from './directives.js';
+import type { ChatRequest } from '../dialects/chat/parse-request.js';
+import { withoutDirectives } from '../directives.js';
 import { schemaValue } from './schema-value.js';
-import { seedOf } from './words.js';
+import { seedOf } from './seeded-words.js';
 
 /** Where the search for the end of an object gives up. */
 const ARGUMENTS_LENGTH_MAX = 65_536;

@@ -1,6 +1,6 @@
-import type { ChatRequest, ChatTool } from '../chat-request.js';
-import { SimError } from '../sim-error.js';
-import { isObject, wrong } from './field-checks.js';
+import type { ChatRequest, ChatTool } from '../chat/parse-request.js';
+import { SimError } from '../../sim-error.js';
+import { isObject, wrong } from '../field-checks.js';
 import { parseInput } from './parse-input.js';
 
 /** What of a request decides how its reply is told. */

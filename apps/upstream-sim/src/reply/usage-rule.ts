@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatRequest } from './chat-request.js';
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
 
 /** The fixed price of an image in prompt tokens, whatever its size. */
 export const TOKENS_PER_IMAGE = 256;

@@ -1,6 +1,6 @@
-import type { Directives } from '../directives.js';
-import type { ReplyPlan } from '../plan-reply.js';
-import { pieces } from '../render-reply.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import { pieces } from '../chat/render-completion.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,6 @@
-import type { Directives } from './directives.js';
-import type { ReplyPlan } from './plan-reply.js';
-import type { ReplyEvent } from './sim-dialect.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import type { ReplyEvent } from '../sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
 const CREATED = 1_700_000_000;

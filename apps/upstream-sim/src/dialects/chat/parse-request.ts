@@ -1,4 +1,4 @@
-import { SimError } from './sim-error.js';
+import { SimError } from '../../sim-error.js';
 
 export type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 

@@ -1,5 +1,5 @@
-import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat-request.js';
-import { SimError } from '../sim-error.js';
+import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat/parse-request.js';
+import { SimError } from '../../sim-error.js';
 
 type Json = Record<string, unknown>;
 

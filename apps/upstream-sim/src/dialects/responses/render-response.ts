@@ -1,7 +1,7 @@
-import type { Directives } from '../directives.js';
-import type { ReplyPlan } from '../plan-reply.js';
-import { pieces } from '../render-reply.js';
-import type { PlannedCall } from '../requested-calls.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import { pieces } from '../chat/render-completion.js';
+import type { PlannedCall } from '../../reply/requested-calls.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 import type { ReplyShape } from './parse-request.js';
 

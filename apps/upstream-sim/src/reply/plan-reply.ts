@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ChatMessage, ChatRequest } from './chat-request.js';
-import type { Directives } from './directives.js';
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import type { Directives } from '../directives.js';
 import type { SimModel } from './models.js';
 import { type PlannedCall, requestedCalls } from './requested-calls.js';
 import { schemaValue } from './schema-value.js';
-import { SimError } from './sim-error.js';
+import { SimError } from '../sim-error.js';
 import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
-import { seededWords, seedOf } from './words.js';
+import { seededWords, seedOf } from './seeded-words.js';
 
 export interface ReplyUsage {
   prompt_tokens: number;
