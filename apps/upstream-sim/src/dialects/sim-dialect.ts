@@ -1,35 +1,34 @@
-import type { ChatRequest } from './chat/parse-request.js';
 import type { Directives } from '../directives.js';
 import type { ReplyPlan } from '../reply/plan-reply.js';
 import type { ErrorObject } from '../sim-error.js';
+import type { ChatRequest } from './chat/parse-request.js';
 
-/** One event of a stream and how many tokens it carries. */
+/** One event of a stream, with the number of tokens that it carries. */
 export interface ReplyEvent {
-  /** The SSE event's name, in dialects that have them. */
+  /** Name of the SSE event, in dialects that name their events. */
   name?: string;
   json: string;
   tokens: number;
 }
 
-/** A request, understood: what is asked, in the words of chat completions, and how to answer it in those of its dialect. */
-export interface DialectRequest {
-  /** One plan and one usage rule serve all dialects. */
+/** A parsed request: the equivalent chat request, and the renderers of its dialect. */
+interface DialectRequest {
   chat: ChatRequest;
   /** The body of a plain reply. */
   renderReply(plan: ReplyPlan, directives: Directives): string;
-  /** The events of a streamed reply, without the closing `done`. */
+  /** The events of a streamed reply, without `done`. */
   renderEvents(plan: ReplyPlan, directives: Directives): Iterable<ReplyEvent>;
 }
 
-/** How one kind of server is spoken to. */
+/** One API that the simulator speaks. */
 export interface SimDialect {
   path: string;
-  /** @throws SimError for what a strict server would refuse */
+  /** @throws SimError when a strict server would refuse the request */
   parseRequest(body: string): DialectRequest;
   /** The body of an error reply. */
   renderError(error: ErrorObject, status: number): object;
-  /** The event of a stream that fails on the way. */
+  /** The event that ends a failed stream. */
   renderStreamError(error: ErrorObject): ReplyEvent;
-  /** What the last `data:` line of every stream says, in dialects that have one. */
+  /** Content of the last `data:` line of every stream, in dialects that have one. */
   done?: string;
 }
