@@ -12,7 +12,7 @@ import { type Ask, type ClientFormat, type Reply, type Scenario, TOOLS } from '.
 import { priceOf } from './upstreams.js';
 
 /** What a request comes to: for its client, and on its bill. */
-export interface Expected {
+interface Expected {
   status: number;
   seen: Outcome['seen'];
   bill: Bill;
