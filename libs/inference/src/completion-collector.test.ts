@@ -1,4 +1,4 @@
-import { collectCompletion } from './collect-completion.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { GatewayError } from './errors.js';
 import type { StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
