@@ -38,7 +38,7 @@ const REQUEST: BilledRequest = {
   price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
   reservedAt: '2026-11-21T00:00:00.000Z',
   settlement: {
-    reason: 'client-left',
+    reason: 'client-disconnected',
     settledBy: 'inference-proxy',
     usage: {
       promptTokens: 1_200,

@@ -105,7 +105,7 @@ describe('a client', () => {
     await once(response, 'data');
     response.destroy();
     await until(() => gateway.fakes.settles.length === 1);
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-left', usage: { promptTokens: 9, outputTokens: 2 } }]);
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-disconnected', usage: { promptTokens: 9, outputTokens: 2 } }]);
   });
 
   test('that leaves before a plain reply pays nothing when nothing had come', async () => {
@@ -117,7 +117,7 @@ describe('a client', () => {
     await until(() => gateway.fakes.opened.length === 1);
     socket.destroy();
     await until(() => gateway.fakes.settles.length === 1);
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-left' }]);
+    expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-disconnected' }]);
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
@@ -140,7 +140,7 @@ describe('a client', () => {
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThan(300);
     expect(gateway.fakes.settles).toMatchObject([
-      { reason: 'client-left', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 500 } },
+      { reason: 'client-disconnected', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 500 } },
     ]);
     socket.destroy();
   });
