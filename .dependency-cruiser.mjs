@@ -9,8 +9,9 @@ const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
 /** Pure code may validate and compute; what does I/O, holds a connection or knows a clock is not on this list. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
-/** An adapter may use its own folder, the files beside the folders, what is pure, and `also`. */
-function adapterRules(family, folder, also) {
+/** An adapter may import its own folder, the shared `rooms` and files beside it, pure packages, and `also`. */
+function adapterRules(family, folder, rooms, also) {
+  const shared = rooms.map((room) => `^${folder}/${room}/`);
   return [
     {
       name: `${family}-adapters-are-pure`,
@@ -24,7 +25,7 @@ function adapterRules(family, folder, also) {
       comment: 'Adapters never import one another: each can be read, changed and deleted by itself.',
       severity: 'error',
       from: { path: `^${folder}/([^/]+)/` },
-      to: { path: `^${folder}/[^/]+/`, pathNot: `^${folder}/$1/` },
+      to: { path: `^${folder}/[^/]+/`, pathNot: [`^${folder}/$1/`, ...shared] },
     },
   ];
 }
@@ -63,8 +64,8 @@ export const forbidden = [
     from: { path: '^libs/contracts/', pathNot: TESTS },
     to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
   },
-  ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
-  ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [
+  ...adapterRules('protocol', 'apps/gateway/src/protocols', ['body-fields', 'json-schema', 'tool-calls'], []),
+  ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [], [
     '^libs/contracts/',
     '^apps/inference-proxy/src/upstream-failure\\.ts$',
   ]),

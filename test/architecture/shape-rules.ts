@@ -12,7 +12,7 @@ export type ShapeRule = (files: SourceFile[]) => string[];
 const TEST = /\.test\.ts$|(^|\/)(test|testing)\/|\/(test-|conformance)[-a-z]*\.ts$|^bench\//;
 const ADAPTER_FAMILIES: Record<string, string[]> = {
   'apps/gateway/src/protocols': [
-    ...['adapter.ts', 'schema.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
+    ...['adapter.ts', 'request.dto.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
     ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
   ],
   'apps/inference-proxy/src/upstreams': ['adapter.ts', 'errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'],
@@ -21,18 +21,14 @@ const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
 
-/** Learn one adapter, know all: siblings have the same files, and every one has the core. (Tests beyond the core, and fixtures, may differ.) */
-export const adaptersAreAlike: ShapeRule = (files) =>
+/** Every adapter has the core files of its family, and may have more. A folder with none of them is shared by the adapters. */
+export const adaptersShareCoreFiles: ShapeRule = (files) =>
   Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
-    const adapters = new Map<string, string[]>();
-    for (const { path } of files) {
-      const [, name, file] = new RegExp(`^${family}/([^_/][^/]*)/([^/]+\\.ts)$`).exec(path) ?? [];
-      if (name && file && (core.includes(file) || !file.endsWith('.test.ts')))
-        adapters.set(name, [...(adapters.get(name) ?? []), file].sort());
-    }
-    const all = [...new Set([...adapters.values(), core].flat())].sort();
-    return [...adapters].flatMap(([name, has]) =>
-      all.filter((file) => !has.includes(file)).map((file) => `${family}/${name} has no ${file}`),
+    const found = files.filter(({ path }) => dirname(dirname(path)) === family && core.includes(basename(path)));
+    const adapters = new Set(found.map(({ path }) => dirname(path)));
+    const paths = new Set(found.map(({ path }) => path));
+    return [...adapters].flatMap((adapter) =>
+      core.filter((file) => !paths.has(`${adapter}/${file}`)).map((file) => `${adapter} has no ${file}`),
     );
   });
 

@@ -11,9 +11,9 @@ import { type GatewayFoundation, gatewayModule } from './gateway.module.js';
 import { AccessLog } from './http/access-log.js';
 import { corsOptions } from './http/cors.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
-import { HttpServer } from './http/http-server.js';
-import { BodyReader } from './http/read-body.js';
-import { Readiness } from './http/readiness.js';
+import { HttpServer } from './http/server/http-server.js';
+import { BodyReader } from './bodies/read-body.js';
+import { Readiness } from './http/server/readiness.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
 export interface RunningGateway {

@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { EncodedRequest, measureBothWays, type PromptSizes } from '../encoded-request.js';
-import { checkShape, type JsonShape, parseText, readUtf8 } from '../http/parse-json.js';
+import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { createLogger } from '#observability/logger.js';
-import { ClientGoneError } from '../http/read-body.js';
-import { startBodyWorker } from '../test-gateway.js';
+import { ClientGoneError } from './read-body.js';
+import { startBodyWorker } from '../../test/test-gateway.js';
 import { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 

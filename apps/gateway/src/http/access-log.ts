@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange } from './http-exchange.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
 /** Not an HTTP status that is ever sent: the client left before it got one. */

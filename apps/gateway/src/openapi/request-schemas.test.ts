@@ -5,7 +5,7 @@ import { DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { replaceValue, valuesWithin } from '#testing/replace-value.js';
 import { ADAPTERS } from '../protocols/adapters.js';
-import { bodyOf, type Refusal, readJson, readRequests } from '../protocols/conformance-fixtures.js';
+import { bodyOf, type Refusal, readJson, readRequests } from '../../test/conformance/conformance-fixtures.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ProtocolAdapter, ProtocolName } from '../protocols/protocol-adapter.js';
 import { openApiDocument } from './document.js';

@@ -1,9 +1,9 @@
 import type { CompletedToolCall, Completion } from '#inference/completion.js';
 import type { FinishReason } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { safeCallId } from '../call-ids.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
 import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
-import { ToolInput } from '../tool-input.js';
+import { ToolInput } from '../tool-calls/tool-input.js';
 import type { MessagesRequest } from './request.js';
 
 export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';

@@ -1,10 +1,10 @@
 import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { safeCallId } from '../call-ids.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
-import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
-import { ToolInput } from '../tool-input.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
+import { ToolInput } from '../tool-calls/tool-input.js';
 import { renderError } from './errors.js';
 import type { MessagesRequest } from './request.js';
 import { renderMessage, renderStopReason, renderUsage } from './response.js';

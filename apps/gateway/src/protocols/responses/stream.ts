@@ -2,7 +2,7 @@ import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
-import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { renderStreamError } from './errors.js';
 import type { ResponsesRequest } from './request.js';
 import {
