@@ -65,10 +65,12 @@ export const forbidden = [
     to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
   },
   ...adapterRules('protocol', 'apps/gateway/src/protocols', ['body-fields', 'json-schema', 'tool-calls'], []),
-  ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [], [
-    '^libs/contracts/',
-    '^apps/inference-proxy/src/upstream-failure\\.ts$',
-  ]),
+  ...adapterRules(
+    'upstream',
+    'apps/inference-proxy/src/upstreams',
+    [],
+    ['^libs/contracts/', '^apps/inference-proxy/src/upstream-failure\\.ts$'],
+  ),
   {
     name: 'pipeline-knows-no-protocol',
     comment: 'What always happens to a request does not depend on how its client speaks.',

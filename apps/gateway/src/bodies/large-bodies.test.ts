@@ -5,11 +5,11 @@ import { Worker } from 'node:worker_threads';
 import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
 import { leastMs } from '#testing/least-ms.js';
 import { cpuMsOf, longestTurnMs } from '#testing/longest-turn.js';
-import { parseLargeBody } from './parse-large-body.js';
-import { ADAPTERS } from '../protocols/adapters.js';
 import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
-import { parseJson } from './parse-json.js';
 import { protocolAt, ROUTES } from '../http/routes.js';
+import { ADAPTERS } from '../protocols/adapters.js';
+import { parseJson } from './parse-json.js';
+import { parseLargeBody } from './parse-large-body.js';
 
 /** Bodies that are parsed in worker threads: what comes of them is what the main thread would have made of them, without its time. */
 

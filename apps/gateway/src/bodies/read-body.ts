@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
+import type { GatewayRequest } from '../http/http-exchange.js';
+import { stopError } from '../pipeline/reply.js';
 import { BodyBudget, type BodyBudgetLimits } from './body-budget.js';
 import { IncomingBody } from './incoming-body.js';
-import { stopError } from '../pipeline/reply.js';
-import type { GatewayRequest } from '../http/http-exchange.js';
 
 /** The client left before its request was complete: there is nobody to answer. */
 export class ClientGoneError extends Error {

@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import { renderErrorAt } from '../http/replies/render-error.js';
-import { protocolAt, ROUTES, type Route } from '../http/routes.js';
 import { isRetryable } from '../http/replies/write-reply.js';
+import { protocolAt, ROUTES, type Route } from '../http/routes.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 import { REPLY_HEADERS } from './headers.js';

@@ -8,10 +8,10 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { testCases } from '#testing/long-run.js';
 import { replaceValue } from '#testing/replace-value.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
+import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 import { describeDamagedBodies, parsedOrRefused, throughText } from './conformance-bodies.js';
 import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
 import { type ContinueWith, describeHistory } from './conformance-history.js';
-import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 
 /** One server-sent event; comments are not among them. */
 export interface SseFrame {

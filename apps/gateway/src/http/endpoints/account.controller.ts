@@ -3,10 +3,10 @@ import { Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
 import { BillingClient } from '../../clients/billing.js';
 import { CatalogClient, type Model } from '../../clients/catalog.js';
-import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import type { GatewayRequest } from '../http-exchange.js';
-import { ROUTES } from '../routes.js';
+import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
+import { ROUTES } from '../routes.js';
 
 /** What a key can call and what its account has. Free; touches no balance (spec 1). */
 @Controller()

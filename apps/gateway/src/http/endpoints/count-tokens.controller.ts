@@ -2,14 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { BodyParser } from '../../bodies/body-parser.js';
+import { BodyReader } from '../../bodies/read-body.js';
 import { CatalogClient } from '../../clients/catalog.js';
 import { promptSizeOf } from '../../encoded-request.js';
 import { checkCapabilities } from '../../pipeline/quote.js';
-import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
-import { BodyReader } from '../../bodies/read-body.js';
-import { ROUTES } from '../routes.js';
+import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
+import { ROUTES } from '../routes.js';
 
 /** How large a prompt is, by the estimator that also checks contexts. Free; no hold, no limit, no model is run (spec 4.6). */
 @Controller()

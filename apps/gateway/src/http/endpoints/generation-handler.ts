@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import type { BodyParser } from '../../bodies/body-parser.js';
+import type { BodyReader } from '../../bodies/read-body.js';
 import { type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
-import type { BodyReader } from '../../bodies/read-body.js';
 import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
 import { ADAPTERS } from '../../protocols/adapters.js';
-import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import type { GatewayRequest } from '../http-exchange.js';
-import { GenerationHandler } from './generation-handler.js';
+import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { ROUTES } from '../routes.js';
+import { GenerationHandler } from './generation-handler.js';
 
 /** The endpoints that run a model, one method a format. */
 @Controller()

@@ -3,8 +3,8 @@ import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { parseCountRequest } from '../../protocols/messages/request.js';
 import { type Ask, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
+import { parseCountRequest } from '../../protocols/messages/request.js';
 
 /** What the endpoints of the messages format add over HTTP. What all formats share is tested on chat, in the files beside this one. */
 

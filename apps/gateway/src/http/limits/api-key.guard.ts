@@ -3,10 +3,10 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { API_KEY_PREFIX } from '#contracts/api-key.js';
 import { GatewayError } from '#inference/errors.js';
 import { ApiKeys } from '../../clients/api-keys.js';
-import { EmptyAccounts } from './empty-accounts.js';
 import type { GatewayRequest } from '../http-exchange.js';
-import { RequestRates } from './request-rates.js';
 import { type Route, routeAt } from '../routes.js';
+import { EmptyAccounts } from './empty-accounts.js';
+import { RequestRates } from './request-rates.js';
 
 const BEARER = /^Bearer +(\S+) *$/i;
 const EMPTY_BEARER = /^Bearer *$/i;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '#inference/errors.js';
-import { addressGroup } from '../server/client-address.js';
 import type { Exchange } from '../http-exchange.js';
+import { addressGroup } from '../server/client-address.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** Seconds of its rate that a client may use at once. */

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
-import type { GatewayRequest } from '../http-exchange.js';
 import { ClientGoneError } from '../../bodies/read-body.js';
-import { renderErrorAt } from './render-error.js';
+import type { GatewayRequest } from '../http-exchange.js';
 import type { RequestRates } from '../limits/request-rates.js';
 import { routeAt, routeMeantBy } from '../routes.js';
+import { renderErrorAt } from './render-error.js';
 import { writeError } from './write-reply.js';
 
 /** Every error that reaches a client before its reply has begun goes through here. */

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
-import { GatewayConfig } from '../../gateway.config.js';
 import { CHAT, CHAT_BODY, errorOf, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { GatewayConfig } from '../../gateway.config.js';
 
 let gateway: TestGateway;
 

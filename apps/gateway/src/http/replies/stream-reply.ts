@@ -4,8 +4,8 @@ import { type FinishReason, isContent, type StreamEvent } from '#inference/strea
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../../pipeline/reply.js';
 import type { StreamRenderer } from '../../protocols/protocol-adapter.js';
-import { ChunkedBody } from './chunked-body.js';
 import type { Exchange } from '../http-exchange.js';
+import { ChunkedBody } from './chunked-body.js';
 import { writeStreamHead } from './write-reply.js';
 
 export interface StreamTimes {

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { textOf, until } from '../../../test/test-gateway.js';
-import { PIPELINED_MAX } from './connection.js';
-import type { GatewayRequest } from '../http-exchange.js';
 import { startTestServer } from '../../../test/test-http-server.js';
+import type { GatewayRequest } from '../http-exchange.js';
+import { PIPELINED_MAX } from './connection.js';
 
 const GRACE_MS = 5_000;
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { startTestServer } from '../../../test/test-http-server.js';
 import { stopError } from '../../pipeline/reply.js';
 import type { GatewayRequest } from '../http-exchange.js';
 import { ENDING_MS } from './http-server.js';
-import { startTestServer } from '../../../test/test-http-server.js';
 
 const GRACE_MS = 5_000;
 

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import type { AccessLog } from '../access-log.js';
+import { Exchange, type GatewayRequest } from '../http-exchange.js';
+import { renderErrorAt } from '../replies/render-error.js';
+import { writeError } from '../replies/write-reply.js';
+import { type Route, routeAt } from '../routes.js';
 import { clientAddress } from './client-address.js';
 import { type ClientSocket, type Connection, TOO_MANY_PIPELINED } from './connection.js';
 import { Connections } from './connections.js';
-import { Exchange, type GatewayRequest } from '../http-exchange.js';
 import { answerProbe, isProbe } from './probes.js';
-import { renderErrorAt } from '../replies/render-error.js';
-import { type Route, routeAt } from '../routes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
-import { writeError } from '../replies/write-reply.js';
 
 /** Against slow and endless requests (billing.md 7, "HTTP"). They concern receiving a request only: a reply may take as long as it takes. */
 const LIMITS = {

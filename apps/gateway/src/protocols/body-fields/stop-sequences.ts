@@ -1,5 +1,5 @@
-import { invalidField, type JsonObject, readArray } from './body-fields.js';
 import { type JsonSchema, list, name } from '../json-schema/json-schema.js';
+import { invalidField, type JsonObject, readArray } from './body-fields.js';
 
 /** Of a request, in the formats that have them (spec 8). */
 const STOP_SEQUENCES_MAX = 4;

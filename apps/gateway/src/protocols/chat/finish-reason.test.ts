@@ -1,4 +1,4 @@
-import { renderFinishReason } from './response.js';
+import { renderFinishReason } from './finish-reason.js';
 
 test.each([
   ['stop', false, 'stop'],

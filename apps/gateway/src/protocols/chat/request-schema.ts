@@ -1,4 +1,5 @@
 import { TOOLS_MAX } from '../body-fields/body-fields.js';
+import { stopSequence, stopSequences } from '../body-fields/stop-sequences.js';
 import { fieldSchemas } from '../json-schema/fields-schema.js';
 import {
   anyObject,
@@ -15,7 +16,6 @@ import {
   text,
   word,
 } from '../json-schema/json-schema.js';
-import { stopSequence, stopSequences } from '../body-fields/stop-sequences.js';
 import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {

@@ -10,9 +10,9 @@ import {
   readOptionalObject,
 } from '../body-fields/body-fields.js';
 import { parseJsonSchemaFormat } from '../body-fields/json-schema-format.js';
-import type { ParsedRequest } from '../protocol-adapter.js';
 import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
+import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
 import { ChatFields } from './request.dto.js';
 import { parseTools, parseToolUse } from './tools.js';

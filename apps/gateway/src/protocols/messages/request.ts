@@ -11,9 +11,9 @@ import {
   readOptionalObject,
   readOptionalString,
 } from '../body-fields/body-fields.js';
-import type { ParsedRequest } from '../protocol-adapter.js';
 import { parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
+import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
 import { MessagesFields } from './request.dto.js';
 import { parseToolChoice, parseTools } from './tools.js';
