@@ -15,7 +15,7 @@ function filesBelow(folder: string): SourceFile[] {
 }
 
 const PROTOCOL_FILES = [
-  ...['schema.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
+  ...['request.dto.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'finish-reason.ts', 'usage.ts', 'errors.ts'],
   ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
 ];
 
@@ -34,6 +34,7 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
         (file) => `apps/inference-proxy/src/upstreams/openai-chat has no ${file}`,
       ),
     ],
+    ['apps/inference-proxy/src/upstreams/openai-chat has no adapter.test.ts'],
   ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
