@@ -34,7 +34,6 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
         (file) => `apps/inference-proxy/src/upstreams/openai-chat has no ${file}`,
       ),
     ],
-    ['apps/inference-proxy/src/upstreams/openai-chat has no adapter.test.ts'],
   ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
