@@ -1,14 +1,13 @@
-import type { Directives } from '../directives.js';
-import type { ReplyPlan } from '../plan-reply.js';
-import { pieces } from '../render-reply.js';
-import type { PlannedCall } from '../requested-calls.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import type { PlannedCall } from '../../reply/requested-calls.js';
+import type { Json } from '../field-checks.js';
+import { pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 import type { ReplyShape } from './parse-request.js';
 
 /** Fixed, so that the same request gives the same bytes. */
 const CREATED = 1_700_000_000;
-
-type Json = Record<string, unknown>;
 
 /** The body of a plain reply. */
 export function renderResponse(plan: ReplyPlan, directives: Directives, shape: ReplyShape): string {
@@ -74,15 +73,15 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
   yield event(`response.${response.status}`, { response });
 }
 
-/** One output item: as it begins, as it ends, and the one text that comes in between. */
+/** One output item: its first and last form, and the text that its deltas carry. */
 interface SimItem {
   empty: Json;
   whole: Json;
   isCall: boolean;
   text: string;
-  /** The middle of its delta events' name. */
+  /** Middle part of the names of its delta events. */
   channel: string;
-  /** Where its done event has the whole text. */
+  /** Field of its done event that holds the whole text. */
   field: string;
   part?: { place: Json; empty: Json; whole: Json };
   partType?: string;
@@ -144,7 +143,7 @@ function callItem(id: string, call: PlannedCall, isCustom: boolean): SimItem {
   };
 }
 
-/** The text within the arguments of the function that a custom tool is planned as; arguments that were cut, as they are. */
+/** The input of a custom tool, which is planned as a function with one text parameter. Arguments that were cut stay as they are. */
 function inputOf(argumentsText: string): string {
   try {
     return String((JSON.parse(argumentsText) as { input?: unknown }).input ?? '');

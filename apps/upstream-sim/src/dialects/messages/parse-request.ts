@@ -1,11 +1,10 @@
-import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat-request.js';
-import { SimError } from '../sim-error.js';
-
-type Json = Record<string, unknown>;
+import { SimError } from '../../sim-error.js';
+import type { ChatMessage, ChatPart, ChatRequest, ChatTool } from '../chat/parse-request.js';
+import { isObject, type Json, parseJson } from '../field-checks.js';
 
 /**
- * Reads a request body and says it in the words of chat completions. As strict as the real server where a proxy's mistakes
- * would show: the cap, roles in turn, results first, blank texts, blank stop sequences.
+ * Parses a request body to a chat request. As strict as the real server where a proxy's mistakes would show: a missing cap, roles
+ * that do not alternate, tool results behind text, blank texts and blank stop sequences are refused.
  */
 export function parseMessagesRequest(body: string): ChatRequest {
   const value = parseJson(body);
@@ -59,7 +58,7 @@ function readAssistant(blocks: Json[], at: string): ChatMessage {
   };
 }
 
-/** Results first; what else the user says is a message of its own behind them. */
+/** Tool results become messages of their own, before the rest of what the user says. */
 function readUser(blocks: Json[], at: string): ChatMessage[] {
   const others = blocks.filter((block) => block.type !== 'tool_result');
   const results = blocks.slice(0, blocks.length - others.length);
@@ -96,16 +95,4 @@ function readChoice({ type, name }: Json): ChatRequest['tool_choice'] {
 
 function wrong(field: string, text: string): SimError {
   return SimError.invalid(`${field}: ${text}`, field);
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,9 @@
 export interface SimModel {
   readonly contextTokens: number;
-  /** A larger wish is cut to this, not refused. */
+  /** A larger limit is lowered to this, not refused. */
   readonly outputTokensMax: number;
   readonly images: boolean;
-  /** Reasoning tokens before each answer, unless a directive says otherwise. */
+  /** Default number of reasoning tokens. */
   readonly reasoningTokens: number;
 }
 

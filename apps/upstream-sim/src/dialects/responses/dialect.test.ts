@@ -6,7 +6,7 @@ import type {
   ResponseStreamEvent,
   Tool,
 } from 'openai/resources/responses/responses';
-import { type SimServer, startSimServer } from '../sim-server.js';
+import { type SimServer, startSimServer } from '../../sim-server.js';
 
 let sim: SimServer;
 let client: OpenAI;

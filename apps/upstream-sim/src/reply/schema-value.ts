@@ -13,8 +13,8 @@ const FORMATS: Record<string, string> = {
 };
 
 /**
- * A small value that a JSON Schema accepts, always the same one: required properties only, the first choice of each `enum`
- * or `anyOf`, the least length and number allowed. `pattern`, `not` and `if` are not understood.
+ * Returns a small value that a JSON Schema accepts, always the same: required properties only, the first choice of each `enum` and
+ * `anyOf`, the least length and number. Ignores `pattern`, `not` and `if`.
  */
 export function schemaValue(schema: Schema, root: Schema = schema, depth = 0): unknown {
   if (depth > DEPTH_MAX) return null;

@@ -1,19 +1,19 @@
-import type { ChatMessage, ChatPart } from '../chat-request.js';
-import { SimError } from '../sim-error.js';
-import { isObject, wrong } from './field-checks.js';
+import { SimError } from '../../sim-error.js';
+import type { ChatMessage, ChatPart } from '../chat/parse-request.js';
+import { invalidValue, isObject } from '../field-checks.js';
 
 const ROLES = new Set(['system', 'developer', 'user', 'assistant']);
 const CALL_ID_LENGTH_MAX = 64;
 
-/** The items of `input` as chat messages: calls join the message they follow, as one turn of the model. */
+/** Parses the items of `input` to chat messages. A call joins the assistant message before it. */
 export function parseInput(input: unknown): ChatMessage[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }];
-  if (!Array.isArray(input) || input.length === 0) throw wrong('input', 'a string or a non-empty array');
+  if (!Array.isArray(input) || input.length === 0) throw invalidValue('input', 'a string or a non-empty array');
   const messages: ChatMessage[] = [];
   const unanswered = new Set<string>();
   input.forEach((item: unknown, index) => {
     const at = `input[${index}]`;
-    if (!isObject(item)) throw wrong(at, 'an object');
+    if (!isObject(item)) throw invalidValue(at, 'an object');
     switch (item.type ?? 'message') {
       case 'message':
         messages.push(parseMessage(item, at));
@@ -34,7 +34,7 @@ export function parseInput(input: unknown): ChatMessage[] {
       case 'reasoning':
         return;
       default:
-        throw wrong(`${at}.type`, 'an item that needs no state');
+        throw invalidValue(`${at}.type`, 'an item that needs no state');
     }
   });
   for (const callId of unanswered) throw SimError.invalid(`No tool output found for function call ${callId}.`, 'input');
@@ -42,14 +42,14 @@ export function parseInput(input: unknown): ChatMessage[] {
 }
 
 function parseMessage(item: Record<string, unknown>, at: string): ChatMessage {
-  if (typeof item.role !== 'string' || !ROLES.has(item.role)) throw wrong(`${at}.role`, `one of ${[...ROLES].join(', ')}`);
+  if (typeof item.role !== 'string' || !ROLES.has(item.role)) throw invalidValue(`${at}.role`, `one of ${[...ROLES].join(', ')}`);
   return { role: item.role as ChatMessage['role'], content: parseContent(item.content, `${at}.content`) };
 }
 
-/** Content of a message or a tool's result, in the words of chat completions. */
-export function parseContent(content: unknown, at: string): string | ChatPart[] {
+/** Parses the content of a message or of a tool's result to chat parts. */
+function parseContent(content: unknown, at: string): string | ChatPart[] {
   if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) throw wrong(at, 'a string or an array of parts');
+  if (!Array.isArray(content)) throw invalidValue(at, 'a string or an array of parts');
   return content.map((part: unknown, index): ChatPart => {
     if (isObject(part)) {
       const isText = part.type === 'input_text' || part.type === 'output_text';
@@ -58,7 +58,7 @@ export function parseContent(content: unknown, at: string): string | ChatPart[] 
       if (part.type === 'input_image' && typeof part.image_url === 'string')
         return { type: 'image_url', image_url: { url: part.image_url } };
     }
-    throw wrong(`${at}[${index}]`, 'an input_text, output_text, refusal or input_image part');
+    throw invalidValue(`${at}[${index}]`, 'an input_text, output_text, refusal or input_image part');
   });
 }
 
@@ -66,8 +66,8 @@ type Call = NonNullable<ChatMessage['tool_calls']>[number];
 
 function parseCall(item: Record<string, unknown>, at: string): Call {
   const text = item.type === 'custom_tool_call' ? item.input : item.arguments;
-  if (typeof item.name !== 'string') throw wrong(`${at}.name`, 'a string');
-  if (typeof text !== 'string') throw wrong(at, 'a call with its arguments or its input');
+  if (typeof item.name !== 'string') throw invalidValue(`${at}.name`, 'a string');
+  if (typeof text !== 'string') throw invalidValue(at, 'a call with its arguments or its input');
   return {
     id: callIdOf(item, at),
     function: { name: item.name, arguments: item.type === 'custom_tool_call' ? JSON.stringify({ input: text }) : text },
@@ -82,6 +82,6 @@ function addCall(call: Call, messages: ChatMessage[]): void {
 
 function callIdOf({ call_id: callId }: Record<string, unknown>, at: string): string {
   const valid = typeof callId === 'string' && callId !== '' && callId.length <= CALL_ID_LENGTH_MAX;
-  if (!valid) throw wrong(`${at}.call_id`, `a string of 1 to ${CALL_ID_LENGTH_MAX} characters`);
+  if (!valid) throw invalidValue(`${at}.call_id`, `a string of 1 to ${CALL_ID_LENGTH_MAX} characters`);
   return callId;
 }

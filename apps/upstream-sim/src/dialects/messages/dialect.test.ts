@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import { type SimServer, startSimServer } from '../sim-server.js';
+import { type SimServer, startSimServer } from '../../sim-server.js';
 
 let sim: SimServer;
 let client: Anthropic;

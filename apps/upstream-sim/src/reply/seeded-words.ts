@@ -3,10 +3,10 @@ const WORDS =
     .split(' ')
     .map((word) => `${word} `);
 
-/** Four bytes each as well: two two-byte letters, one four-byte sign, a three-byte sign with a space. */
+/** Four bytes each: two letters of two bytes, one sign of four, or one of three and a space. */
 const UNICODE_WORDS = ['éà', 'ßñ', '🌍', '漢 ', 'øå', '🚀', '€ ', 'жя'];
 
-/** `count` tokens of text, four bytes each; the same seed gives the same text, and a longer text begins with the shorter. */
+/** Returns `count` tokens of four bytes. The same seed gives the same text, and a longer text starts with the shorter one. */
 export function seededWords(seed: number, count: number, unicode = false): string {
   const words = unicode ? UNICODE_WORDS : WORDS;
   let state = seed || 1;
@@ -20,7 +20,7 @@ export function seededWords(seed: number, count: number, unicode = false): strin
   return text;
 }
 
-/** A 32-bit hash (FNV-1a) of a text's beginning, end and length: enough to tell requests apart, cheap on megabytes. */
+/** A 32-bit FNV-1a hash of a text's start, end and length: distinguishes requests, and is cheap on megabytes. */
 export function seedOf(text: string): number {
   const sample = text.length > 2_048 ? text.slice(0, 1_024) + text.slice(-1_024) + text.length : text;
   let hash = 0x811c9dc5;

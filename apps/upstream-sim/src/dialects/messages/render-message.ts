@@ -1,9 +1,8 @@
-import type { Directives } from '../directives.js';
-import type { ReplyPlan } from '../plan-reply.js';
-import { pieces } from '../render-reply.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import type { Json } from '../field-checks.js';
+import { pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
-
-type Json = Record<string, unknown>;
 
 /** The body of a plain reply. */
 export function renderMessage(plan: ReplyPlan, directives: Directives): string {
@@ -19,7 +18,7 @@ export function renderMessage(plan: ReplyPlan, directives: Directives): string {
   });
 }
 
-/** The events of a streamed reply. Blocks come one after the other, `interleave` opens all calls first and gives a piece of each in turn. */
+/** The events of a streamed reply, one block after the other. With `interleave` all calls open first, then each yields a piece in turn. */
 export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
   const usage = directives.nousage ? undefined : usageOf(plan);
   yield event('message_start', {
@@ -92,7 +91,7 @@ function stopReasonOf({ finish }: ReplyPlan): string {
   return STOP_REASONS[finish] ?? finish;
 }
 
-/** The same counts as in chat, told the dialect's way: `input_tokens` leaves out the cached ones. */
+/** The same counts as in chat, except that `input_tokens` leaves out the cached tokens. */
 function usageOf({ usage }: ReplyPlan): Json {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const reasoning = usage.completion_tokens_details?.reasoning_tokens;
@@ -105,7 +104,7 @@ function usageOf({ usage }: ReplyPlan): Json {
   };
 }
 
-/** Arguments as the object that is sent, with all digits of its numbers. What was cut is no JSON: then an empty object. */
+/** Parses arguments, keeping every digit of their numbers. Arguments that were cut are not JSON and become an empty object. */
 function parsed(text: string): unknown {
   const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
   const keepDigits = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>

@@ -1,6 +1,7 @@
-import type { Directives } from './directives.js';
-import type { ReplyPlan } from './plan-reply.js';
-import type { ReplyEvent } from './sim-dialect.js';
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import { type Piece, pieces } from '../pieces.js';
+import type { ReplyEvent } from '../sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
 const CREATED = 1_700_000_000;
@@ -49,42 +50,12 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   }
 }
 
-export interface Piece {
-  text: string;
-  tokens: number;
-}
-
-/** A text in pieces of `chunk` tokens: four bytes each, never half a character. */
-export function* pieces(text: string, chunk: number): Generator<Piece> {
-  const size = chunk * 4;
-  if (Buffer.byteLength(text) === text.length) {
-    for (let start = 0; start < text.length; start += size) {
-      const piece = text.slice(start, start + size);
-      yield { text: piece, tokens: Math.ceil(piece.length / 4) };
-    }
-    return;
-  }
-  let piece = '';
-  let bytes = 0;
-  for (const character of text) {
-    const width = Buffer.byteLength(character);
-    if (bytes + width > size) {
-      yield { text: piece, tokens: Math.ceil(bytes / 4) };
-      piece = '';
-      bytes = 0;
-    }
-    piece += character;
-    bytes += width;
-  }
-  if (piece !== '') yield { text: piece, tokens: Math.ceil(bytes / 4) };
-}
-
 interface CallPiece {
   json: string;
   tokens: number;
 }
 
-/** One call after the other, or all opened first and then a piece of each in turn. */
+/** Yields one call after the other. With `interleave` all calls open first, then each yields a piece in turn. */
 function* callPieces(plan: ReplyPlan, chunk: number, interleave: boolean): Generator<CallPiece> {
   const opening = ({ id, name }: { id: string; name: string }, index: number): CallPiece => ({
     json: `{"index":${index},"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}}`,

@@ -1,17 +1,17 @@
-import type { ChatRequest, ChatTool } from '../chat-request.js';
-import { SimError } from '../sim-error.js';
-import { isObject, wrong } from './field-checks.js';
+import { SimError } from '../../sim-error.js';
+import type { ChatRequest, ChatTool } from '../chat/parse-request.js';
+import { invalidValue, isObject, parseJson } from '../field-checks.js';
 import { parseInput } from './parse-input.js';
 
-/** What of a request decides how its reply is told. */
+/** The parts of a request that decide the shape of its reply. */
 export interface ReplyShape {
   /** Names of the tools that take one text. */
   customTools: ReadonlySet<string>;
-  /** Reasoning is told as a summary, else as itself. */
+  /** The reply has a summary of its reasoning instead of the reasoning itself. */
   reasoningSummary: boolean;
 }
 
-/** Other dialects' fields, and state, which nothing here has: a proxy that sends them has mixed something up. */
+/** Fields of other dialects. A proxy that sends one has mixed up its dialects. */
 const UNKNOWN = [
   'messages',
   'max_tokens',
@@ -22,11 +22,12 @@ const UNKNOWN = [
   'frequency_penalty',
   'response_format',
 ];
-/** A lower cap is refused there, and here. */
-const OUTPUT_TOKENS_MIN = 16;
+/** Fields that need state on the server, which the simulator does not keep. */
 const STATE = ['previous_response_id', 'conversation', 'prompt', 'background'];
+/** OpenAI's own minimum. */
+const OUTPUT_TOKENS_MIN = 16;
 
-/** Reads a request as strictly as the real server does: every refusal is a 400 naming the field. */
+/** Parses a request as strictly as the real server does. Every refusal is a 400 that names the field. */
 export function parseResponsesRequest(body: string): { chat: ChatRequest; shape: ReplyShape } {
   const value = parseJson(body);
   if (!isObject(value)) throw SimError.invalid('We could not parse the JSON body of your request.');
@@ -35,7 +36,7 @@ export function parseResponsesRequest(body: string): { chat: ChatRequest; shape:
   for (const field of STATE) if (value[field]) throw SimError.invalid(`Unsupported parameter: '${field}'.`, field);
   const limit = value.max_output_tokens;
   if (limit != null && (!Number.isInteger(limit) || (limit as number) < OUTPUT_TOKENS_MIN)) {
-    throw wrong('max_output_tokens', `an integer of at least ${OUTPUT_TOKENS_MIN}`);
+    throw invalidValue('max_output_tokens', `an integer of at least ${OUTPUT_TOKENS_MIN}`);
   }
   const tools = parseTools(value.tools);
   const chat = {
@@ -62,19 +63,19 @@ interface ParsedTool {
 
 function parseTools(tools: unknown): ParsedTool[] {
   if (tools == null) return [];
-  if (!Array.isArray(tools)) throw wrong('tools', 'an array');
+  if (!Array.isArray(tools)) throw invalidValue('tools', 'an array');
   return tools.map((tool: unknown, index) => {
     if (!isObject(tool) || typeof tool.name !== 'string' || (tool.type !== 'function' && tool.type !== 'custom')) {
-      throw wrong(`tools[${index}]`, 'a function or custom tool with a name');
+      throw invalidValue(`tools[${index}]`, 'a function or custom tool with a name');
     }
     const description = typeof tool.description === 'string' ? tool.description : undefined;
     if (tool.type === 'custom') return { tool: asFunction(tool.name, description, tool.format), custom: true };
-    if (!isObject(tool.parameters)) throw wrong(`tools[${index}].parameters`, 'an object');
+    if (!isObject(tool.parameters)) throw invalidValue(`tools[${index}].parameters`, 'an object');
     return { tool: { type: 'function', function: { name: tool.name, description, parameters: tool.parameters } }, custom: false };
   });
 }
 
-/** A custom tool counts as the function of one text that it is where there are no custom tools: usage is the same everywhere. */
+/** A custom tool counts as a function with one text parameter, so that usage is the same in every dialect. */
 function asFunction(name: string, description: string | undefined, format: unknown): ChatTool {
   const grammar =
     isObject(format) && format.type === 'grammar'
@@ -94,7 +95,7 @@ function parseToolChoice(choice: unknown, tools: ParsedTool[]): ChatRequest['too
   if (choice == null || choice === 'auto' || choice === 'none') return choice ?? undefined;
   if (tools.length === 0) throw SimError.invalid("Tool choices are only allowed when 'tools' are specified.", 'tool_choice');
   if (choice === 'required') return choice;
-  if (!isObject(choice)) throw wrong('tool_choice', 'none, auto, required or a tool');
+  if (!isObject(choice)) throw invalidValue('tool_choice', 'none, auto, required or a tool');
   const found = tools.find(({ tool, custom }) => tool.function.name === choice.name && choice.type === (custom ? 'custom' : 'function'));
   if (!found) throw SimError.invalid(`Tool choice '${String(choice.name)}' not found in 'tools' parameter.`, 'tool_choice');
   return { type: 'function', function: { name: found.tool.function.name } };
@@ -105,15 +106,7 @@ function parseFormat(text: unknown): ChatRequest['response_format'] {
   if (!isObject(format) || format.type === 'text') return undefined;
   if (format.type === 'json_object') return { type: 'json_object' };
   if (format.type !== 'json_schema' || typeof format.name !== 'string' || !isObject(format.schema)) {
-    throw wrong('text.format', 'text, json_object or a json_schema with name and schema');
+    throw invalidValue('text.format', 'text, json_object or a json_schema with name and schema');
   }
   return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } };
-}
-
-function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,11 +1,11 @@
-import type { ChatMessage, ChatRequest } from './chat-request.js';
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
 
-/** The fixed price of an image in prompt tokens, whatever its size. */
-export const TOKENS_PER_IMAGE = 256;
+/** Prompt tokens of an image of any size. */
+const TOKENS_PER_IMAGE = 256;
 
 const BYTES_PER_TOKEN = 4;
 
-/** The one rule everything else adds up: a text of n UTF-8 bytes is ⌈n / 4⌉ tokens. */
+/** A text of n UTF-8 bytes is ⌈n / 4⌉ tokens. */
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
@@ -38,7 +38,7 @@ export function completionTokens(reply: { text: string; reasoning?: string; tool
   );
 }
 
-/** All the text of a message, its text parts joined; empty when it has none. */
+/** The joined text parts of a message. */
 export function messageText(message: ChatMessage): string {
   const { content } = message;
   if (typeof content === 'string') return content;

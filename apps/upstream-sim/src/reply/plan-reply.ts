@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import type { ChatMessage, ChatRequest } from './chat-request.js';
-import type { Directives } from './directives.js';
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import type { Directives } from '../directives.js';
+import { SimError } from '../sim-error.js';
 import type { SimModel } from './models.js';
 import { type PlannedCall, requestedCalls } from './requested-calls.js';
 import { schemaValue } from './schema-value.js';
-import { SimError } from './sim-error.js';
+import { seededWords, seedOf } from './seeded-words.js';
 import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
-import { seededWords, seedOf } from './words.js';
 
-export interface ReplyUsage {
+interface ReplyUsage {
   prompt_tokens: number;
   completion_tokens: number;
   total_tokens: number;
@@ -16,13 +16,13 @@ export interface ReplyUsage {
   completion_tokens_details?: { reasoning_tokens: number };
 }
 
-/** A whole reply, before anything of it is sent. */
+/** A complete reply before any of it is sent. */
 export interface ReplyPlan {
   id: string;
   model: string;
   reasoning: string;
   text: string;
-  /** The text is a refusal in words; dialects that can, say so. */
+  /** `text` is a refusal; chat and Responses mark it as one. */
   isRefusal: boolean;
   calls: PlannedCall[];
   finish: string;
@@ -33,9 +33,9 @@ const DEFAULT_TOKENS = 32;
 const RESULT_QUOTE_MAX = 400;
 
 /**
- * Decides the reply to a request: a pure function of both, so the same request gets the same reply.
+ * Decides the reply to a request. Pure: the same request gets the same reply.
  *
- * @throws SimError for an image the model cannot see and for a prompt that does not fit its context.
+ * @throws SimError for an image that the model cannot read, and for a prompt above its context
  */
 export function planReply(request: ChatRequest, model: SimModel, directives: Directives): ReplyPlan {
   refuseImages(request, model);
@@ -47,7 +47,7 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
   }
   const lastUserText = textOfLastUser(request);
   const seed = seedOf(`${request.model}\n${lastUserText}`);
-  const reply = trim(wishedReply(request, model, directives, lastUserText, seed), outputTokensMax, stopSequences(request));
+  const reply = trim(untrimmedReply(request, model, directives, lastUserText, seed), outputTokensMax, stopSequences(request));
   return {
     id: `chatcmpl-sim-${seed.toString(16).padStart(8, '0')}`,
     model: request.model,
@@ -58,7 +58,7 @@ export function planReply(request: ChatRequest, model: SimModel, directives: Dir
   };
 }
 
-/** The text of the newest user message: the one that carries directives and `call <tool>`. */
+/** The text of the last user message, which carries directives and `call <tool>`. */
 export function textOfLastUser(request: ChatRequest): string {
   const message = request.messages.findLast(({ role }) => role === 'user');
   return message ? messageText(message) : '';
@@ -70,7 +70,7 @@ interface Reply {
   calls: PlannedCall[];
 }
 
-function wishedReply(request: ChatRequest, model: SimModel, directives: Directives, lastUserText: string, seed: number): Reply {
+function untrimmedReply(request: ChatRequest, model: SimModel, directives: Directives, lastUserText: string, seed: number): Reply {
   const calls = requestedCalls(request, lastUserText);
   const words = (count: number): string => seededWords(seed, count, directives.unicode);
   const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
@@ -90,7 +90,7 @@ function defaultText(request: ChatRequest, hasCalls: boolean, tokens: number | u
   return words(tokens ?? DEFAULT_TOKENS);
 }
 
-/** Quotes the results of the last run of tool messages, so that a test sees that they arrived. */
+/** Quotes the last tool results, so that a test can see that they arrived. */
 function resultMention(request: ChatRequest): string {
   const results: string[] = [];
   for (let index = request.messages.length - 1; index >= 0; index--) {
@@ -101,7 +101,7 @@ function resultMention(request: ChatRequest): string {
   return `The result is: ${results.join(' | ')}.`;
 }
 
-/** Names each image by type, size and digest, so that a test sees that its bytes arrived whole. */
+/** Names type, size and digest of each image, so that a test can see that every byte arrived. */
 function imageMention(images: string[]): string {
   const seen = images.map((url) => {
     const [, type = 'unknown', base64 = ''] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
@@ -111,7 +111,7 @@ function imageMention(images: string[]): string {
   return `I see ${images.length} image${images.length === 1 ? '' : 's'}: ${seen.join(', ')}.`;
 }
 
-/** Applies the limits in the order a model meets them: reasoning first, then text up to a stop sequence, then each call. */
+/** Applies the limits in the order in which a model generates: reasoning, text up to a stop sequence, calls. */
 function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & { finish: string } {
   const reasoning = firstTokens(reply.reasoning, outputTokensMax);
   let left = outputTokensMax - tokensOf(reasoning);
@@ -134,7 +134,7 @@ function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & {
   return { reasoning, text, calls, finish: cut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop' };
 }
 
-/** The longest beginning of whole characters that counts at most `tokens`. */
+/** Returns the longest prefix of whole characters of at most `tokens`. */
 function firstTokens(text: string, tokens: number): string {
   if (tokensOf(text) <= tokens) return text;
   const bytes = Buffer.from(text);

@@ -2,7 +2,7 @@ import type { SimDialect } from '../sim-dialect.js';
 import { parseResponsesRequest } from './parse-request.js';
 import { renderResponse, renderResponseEvents } from './render-response.js';
 
-/** OpenAI's `POST /v1/responses`, without state. Its streams end with their terminal event: there is no `[DONE]`. */
+/** OpenAI's `POST /v1/responses`, without state. Its streams end with their terminal event and have no `[DONE]`. */
 export const responsesDialect: SimDialect = {
   path: '/v1/responses',
   parseRequest: (body) => {

@@ -2,7 +2,7 @@ import type { SimDialect } from '../sim-dialect.js';
 import { parseMessagesRequest } from './parse-request.js';
 import { renderMessage, renderMessageEvents } from './render-message.js';
 
-/** Anthropic's `POST /v1/messages`. Its streams end with `message_stop`: there is no `[DONE]`. */
+/** Anthropic's `POST /v1/messages`. Its streams end with `message_stop` and have no `[DONE]`. */
 export const messagesDialect: SimDialect = {
   path: '/v1/messages',
   parseRequest: (body) => ({ chat: parseMessagesRequest(body), renderReply: renderMessage, renderEvents: renderMessageEvents }),
