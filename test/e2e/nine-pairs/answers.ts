@@ -3,7 +3,7 @@ import { type Scenario, saying } from './scenario.js';
 
 const LONG = Array.from({ length: 150 }, (_, index) => `Sentence ${index} says é, 漢 and 🌍.`).join(' ');
 
-/** Models that say something. */
+/** Scenarios with text. */
 export const ANSWERS: Scenario[] = [
   { name: 'text', ask: saying('[[sim say="One two three."]]'), reply: { text: 'One two three.' } },
   {

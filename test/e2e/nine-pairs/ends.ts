@@ -1,6 +1,6 @@
 import { type Exception, type Reply, type Scenario, saying } from './scenario.js';
 
-/** Stop sequences, in every pair that has them. `written` is the reply of a model that does not stop there. */
+/** Exceptions of formats and dialects without stop sequences. `written` is the reply without a stop. */
 function stopping(written: Partial<Reply>): Exception[] {
   return [
     { client: 'responses', impossible: true, reason: 'spec 4.4 has no stop sequences' },
@@ -17,7 +17,7 @@ const CUT_CALL: Exception[] = [
   },
 ];
 
-/** Replies that are cut, stopped, or nothing. */
+/** Scenarios with replies that are cut, stopped or empty. */
 export const ENDS: Scenario[] = [
   {
     name: 'a stop sequence across pieces',

@@ -1,6 +1,6 @@
 import { type Scenario, saying } from './scenario.js';
 
-/** Upstreams that fail. Before content it costs nothing; a stream that has brought some is billed for it, by estimate. */
+/** Scenarios with upstream failures. A failure before content costs nothing; received content is billed by estimate. */
 export const FAILURES: Scenario[] = [
   {
     name: 'an error status',

@@ -9,14 +9,14 @@ export const SCENARIOS: readonly Scenario[] = [...ANSWERS, ...TOOL_CALLS, ...END
 export const MODES = ['plain', 'streamed'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** One scenario, asked by one client format of one dialect. */
+/** One scenario for one pair of client format and dialect. */
 export interface Case {
   scenario: Scenario;
   client: ClientFormat;
   dialect: Dialect;
 }
 
-/** Every case that can be asked. */
+/** All possible cases. */
 export function everyCase(): Case[] {
   return SCENARIOS.flatMap((scenario) =>
     CLIENT_FORMATS.flatMap((client) =>
@@ -25,7 +25,7 @@ export function everyCase(): Case[] {
   );
 }
 
-/** What of the scenario is different here, and why. */
+/** Exceptions of the scenario for this pair. */
 export function exceptionsOf({ scenario, client, dialect }: Case, mode?: Mode): Exception[] {
   return (scenario.exceptions ?? []).filter(
     (exception) =>
@@ -39,7 +39,7 @@ function whyImpossible(one: Case): string | undefined {
   return exceptionsOf(one).find(({ impossible }) => impossible)?.reason;
 }
 
-/** The page docs/nine-pairs.md: what is asked of which pair, how often in all, and where a pair differs. */
+/** Renders docs/nine-pairs.md: the scenarios, their number, and the exceptions. */
 export function renderGrid(): string {
   const reasons: string[] = [];
   const note = (reason: string): string => {

@@ -7,7 +7,7 @@ const CUSTOM_TOOLS = [
   { client: 'messages', impossible: true, reason: 'spec 4.5 has tools with a schema only' },
 ] as const;
 
-/** Models that call tools. */
+/** Scenarios with tool calls. */
 export const TOOL_CALLS: Scenario[] = [
   {
     name: 'one call',
