@@ -20,7 +20,7 @@ let workers: BodyWorkers;
 let started: number;
 
 beforeEach(() => use());
-afterEach(() => workers.close());
+afterEach(() => workers.onApplicationShutdown());
 
 function use(bodyWorkers = 1, bodyWorkerHeapMb = 64): void {
   started = 0;
