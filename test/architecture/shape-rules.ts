@@ -32,16 +32,16 @@ const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
 
-/** Every adapter has the core files of its family, and may have more. A folder with none of them is shared by the adapters. */
-export const adaptersShareCoreFiles: ShapeRule = (files) =>
-  Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
-    const found = files.filter(({ path }) => dirname(dirname(path)) === family && core.includes(basename(path)));
-    const adapters = new Set(found.map(({ path }) => dirname(path)));
-    const paths = new Set(found.map(({ path }) => path));
-    return [...adapters].flatMap((adapter) =>
-      core.filter((file) => !paths.has(`${adapter}/${file}`)).map((file) => `${adapter} has no ${file}`),
+/** Learn one adapter, know all: every folder with an `adapter.ts` has the core files of its family. It may have more. */
+export const adaptersHaveTheCore: ShapeRule = (files) => {
+  const paths = new Set(files.map(({ path }) => path));
+  return Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
+    const names = [...paths].flatMap((path) => new RegExp(`^${family}/([^/]+)/adapter\\.ts$`).exec(path)?.[1] ?? []);
+    return names.flatMap((name) =>
+      core.filter((file) => !paths.has(`${family}/${name}/${file}`)).map((file) => `${family}/${name} has no ${file}`),
     );
   });
+};
 
 /** A file is named for the one thing in it. */
 export const noEmptyNames: ShapeRule = (files) =>

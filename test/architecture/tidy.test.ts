@@ -14,18 +14,26 @@ function filesBelow(folder: string): SourceFile[] {
   });
 }
 
+const PROTOCOL_FILES = [
+  ...['request.dto.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'finish-reason.ts', 'usage.ts', 'errors.ts'],
+  ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
+];
+
 /** Each rule with a repository it must complain about, and its complaint. */
 const CASES: [ShapeRule, SourceFile[], string[]][] = [
   [
-    rules.adaptersShareCoreFiles,
+    rules.adaptersHaveTheCore,
     [
-      ...['adapter.ts', 'errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'extra.ts'].map((file) => ({
-        path: `apps/inference-proxy/src/upstreams/openai-chat/${file}`,
-        text: '',
-      })),
-      { path: 'apps/gateway/src/protocols/json-schema/json-schema.ts', text: '' },
+      'apps/gateway/src/protocols/chat/adapter.ts',
+      'apps/inference-proxy/src/upstreams/openai-chat/adapter.ts',
+      'apps/inference-proxy/src/upstreams/requests/arrange-turns.ts',
+    ].map((path) => ({ path, text: '' })),
+    [
+      ...PROTOCOL_FILES.map((file) => `apps/gateway/src/protocols/chat has no ${file}`),
+      ...['errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'].map(
+        (file) => `apps/inference-proxy/src/upstreams/openai-chat has no ${file}`,
+      ),
     ],
-    ['apps/inference-proxy/src/upstreams/openai-chat has no adapter.test.ts'],
   ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
