@@ -3,7 +3,7 @@ import { liftResultImages } from './lift-result-images.js';
 const PIXEL = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'iVBORw0KGgo=' };
 const t = (value: string) => ({ type: 'text' as const, text: value });
 
-test('T-10 to T-12: images of results follow the run as one user turn, under the id that the upstream knows', () => {
+test('images of results follow the run as one user turn, under the id that the upstream knows [T-10, T-11, T-12]', () => {
   const results = [
     { callId: 'a', parts: [t('21 °C')] },
     { callId: 'b', parts: [PIXEL] },

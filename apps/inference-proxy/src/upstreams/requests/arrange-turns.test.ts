@@ -35,7 +35,7 @@ test('where nothing is asked for, nothing is touched', () => {
   expect(arrangeTurns(turns, ANYWHERE)).toBe(turns);
 });
 
-describe('system messages first (M-4, U-20)', () => {
+describe('system messages first [M-4, U-20]', () => {
   test.each<[string, string[], string[]]>([
     ['leading ones are one', ['system: A', 'system: B', 'user: C'], ['system: A+B', 'user: C']],
     ['a later one joins the user before it', ['user: A', 'system: B', 'assistant: C'], ['user: A+B', 'assistant: C']],
@@ -56,7 +56,7 @@ describe('system messages first (M-4, U-20)', () => {
   });
 });
 
-test("U-20: without a system role, its texts are the user's", () => {
+test("without a system role, its texts are the user's [U-20]", () => {
   expect(linesOf(arrangeTurns(turnsOf('system: A', 'system: B', 'user: C', 'assistant: D', 'system: E'), NONE))).toEqual([
     'user: A+B+C',
     'assistant: D',
@@ -64,7 +64,7 @@ test("U-20: without a system role, its texts are the user's", () => {
   ]);
 });
 
-describe('alternating roles (U-20)', () => {
+describe('alternating roles [U-20]', () => {
   test.each<[string, string[], string[]]>([
     ['neighbours are one turn', ['user: A', 'user: B', 'assistant: C', 'call'], ['user: A+B', 'assistant: C+call']],
     ['the user is first', ['system: A', 'assistant: B', 'user: C'], ['system: A', 'user: (no message)', 'assistant: B', 'user: C']],
