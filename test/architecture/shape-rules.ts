@@ -12,7 +12,18 @@ export type ShapeRule = (files: SourceFile[]) => string[];
 const TEST = /\.test\.ts$|(^|\/)(test|testing)\/|\/(test-|conformance)[-a-z]*\.ts$|^bench\//;
 const ADAPTER_FAMILIES: Record<string, string[]> = {
   'apps/gateway/src/protocols': [
-    ...['adapter.ts', 'schema.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
+    ...[
+      'adapter.ts',
+      'request.dto.ts',
+      'request.ts',
+      'turns.ts',
+      'tools.ts',
+      'response.ts',
+      'stream.ts',
+      'finish-reason.ts',
+      'usage.ts',
+      'errors.ts',
+    ],
     ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
   ],
   'apps/inference-proxy/src/upstreams': [

@@ -15,7 +15,7 @@ function filesBelow(folder: string): SourceFile[] {
 }
 
 const PROTOCOL_FILES = [
-  ...['schema.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
+  ...['request.dto.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'finish-reason.ts', 'usage.ts', 'errors.ts'],
   ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
 ];
 

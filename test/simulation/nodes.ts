@@ -42,7 +42,7 @@ export const MODEL: Model = {
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
 /** Called at the moments of a request that only billing knows. */
-export interface BillingObserver {
+interface BillingObserver {
   beforeReserve(requestId: string): void;
   held(request: ReserveRequest): void;
   reserveCommitted(requestId: string): void;

@@ -231,7 +231,7 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   await dying.link.connection.close(); // without a word, as a process dies
   await closed;
   const { holdId, accountId } = work.ticket;
-  const settle = { holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
+  const settle = { holdId, accountId, reason: 'client-disconnected', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
   expect((await settled)[0]).toEqual(settle);
 });
 

@@ -151,7 +151,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ['settle, then finish', 'const outcome = await settle(', 'const outcome = settle(', PIPELINE, 'the reply is finished only when'],
     [
       'what the proxy settles is not settled here',
-      "if (ending === 'client-left' && meter.isDeferred) {",
+      "if (ending === 'client-disconnected' && meter.isDeferred) {",
       'if (ending === undefined) {',
       PIPELINE,
       'the proxy settles, and the record says so',

@@ -12,7 +12,7 @@ const DEFERRED: StreamEvent = { type: 'settlement-deferred' };
 const SETTLEMENT = {
   holdId: '01990000-0000-7000-8000-000000000001',
   accountId: '01990000-0000-7000-8000-000000000002',
-  reason: 'client-left',
+  reason: 'client-disconnected',
   upstream: 'test',
 };
 const CAP = 4_000;

@@ -210,7 +210,7 @@ describe('another route', () => {
       const { client, events, settlements } = await wait();
       client.abort();
       expect(await events).toEqual([usage(OWED)]);
-      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'client-left', usage: OWED, upstream: undefined }]);
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'client-disconnected', usage: OWED, upstream: undefined }]);
     });
 
     test('when the hold is lost', async () => {

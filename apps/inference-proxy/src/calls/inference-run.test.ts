@@ -134,7 +134,7 @@ test('what a reader has left is settled in its place after a while, once', () =>
   run.end();
   const { holdId, accountId } = TICKET;
   expect(settlements.map(({ read, delayMs }) => [read(), delayMs])).toEqual([
-    [{ holdId, accountId, reason: 'client-left', usage: SO_FAR, upstream: 'test' }, undefined],
+    [{ holdId, accountId, reason: 'client-disconnected', usage: SO_FAR, upstream: 'test' }, undefined],
   ]);
   expect(lease.unsettled).toBeUndefined();
 });
@@ -152,7 +152,7 @@ describe('an attempt that fails before anything was returned', () => {
     expect([...run.closing(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NOTHING }]);
     run.end();
     expect(settlements.map(({ read }) => read())).toEqual([
-      { holdId, accountId, reason: 'client-left', usage: NOTHING, upstream: undefined },
+      { holdId, accountId, reason: 'client-disconnected', usage: NOTHING, upstream: undefined },
     ]);
   });
 

@@ -157,7 +157,7 @@ export class InferenceRun {
   private readerLeft(): boolean {
     const { call, readable, meter, reader } = this;
     const isClientsDoing = reader.signal.reason === DETACHED;
-    if (isClientsDoing) meter.clientLeft();
+    if (isClientsDoing) meter.clientDisconnected();
     if (!isClientsDoing || call === undefined || readable === undefined || !meter.hasBegun) {
       this.halt('reader left');
       return false;
@@ -193,7 +193,7 @@ export class InferenceRun {
     else if (request.stream && meter.hasContent) usage = meter.soFar();
     if (end === 'complete' || end === 'stopped') this.endCall(undefined, end === 'complete');
     else this.endCall(await end.withoutEcho(request));
-    return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-left', usage, upstream };
+    return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
   }
 
   private logFailure(call: RouteCall, failure: UpstreamFailure): void {
@@ -216,7 +216,7 @@ export class InferenceRun {
   /** How the gateway would settle this, were it there. */
   private settlement(): SettleRequest {
     const { holdId, accountId } = this.job.ticket;
-    const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-left';
+    const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-disconnected';
     const billed = this.hasFinished ? this.meter.final() : this.failed && !this.hasReturnedContent ? undefined : this.meter.soFar();
     return { holdId, accountId, reason, usage: billed, upstream: this.upstream };
   }

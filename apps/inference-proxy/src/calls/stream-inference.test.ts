@@ -282,7 +282,7 @@ describe('a client that leaves [T-39]', () => {
         {
           holdId: '01990000-0000-7000-8000-000000000001',
           accountId: '01990000-0000-7000-8000-000000000002',
-          reason: 'client-left',
+          reason: 'client-disconnected',
           usage: {
             promptTokens: 20,
             cachedTokens: 0,

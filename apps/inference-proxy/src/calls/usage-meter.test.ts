@@ -68,7 +68,7 @@ test.each([
   meter.answered();
   meter.follow({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
-  meter.clientLeft();
+  meter.clientDisconnected();
   expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });
 });
 

@@ -77,7 +77,7 @@ export class UsageMeter {
   }
 
   /** The client has left: from now on a prompt that the upstream works on counts, also without content, and so does what it has counted. */
-  clientLeft(): void {
+  clientDisconnected(): void {
     this.owesPrompt = this.hasBegun;
   }
 

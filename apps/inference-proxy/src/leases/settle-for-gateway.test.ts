@@ -4,7 +4,7 @@ import { FakeMessaging } from '#testing/fake-messaging.js';
 import { LateSettlements } from './settle-for-gateway.js';
 
 const GONE = { callerIsThere: async () => false };
-const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-left' };
+const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-disconnected' };
 const ASKED: SettleRequest = { ...SETTLE, settledBy: 'inference-proxy' };
 
 function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean = () => true) {
