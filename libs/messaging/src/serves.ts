@@ -4,8 +4,6 @@ import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/
 import type { CallContext } from './messaging.js';
 
 export interface ServesOptions<Request> {
-  /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
-  validate?: boolean;
   /** Names whose share of the service's running requests a request counts in. Default: requests are not divided. */
   sharedBy?: (request: Request) => string | undefined;
 }
@@ -15,7 +13,6 @@ export interface ServedExtras {
   kind: 'reply' | 'stream';
   request: new () => object;
   description: string;
-  validate: boolean;
   sharedBy: ((request: unknown) => string | undefined) | undefined;
   /** Not one replica answers a request, but each. */
   everyReplica: boolean;
@@ -43,13 +40,12 @@ export function Serves<Request extends object, Event>(
 ): Serving<Request, AsyncIterable<readonly Event[]> | Promise<AsyncIterable<readonly Event[]>>>;
 export function Serves(
   endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
-  { validate = true, sharedBy }: ServesOptions<never> = {},
+  { sharedBy }: ServesOptions<never> = {},
 ): MethodDecorator {
   const extras: ServedExtras = {
     kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
     request: endpoint.request,
     description: endpoint.description,
-    validate,
     sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
   };
