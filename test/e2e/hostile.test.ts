@@ -2,7 +2,7 @@ import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { type Fault, FaultServer } from '#testing/fault-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/src/test-faults.js';
+import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/test/upstream-faults.js';
 import { PeakMemory } from '../abuse/peak-memory.js';
 import { type Bill, FaultStack, heard } from './fault-stack.js';
 
@@ -83,7 +83,7 @@ function expectedOf(outcome: readonly StreamEvent[]): Seen {
 }
 
 test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${name}`, outcome, index })))(
-  '$title',
+  '$title [fault-words]',
   ({ outcome, index }) => {
     const { raw, ...told } = seen.get(index) ?? { raw: '' };
     expect(told).toEqual(expectedOf(outcome));
@@ -91,7 +91,7 @@ test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${
   },
 );
 
-test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held', async () => {
+test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held [fault-memory]', async () => {
   expect(grown).toBeLessThan(RESIDENT_GROWTH_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });

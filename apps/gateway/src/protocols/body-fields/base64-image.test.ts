@@ -1,0 +1,85 @@
+import { GatewayError } from '#inference/errors.js';
+import { IMAGE_BYTES_MAX, parseBase64Image, parseImageDataUrl } from './base64-image.js';
+
+const PARAM = 'messages[0].content[0].image_url.url';
+
+function refusal(parse: () => unknown): { code: string; status: number; param: string | undefined } | undefined {
+  try {
+    parse();
+    return undefined;
+  } catch (error) {
+    const { code, status, param } = error as GatewayError;
+    expect(error).toBeInstanceOf(GatewayError);
+    return { code, status, param };
+  }
+}
+
+test('the limit is on decoded bytes, exactly [error-too-large, limit-image-size, C-11, T-42]', () => {
+  const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
+  expect(parseImageDataUrl(`data:image/png;base64,${largest}`, PARAM)).toEqual({ mediaType: 'image/png', base64: largest });
+  const larger = Buffer.alloc(IMAGE_BYTES_MAX + 1, 1).toString('base64');
+  expect(refusal(() => parseImageDataUrl(`data:image/png;base64,${larger}`, PARAM))).toEqual({
+    code: 'request_too_large',
+    status: 413,
+    param: PARAM,
+  });
+});
+
+test('white space counts neither as data nor towards the limit [T-41, T-42]', () => {
+  const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
+  const wrapped = largest.replace(/.{76}/g, '$&\r\n');
+  expect(parseBase64Image('image/jpg', ` ${wrapped}\t`, PARAM)).toEqual({ mediaType: 'image/jpeg', base64: largest });
+});
+
+test.each([
+  ['IMAGE/PNG', 'image/png'],
+  ['image/jpeg', 'image/jpeg'],
+  ['image/jpg', 'image/jpeg'],
+  ['image/webp', 'image/webp'],
+  ['image/gif', 'image/gif'],
+])('media type %s [limit-image-kinds]', (given, mediaType) => {
+  expect(parseBase64Image(given, 'AAAA', PARAM)).toEqual({ mediaType, base64: 'AAAA' });
+});
+
+test.each(['image/bmp', 'image/svg+xml', 'text/html', 'application/pdf', ''])(
+  'media type %p is unsupported [limit-image-kinds]',
+  (given) => {
+    expect(refusal(() => parseBase64Image(given, 'AAAA', PARAM))).toEqual({ code: 'unsupported_content', status: 400, param: PARAM });
+  },
+);
+
+test.each([
+  ['AAAA', 'AAAA'],
+  ['AAA=', 'AAA='],
+  ['AAA', 'AAA='],
+  ['AA==', 'AA=='],
+  ['AA', 'AA=='],
+  ['+/+/', '+/+/'],
+])('base64 %s is padded to %s', (given, base64) => {
+  expect(parseBase64Image('image/png', given, PARAM)).toEqual({ mediaType: 'image/png', base64 });
+});
+
+test.each(['', '=', '==', 'A', 'AAAAA', 'AA===', 'A=AA', 'AA-_', 'AAA\u00e4', 'AAAA,AAAA'])('base64 %p is invalid', (given) => {
+  expect(refusal(() => parseBase64Image('image/png', given, PARAM))).toEqual({ code: 'invalid_request', status: 400, param: PARAM });
+});
+
+test.each(['https://a.example/x.png', 'HTTP://a.example/x', ' https://a.example', 'file:///x', 'blob:x', 'gs://bucket/x'])(
+  '%p is a link [inline-images, error-image-url]',
+  (url) => {
+    expect(refusal(() => parseImageDataUrl(url, PARAM))).toEqual({ code: 'image_url_not_supported', status: 400, param: PARAM });
+  },
+);
+
+test.each([
+  '',
+  'x.png',
+  '/9j/4AAQ',
+  'data:',
+  'data:image/png',
+  'data:image/png;base64',
+  'data:,',
+  'data:image/png,AAAA',
+  `data:${'x'.repeat(9_000_000)}`,
+])('a string that is neither link nor base64 data URL is invalid (%#)', (url) => {
+  expect(refusal(() => parseImageDataUrl(url, PARAM))).toEqual({ code: 'invalid_request', status: 400, param: PARAM });
+});
