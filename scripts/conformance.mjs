@@ -1,65 +1,95 @@
-// Writes docs/conformance.md from docs/conformance.yaml; with --print it goes to standard output instead.
+// Writes docs/conformance.md from docs/rules.yaml and the tests that name its rules; with --print, to standard output instead.
+// Fails when a title names an unknown rule, or when a rule has neither a proof nor a reason under `open`.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { parse } from 'yaml';
 
-const SOURCE = 'docs/conformance.yaml';
+const SOURCE = 'docs/rules.yaml';
 const PAGE = 'docs/conformance.md';
 
-const { sections } = parse(readFileSync(SOURCE, 'utf8'));
-const page = renderPage(sections);
-if (process.argv.includes('--print')) process.stdout.write(page);
-else writeFileSync(PAGE, page);
+const { sections, open = {}, fixtures = {} } = parse(readFileSync(SOURCE, 'utf8'));
+const proofs = new Map(Object.values(sections).flatMap((rules) => Object.keys(rules).map((id) => [id, []])));
+const faults = [];
 
-function renderPage(sections) {
-  const rules = sections.flatMap((section) => section.rules);
+const ID = String.raw`(?:[A-Z]-\d+[a-i]?|D\d+|[a-z\d]+(?:-[a-z\d]+)+)`;
+/** A string that ends with ids: `'title [ids]'`. */
+const TITLE = new RegExp(String.raw`(['"\`])((?:\\.|(?!\1)[^\\\n])*) \[(${ID}(?:, ${ID})*)\]\1`, 'g');
+/** The id that the name of a golden case starts with: `u08-` is U-8, `R-1f-` is R-1f. */
+const CASE = /__fixtures__\/(?:.*\/)?([a-z])-?0*(\d+[a-i]?)-(?!.*\.expected\.json$)/i;
+
+const files = ['apps', 'libs', 'test'].flatMap(filesBelow).sort();
+for (const file of files.filter((file) => /\.(ts|json)$/.test(file))) {
+  for (const [, , title, ids] of readFileSync(file, 'utf8').matchAll(TITLE)) {
+    for (const id of ids.split(', ')) prove(id, file, title.replace(/\\(?=['"`])/g, ''));
+  }
+}
+for (const file of files) {
+  const [, letter, number] = CASE.exec(file) ?? [];
+  const id = `${letter?.toUpperCase()}-${number}`;
+  if (proofs.has(id)) prove(id, file);
+}
+for (const [folder, cases] of Object.entries(fixtures)) {
+  for (const [name, ids] of Object.entries(cases)) for (const id of ids.split(', ')) prove(id, `${folder}/${name}`);
+}
+for (const id of Object.keys(open)) if (!proofs.has(id)) faults.push(`${SOURCE}: no rule ${id} can be open`);
+for (const [id, found] of proofs) if (found.length === 0 && !open[id]) faults.push(`${SOURCE}: ${id} has neither a proof nor a reason`);
+
+if (faults.length > 0) {
+  process.stderr.write(`${faults.join('\n')}\n`);
+  process.exitCode = 1;
+} else if (process.argv.includes('--print')) process.stdout.write(renderPage());
+else writeFileSync(PAGE, renderPage());
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`);
+}
+
+function prove(id, file, title) {
+  if (!existsSync(file)) faults.push(`${SOURCE}: ${file} does not exist`);
+  else if (proofs.has(id)) proofs.get(id).push({ file, title });
+  else faults.push(`${file}: ${SOURCE} has no rule ${id}`);
+}
+
+function renderPage() {
+  const rows = Object.entries(sections).map(([title, rules]) => `| ${title} | ${counts(Object.keys(rules))} |`);
   return `${[
     '# Conformance',
-    `<!-- Made from ${SOURCE.slice('docs/'.length)} by scripts/conformance.mjs. Change that file, and run it. -->`,
-    'Every rule of the specification of the API, and every id of the wire checklist (what real clients were seen to require and real upstreams',
-    'to send), every limit that protects tenants from one another and every fault of an upstream that is out to harm us, with the tests that prove it. A rule is open when nothing proves it, or not all of it; the reason stands beside it.',
-    'A test of the repository holds this page to the tests it names.',
-    countTable(sections, rules),
-    ...openRules(rules),
-    ...sections.map(renderSection),
+    `<!-- Written by scripts/conformance.mjs from ${basename(SOURCE)} and the titles of the tests. Do not edit. -->`,
+    '',
+    'Every rule of the API, and the tests that prove it. Rules with a letter come from what real clients require and real upstreams send.',
+    'A rule is open when no test proves it, or not all of it.',
+    ...['', '| section | rules | proven | open |', '|---|---|---|---|', ...rows, `| **all** | ${counts([...proofs.keys()])} |`, ''],
+    ...['## Open rules', '', '| id | rule | reason |', '|---|---|---|', ...openRules(), ''],
+    ...Object.entries(sections).map(renderSection),
   ].join('\n')}\n`;
 }
 
-function countTable(sections, rules) {
-  const rows = sections.map(({ title, rules }) => `| ${title} | ${counts(rules)} |`);
-  return ['', '| section | rules | proven | open |', '|---|---|---|---|', ...rows, `| **all** | ${counts(rules)} |`, ''].join('\n');
+function counts(ids) {
+  const openCount = ids.filter((id) => open[id]).length;
+  return `${ids.length} | ${ids.length - openCount} | ${openCount}`;
 }
 
-function counts(rules) {
-  const open = rules.filter(isOpen).length;
-  return `${rules.length} | ${rules.length - open} | ${open}`;
+function openRules() {
+  const rules = Object.assign({}, ...Object.values(sections));
+  return Object.entries(open).map(([id, reason]) => `| ${id} | ${cell(rules[id])} | ${cell(reason)} |`);
 }
 
-function isOpen({ reason }) {
-  return reason !== undefined;
-}
-
-function openRules(rules) {
-  const rows = rules.filter(isOpen).map(({ id, rule, reason }) => `| ${id} | ${cell(rule)} | ${cell(reason)} |`);
-  return ['## What is open', '', '| id | rule | why |', '|---|---|---|', ...rows, ''];
-}
-
-function renderSection({ title, rules }) {
-  const rows = rules.map((rule) => `| ${rule.id} | ${cell(rule.rule)} | ${proof(rule)} |`);
+function renderSection([title, rules]) {
+  const rows = Object.entries(rules).map(([id, rule]) => {
+    const found = [...(open[id] ? ['**open**'] : []), ...proofs.get(id).map(renderProof)];
+    return `| ${id} | ${cell(rule)} | ${found.join('<br>')} |`;
+  });
   return [`## ${title}`, '', '| id | rule | proof |', '|---|---|---|', ...rows, ''].join('\n');
 }
 
-function proof({ tests = [], reason }) {
-  return [...(reason === undefined ? [] : ['**open**']), ...tests.map(renderTest)].join('<br>');
+function renderProof({ file, title }) {
+  const isCase = title === undefined || file.endsWith('.json');
+  const name = isCase ? `${basename(dirname(file))}/${basename(file)}` : basename(file);
+  return `[${name}](../${file})${title === undefined ? '' : `: ${cell(title)}`}`;
 }
 
-function renderTest({ file, title }) {
-  const [folder, name] = file.split('/').slice(-2);
-  const link = `[${name.endsWith('.json') || name.endsWith('.sse') ? `${folder}/${name}` : name}](../${file})`;
-  return title === undefined ? link : `${link}: ${cell(title)}`;
-}
-
-/** Text in a cell of a table: nothing in it ends the cell, or begins anything else. */
+/** Text for a cell of a Markdown table, with its special characters escaped. */
 function cell(text) {
   return text.replace(/[\\`*_[\]<>$|]/g, '\\$&');
 }

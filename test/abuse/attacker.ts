@@ -32,7 +32,7 @@ const HOST = '127.0.0.1';
 /** JSON that is slow to read. What comes before it, the brace and the model, is added to each. */
 const HOSTILE_BODIES = [
   asTool(`[${'1e9999,'.repeat(900_000)}1]`),
-  asTool(`[${'0.12345678901234567,'.repeat(100_000)}1]`),
+  asTool(`[${'0.12345678901234567,'.repeat(49_000)}1]`),
   asSchema(list(600_000, (index) => `"c${index + 1_000_000}"`)),
   withFields(`"tools":[${list(90_000, (index) => tool(`t${index}`, '{}'))}]`),
   asTool(`{${list(500_000, (index) => `"k${index}":0`)}}`),

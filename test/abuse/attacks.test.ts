@@ -53,7 +53,7 @@ const slowReaders = (apiKeys: string[], readers: number): AttackPlan => ({
 });
 const wrongKeys = (): AttackPlan => ({ kind: 'wrong-keys', forMs: 6_000, guesses: GUESSES });
 
-test('bodies that are slow to read, of an account with money and of one without', async () => {
+test('bodies that are slow to read, of an account with money and of one without [limit-stall]', async () => {
   const rounds = await play([hostileBodies(keys.penniless), hostileBodies(keys.funded)]);
   expectUnharmed(rounds);
   expectOnly(rounds, [
@@ -62,19 +62,19 @@ test('bodies that are slow to read, of an account with money and of one without'
   ]);
 });
 
-test('20,000 pipelined reads of a balance on one connection', async () => {
+test('20,000 pipelined reads of a balance on one connection [limit-pipelining]', async () => {
   const rounds = await play([pipelinedBalances()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
 
-test('50,000 probes without a key on 50 connections', async () => {
+test('50,000 probes without a key on 50 connections [limit-unkeyed-rate]', async () => {
   const rounds = await play([probes()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
 
-test('351 connections with bodies that never end', async () => {
+test('351 connections with bodies that never end [limit-body-share]', async () => {
   const rounds = await play([unfinishedBodies()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [[...REFUSED, ...CUT_OFF]]);
@@ -92,7 +92,7 @@ test('slow readers of three projects with default limits at an upstream with 256
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
 
-test('5,000 wrong keys with a right checksum: they cost less than a database transaction in ten', async () => {
+test('5,000 wrong keys with a right checksum: they cost less than a database transaction in ten [limit-key-lookups]', async () => {
   const rounds = await play([wrongKeys()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['401', '429', '503', ...CUT_OFF]]);

@@ -63,7 +63,7 @@ async function spent(apiKey: string, work: () => Promise<void>): Promise<bigint>
   return BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd);
 }
 
-test('a plain reply costs exactly its usage, and the balance shows it at once', async () => {
+test('a plain reply costs exactly its usage, and the balance shows it at once [one-billing, hold-then-charge, chat-usage]', async () => {
   const { apiKey } = await createTenant(administrator);
   let usage: ChatUsage | undefined;
   const cost = await spent(apiKey, async () => {
@@ -98,20 +98,23 @@ test('a streamed reply costs exactly the usage of its last chunk, and the balanc
 test.each([
   ['plain', { stream: false }],
   ['streamed', { stream: true }],
-])('an upstream failure before any content costs nothing and keeps its status, %s', async (_name, mode) => {
-  const { apiKey } = await createTenant(administrator);
-  const cost = await spent(apiKey, async () => {
-    const response = await post(apiKey, { ...say('Hello [[sim status=500]]'), ...mode });
-    expect(response.status).toBe(502);
-    expect(((await response.json()) as { error: { code: string } }).error.code).toBe('upstream_error');
-  });
-  expect(cost).toBe(0n);
-});
+])(
+  'an upstream failure before any content costs nothing and keeps its status, %s [failed-before-content, error-upstream, M-33]',
+  async (_name, mode) => {
+    const { apiKey } = await createTenant(administrator);
+    const cost = await spent(apiKey, async () => {
+      const response = await post(apiKey, { ...say('Hello [[sim status=500]]'), ...mode });
+      expect(response.status).toBe(502);
+      expect(((await response.json()) as { error: { code: string } }).error.code).toBe('upstream_error');
+    });
+    expect(cost).toBe(0n);
+  },
+);
 
 test.each([
   ['plain', { stream: false }],
   ['streamed', { stream: true }],
-])('M-30: a model that says nothing at all is an error in every format, and costs nothing, %s', async (_name, mode) => {
+])('a model that says nothing at all is an error in every format, and costs nothing, %s [M-30]', async (_name, mode) => {
   const { apiKey } = await createTenant(administrator);
   const text = 'Hello [[sim tokens=0]]';
   const bodies = { 'chat/completions': say(text), responses: { input: text }, messages: { ...say(text), max_tokens: 20 } };
@@ -128,7 +131,7 @@ test.each([
   expect(cost).toBe(0n);
 });
 
-test('a stream that breaks is an error without [DONE], and the content that came is billed as an estimate', async () => {
+test('a stream that breaks is an error without [DONE], and the content that came is billed as an estimate [failed-after-content]', async () => {
   const { apiKey } = await createTenant(administrator);
   let requestId = '';
   const cost = await spent(apiKey, async () => {
@@ -145,7 +148,7 @@ test('a stream that breaks is an error without [DONE], and the content that came
   expect(cost).toBeGreaterThan(20n * price.outputPicoUsd);
 });
 
-test('C-34, T-39: a client that leaves mid-stream pays for what was received, and no more', async () => {
+test('a client that leaves mid-stream pays for what was received, and no more [C-34, T-39]', async () => {
   const { apiKey, accountId } = await createTenant(administrator);
   const before = await readBalance(gatewayUrl, apiKey);
   const abort = new AbortController();
@@ -175,7 +178,7 @@ test('a client that leaves before anything came pays nothing', async () => {
   expect((await readBalance(gatewayUrl, apiKey)).balance_usd).toBe('10.00');
 });
 
-test('200 requests at once on money for ten: ten run, the others get a helpful 402, nothing is overspent', async () => {
+test('200 requests at once on money for ten: ten run, the others get a helpful 402, nothing is overspent [hold-covered]', async () => {
   // All 200 have been admitted or refused before the first of the ten ends.
   // They begin at once: a route that was just ill, as other tests ask for, would try one and let the others wait for its first word.
   const request = { ...say('[[sim tokens=10 rate=2]]'), max_tokens: 1000, stream: true };
@@ -202,7 +205,7 @@ test('200 requests at once on money for ten: ten run, the others get a helpful 4
   expect(BigInt(balance.balance_pico_usd)).toBeGreaterThanOrEqual(0n);
 });
 
-test('requests per minute and concurrency are refused with their limit and a time to retry', async () => {
+test('requests per minute and concurrency are refused with their limit and a time to retry [error-rate-limit, error-concurrency, limit-requests-per-minute, limit-concurrency]', async () => {
   const slow = { ...say('[[sim tokens=5 ttft=3000]]') };
   const narrow = await createTenant(administrator, { concurrencyMax: 1 });
   const running = post(narrow.apiKey, slow);

@@ -65,7 +65,7 @@ test('an empty account is refused, and served by the first request after each to
   expect([afterTopUp, new Set(empties)]).toEqual([Array(10).fill(200), new Set([402])]);
 });
 
-test('a new key is found while its address guesses keys', async () => {
+test('a new key is found while its address guesses keys [limit-key-lookups]', async () => {
   const guess = async (round: number): Promise<void> => {
     await fetch(`${running.gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${testKey(1_000 + round)}` } }).then((response) =>
       response.text(),

@@ -27,7 +27,7 @@ test('a piece of text of almost a megabyte, in one event of a stream', async () 
   expect({ ended, isWhole: told === `${piece}!` }).toEqual({ ended: 'complete', isWhole: true });
 });
 
-test('a plain reply of 15 MiB', async () => {
+test('a plain reply of 15 MiB [fault-total-size]', async () => {
   const content = 'x'.repeat(15 * MIB);
   const reply = wholeReply(plain(content));
   fault = ({ socket }) => void socket.write(reply);

@@ -83,7 +83,7 @@ function expectedOf(outcome: readonly StreamEvent[]): Seen {
 }
 
 test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${name}`, outcome, index })))(
-  '$title',
+  '$title [fault-words]',
   ({ outcome, index }) => {
     const { raw, ...told } = seen.get(index) ?? { raw: '' };
     expect(told).toEqual(expectedOf(outcome));
@@ -91,7 +91,7 @@ test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${
   },
 );
 
-test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held', async () => {
+test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held [fault-memory]', async () => {
   expect(grown).toBeLessThan(RESIDENT_GROWTH_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });

@@ -33,7 +33,7 @@ function post(body: string, path = '/v1/chat/completions'): Promise<Response> {
   });
 }
 
-test('a body of exactly 8 MiB passes through a NATS server with default settings', async () => {
+test('a body of exactly 8 MiB passes through a NATS server with default settings [limit-body-size, H-10]', async () => {
   const response = await post(bodyOf(BODY_MAX));
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
@@ -108,7 +108,7 @@ test('after 50 bodies of 8 MiB, eight at a time, memory is back within 250 MB of
   expect(Object.entries(grown).filter(([, megabytes]) => !(megabytes <= 250))).toEqual([]);
 });
 
-test('one byte more is refused with 413', async () => {
+test('one byte more is refused with 413 [error-too-large, limit-body-size]', async () => {
   const response = await post(bodyOf(BODY_MAX + 1));
   expect({ status: response.status, body: await response.json() }).toEqual({
     status: 413,

@@ -87,7 +87,7 @@ function resultOf(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
 }
 
 describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}: ${one.scenario.name}` })))('$title', ({ one }) => {
-  test.each(MODES)('%s: the reply, its usage and the bill are those of the scenario', (mode) => {
+  test.each(MODES)('%s: the reply, its usage and the bill are those of the scenario [one-billing]', (mode) => {
     const { outcome, bill } = resultOf(one, mode);
     const { status, seen } = outcome;
     expect({ status, seen, bill }).toEqual(expectationOf(one, mode));

@@ -66,19 +66,19 @@ function each(hosts: string[], outcome: unknown): Record<string, unknown> {
 
 const REFUSED = { status: 503, code: 'model_unavailable', isFree: true };
 
-test('by default nothing of our own network is called, however it is written: 503, nothing is billed', async () => {
+test('by default nothing of our own network is called, however it is written: 503, nothing is billed [fault-network]', async () => {
   const hosts = [...LOOPBACK, ...NEVER, ...PRIVATE];
   expect(await outcomes(hosts, false)).toEqual(each(hosts, REFUSED));
   expect(canary.connections).toBe(0);
 });
 
-test('where the catalog allows the private network, loopback is called, but metadata and link-local are not', async () => {
+test('where the catalog allows the private network, loopback is called, but metadata and link-local are not [fault-network]', async () => {
   const expected = { ...each(LOOPBACK, { status: 200, code: undefined, isFree: false }), ...each(NEVER, REFUSED) };
   expect(await outcomes([...LOOPBACK, ...NEVER], true)).toEqual(expected);
   expect(canary.requests).toBe(LOOPBACK.length);
 });
 
-test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and its target is not told', async (status) => {
+test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and its target is not told [fault-redirect]', async (status) => {
   const before = canary.requests;
   fault = ({ socket, head }) => {
     const body = head.startsWith('POST /v1/') ? '' : plain('let in');
@@ -113,7 +113,7 @@ describe('who only asks how an upstream is', () => {
     return all;
   }
 
-  test('a test of an upstream calls nothing that a request would not', async () => {
+  test('a test of an upstream calls nothing that a request would not [fault-network]', async () => {
     const before = canary.connections;
     const hosts = [...LOOPBACK, ...PRIVATE];
     const cure = 'is not a public address: if it is yours, say allowPrivateNetwork: true';
@@ -122,7 +122,7 @@ describe('who only asks how an upstream is', () => {
     expect(canary.connections - before).toBe(0);
   });
 
-  test('a test of an upstream follows no redirect, of a reply or of its list of models', async () => {
+  test('a test of an upstream follows no redirect, of a reply or of its list of models [fault-redirect]', async () => {
     const asked: string[] = [];
     fault = ({ socket, head }) => {
       asked.push(head.split(' ', 2).join(' '));
@@ -135,7 +135,7 @@ describe('who only asks how an upstream is', () => {
     });
   });
 
-  test('health checks call nothing that a request would not, and follow no redirect', async () => {
+  test('health checks call nothing that a request would not, and follow no redirect [fault-redirect]', async () => {
     const asked = new Set<string>();
     fault = ({ socket, head }) => {
       asked.add(head.split(' ', 2).join(' '));
@@ -158,7 +158,7 @@ describe('who only asks how an upstream is', () => {
   });
 });
 
-test('nothing that a client sends as a header reaches an upstream', async () => {
+test('nothing that a client sends as a header reaches an upstream [fault-headers]', async () => {
   const upstream = upstreamAt('127.0.0.1', true);
   await stack.offer([upstream]);
   await fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {

@@ -92,7 +92,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect(response.headers).toMatchObject({ 'x-request-id': expect.stringMatching(/^req_/) });
   });
 
-  test('tools: parallel calls are run and answered, plain and streamed', async () => {
+  test('tools: parallel calls are run and answered, plain and streamed [R-1g]', async () => {
     const request = ask(CALLS, { tools, stopWhen: isStepCount(3) } as Partial<Request>);
     const streamed = streamText(request);
     for (const steps of [(await generateText(request)).steps, await streamed.steps]) {
@@ -156,7 +156,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect([text.length, finishReason]).toEqual([28, 'length']);
   });
 
-  test('abort: what was received is paid, the rest of the hold comes back', async () => {
+  test('abort: what was received is paid, the rest of the hold comes back [H-9]', async () => {
     const own = await createTenant(administrator);
     const controller = new AbortController();
     const { stream } = streamText(
@@ -179,7 +179,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     ['a wrong key', async () => ({ apiKey: 'tg_live_wrong' }), [401, 'invalid_api_key', 'authentication_error']],
     ['no money', () => createTenant(administrator, { usd: '0' }), [402, 'insufficient_balance', 'billing_error']],
     ['an unknown model', async () => ({ apiKey: tenant.apiKey, id: 'gpt-5' }), [404, 'model_not_found', 'not_found_error']],
-  ])('%s: said at once, not asked again', async (_name, prepare, [status, ...words]) => {
+  ])('%s: said at once, not asked again [H-5]', async (_name, prepare, [status, ...words]) => {
     const { apiKey, id = 'sim-fast' }: { apiKey: string; id?: string } = await prepare();
     const calls = counting();
     const error = await failureOf({ model: model(id, apiKey, calls.fetch), providerOptions, prompt: 'x', maxRetries: 2 });
@@ -197,7 +197,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect(error.responseHeaders?.['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
   });
 
-  test('what is worth a retry is retried, when Retry-After says', async () => {
+  test('what is worth a retry is retried, when Retry-After says [H-4]', async () => {
     const calls = counting();
     const prompt = `Hello ${crypto.randomUUID()} [[sim status=429 retry-after=1 times=1 tokens=2]]`;
     const { text } = await generateText(ask(prompt, { model: model('sim-vision', tenant.apiKey, calls.fetch), maxRetries: 2 }));
@@ -205,7 +205,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect(calls.gapMs()).toBeGreaterThanOrEqual(990);
   });
 
-  test('a failure in the middle of a stream', async () => {
+  test('a failure in the middle of a stream [C-34]', async () => {
     const errors: unknown[] = [];
     const streamed = streamText(
       ask('Hello [[sim tokens=30 error=10]]', { onError: ({ error }: { error: unknown }) => errors.push(error) } as Partial<Request>),
@@ -217,7 +217,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   });
 });
 
-test('D12: without store: false the Responses provider refers to what was stored, and is told what to do', async () => {
+test('without store: false the Responses provider refers to what was stored, and is told what to do [D12]', async () => {
   const request = { model: createOpenAI({ baseURL, apiKey: tenant.apiKey }).responses('sim-fast'), maxRetries: 0 };
   const first = await generateText({ ...request, prompt: 'Hello' });
   const messages = [

@@ -99,7 +99,7 @@ test.each([
   expect(error).toMatchObject({ ...fields, requestID: expect.stringMatching(/^req_/) });
 });
 
-test('T-1: the key is taken from x-api-key as well as from Authorization', async () => {
+test('the key is taken from x-api-key as well as from Authorization [T-1]', async () => {
   const headers = { 'x-api-key': tenant.apiKey, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
   const response = await fetch(`${gatewayUrl}/v1/messages?beta=true`, { method: 'POST', headers, body: JSON.stringify(ask('Hello')) });
   expect(response.status).toBe(200);
@@ -112,7 +112,7 @@ test('a failure in the middle of a stream is thrown to the reader', async () => 
   await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'api_error' });
 });
 
-test('parse: the output fits its schema, plain and streamed', async () => {
+test('parse: the output fits its schema, plain and streamed [messages-output-format]', async () => {
   const schema = {
     type: 'object',
     properties: { city: { type: 'string' }, days: { type: 'integer' } },

@@ -38,7 +38,7 @@ const weather = tool(({ city }) => `sunny in ${city}`, { name: 'get_weather', de
 const time = tool(({ city }) => `noon in ${city}`, { name: 'get_time', description: 'Time', schema });
 
 describe.each(FORMATS)('LangChain, $name', ({ open, counts }) => {
-  test('invoke and stream: one text, and the usage', async () => {
+  test('invoke and stream: one text, and the usage [M-21]', async () => {
     const prompt = 'Hello there [[sim tokens=5]] now';
     const plain = await open('sim-fast').invoke(prompt);
     const streamed = await folded(open('sim-fast').stream(prompt));

@@ -54,7 +54,7 @@ test('stream: the helper folds the chunks to what a plain request answers', asyn
   expect(streamed.usage).toEqual(plain.usage);
 });
 
-test('reasoning comes apart from the answer and is counted in the output', async () => {
+test('reasoning comes apart from the answer and is counted in the output [chat-reasoning]', async () => {
   const completion = await client.chat.completions.create({ ...ask('Think'), model: 'sim-reason' });
   const message = completion.choices[0]?.message as OpenAI.ChatCompletionMessage & { reasoning_content?: string };
   expect(message.reasoning_content).toMatch(/./);
@@ -106,7 +106,7 @@ test('runTools streamed: parallel calls arrive whole', async () => {
   expect(called.sort()).toEqual(['alpha', 'beta']);
 });
 
-test('a forced tool is called, and finish_reason says so', async () => {
+test('a forced tool is called, and finish_reason says so [chat-tool-choice]', async () => {
   const completion = await client.chat.completions.create({
     ...ask('anything'),
     tools: [weather],
@@ -118,7 +118,7 @@ test('a forced tool is called, and finish_reason says so', async () => {
   });
 });
 
-test('JSON output: json_object and json_schema give JSON', async () => {
+test('JSON output: json_object and json_schema give JSON [chat-response-format, D5]', async () => {
   const object = await client.chat.completions.create({ ...ask('some json'), response_format: { type: 'json_object' } });
   expect(typeof JSON.parse(object.choices[0]?.message.content ?? '')).toBe('object');
   const schema = { type: 'object', properties: { answer: { type: 'integer' } }, required: ['answer'], additionalProperties: false };
@@ -144,7 +144,7 @@ test('images reach a model that sees', async () => {
   expect(completion.choices[0]?.finish_reason).toBe('stop');
 });
 
-test('an image for a model that is blind is unsupported_content; an image by link is image_url_not_supported', async () => {
+test('an image for a model that is blind is unsupported_content; an image by link is image_url_not_supported [chat-images, error-unsupported-content, error-image-url]', async () => {
   await expect(askAbout('sim-fast', pixel)).rejects.toMatchObject({ status: 400, code: 'unsupported_content' });
   await expect(askAbout('sim-vision', 'https://example.com/a.png')).rejects.toMatchObject({
     status: 400,
@@ -176,17 +176,27 @@ test('stop and max_tokens end the reply with their reasons', async () => {
 describe('errors arrive as the class of their status, with code, type, param and request id', () => {
   test.each([
     ['a bad field', { ...ask('x'), temperature: 9 }, BadRequestError, { status: 400, code: 'invalid_request', param: 'temperature' }],
-    ['an unknown model', { ...ask('x'), model: 'gpt-4o' }, NotFoundError, { status: 404, code: 'model_not_found', param: 'model' }],
     [
-      'a prompt too long',
+      'an unknown model [error-model-not-found]',
+      { ...ask('x'), model: 'gpt-4o' },
+      NotFoundError,
+      { status: 404, code: 'model_not_found', param: 'model' },
+    ],
+    [
+      'a prompt too long [error-context-length]',
       { ...ask('word '.repeat(4000)), model: 'sim-tiny' },
       BadRequestError,
       { status: 400, code: 'context_length_exceeded' },
     ],
-    ['a broken upstream', ask('[[sim status=500]]'), InternalServerError, { status: 502, code: 'upstream_error' }],
-    ['an overloaded upstream', ask('[[sim status=503]]'), InternalServerError, { status: 503, code: 'model_unavailable' }],
+    ['a broken upstream [error-upstream]', ask('[[sim status=500]]'), InternalServerError, { status: 502, code: 'upstream_error' }],
     [
-      'a full upstream',
+      'an overloaded upstream [error-unavailable]',
+      ask('[[sim status=503]]'),
+      InternalServerError,
+      { status: 503, code: 'model_unavailable' },
+    ],
+    [
+      'a full upstream [error-model-capacity]',
       { ...ask('[[sim status=429 retry-after=2]]'), model: 'sim-vision' },
       RateLimitError,
       { status: 429, code: 'model_capacity' },
@@ -197,7 +207,7 @@ describe('errors arrive as the class of their status, with code, type, param and
     expect(error).toMatchObject({ ...fields, requestID: expect.stringMatching(/^req_/) });
   });
 
-  test('a wrong key', async () => {
+  test('a wrong key [error-invalid-key]', async () => {
     const error = await clientFor('tg_live_wrong')
       .chat.completions.create(ask('x'))
       .catch((e: unknown) => e);
@@ -205,7 +215,7 @@ describe('errors arrive as the class of their status, with code, type, param and
     expect(error).toMatchObject({ status: 401, code: 'invalid_api_key', type: 'authentication_error' });
   });
 
-  test('no money', async () => {
+  test('no money [hold-refused, error-insufficient-balance]', async () => {
     const poor = await createTenant(administrator, { usd: '0' });
     const error = await clientFor(poor.apiKey)
       .chat.completions.create(ask('x'))
@@ -225,7 +235,7 @@ describe('errors arrive as the class of their status, with code, type, param and
   });
 });
 
-test('models: list and retrieve', async () => {
+test('models: list and retrieve [model-object, L-1, L-4]', async () => {
   const models = await client.models.list();
   expect(models.data.map((model) => model.id)).toEqual(expect.arrayContaining(['sim-fast', 'sim-reason', 'sim-vision', 'sim-tiny']));
   expect(await client.models.retrieve('sim-fast')).toEqual({

@@ -54,7 +54,7 @@ const tools: Tool[] = [
   { type: 'web_search' },
 ];
 
-test('R-1i, T-6, T-22: calls of three kinds, interleaved by the upstream, come back whole and are answered', async () => {
+test('calls of three kinds, interleaved by the upstream, come back whole and are answered [D9, R-1i, T-5, T-6, T-22]', async () => {
   const text = 'call get_weather {"city": "Rome"}, call close_agent {"city": "Oslo"}, call shell {"input": "date\\nls"} [[sim interleave]]';
   const input: ResponseInputItem[] = [{ role: 'user', content: text }];
   const first = await client.responses.stream({ model: 'sim-fast', input, tools }).finalResponse();
@@ -74,12 +74,12 @@ test('R-1i, T-6, T-22: calls of three kinds, interleaved by the upstream, come b
   expect(second.output_text).toBe('The result is: result 0 | result 1 | result 2.');
 });
 
-test('a forced custom tool gives its one text', async () => {
+test('a forced custom tool gives its one text [responses-custom-call, responses-custom-tools, R-1i]', async () => {
   const response = await client.responses.create(ask('anything', { tools, tool_choice: { type: 'custom', name: 'shell' } }));
   expect(response.output).toMatchObject([{ type: 'custom_tool_call', name: 'shell', input: expect.any(String) }]);
 });
 
-test('JSON schema', async () => {
+test('JSON schema [responses-text]', async () => {
   const schema = { type: 'object', properties: { answer: { type: 'integer' } }, required: ['answer'], additionalProperties: false };
   const text = { format: { type: 'json_schema' as const, name: 'answer', strict: true, schema } };
   const response = await client.responses.parse(ask('some json', { text }));
@@ -88,7 +88,7 @@ test('JSON schema', async () => {
 
 const pixel = `data:image/png;base64,${PIXEL}`;
 
-test('images reach a model that sees, and are refused for one that does not', async () => {
+test('images reach a model that sees, and are refused for one that does not [responses-image-parts]', async () => {
   const input: ResponseInputItem[] = [
     {
       role: 'user',
@@ -102,7 +102,7 @@ test('images reach a model that sees, and are refused for one that does not', as
   await expect(client.responses.create(ask(input))).rejects.toMatchObject({ status: 400, code: 'unsupported_content' });
 });
 
-test('R-13, T-19: output that is cut is incomplete, and so is the item that was cut', async () => {
+test('output that is cut is incomplete, and so is the item that was cut [responses-incomplete, responses-max-output-tokens, R-13, T-19]', async () => {
   const text = await client.responses.create(ask('Hello [[sim tokens=50]]', { max_output_tokens: 7 }));
   expect(text).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, usage: { output_tokens: 7 } });
   const call = await client.responses
@@ -111,14 +111,14 @@ test('R-13, T-19: output that is cut is incomplete, and so is the item that was 
   expect(call).toMatchObject({ status: 'incomplete', output: [{ type: 'function_call', status: 'incomplete' }] });
 });
 
-test('R-11: an upstream that breaks off ends a stream with a failed response', async () => {
+test('an upstream that breaks off ends a stream with a failed response [R-11]', async () => {
   const events: ResponseStreamEvent[] = [];
   for await (const event of await client.responses.create({ ...ask('Hello [[sim tokens=50 cut=20]]'), stream: true })) events.push(event);
   expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed', error: { code: 'upstream_error' } } });
   expect(events.filter(({ type }) => type === 'response.output_item.done')).toHaveLength(1);
 });
 
-test('a finished request costs its usage, and holds nothing', async () => {
+test('a finished request costs its usage, and holds nothing [one-billing, responses-usage-billed]', async () => {
   const before = await readBalance(gatewayUrl, tenant.apiKey);
   const { usage } = await client.responses.create(ask('Hello [[sim tokens=50]]'));
   const after = await readBalance(gatewayUrl, tenant.apiKey);
@@ -130,7 +130,7 @@ test('a finished request costs its usage, and holds nothing', async () => {
 test.each([
   ['a bad field', ask('x', { temperature: 9 }), BadRequestError, { status: 400, code: 'invalid_request', param: 'temperature' }],
   [
-    'stored state',
+    'stored state [responses-stored-state, error-unsupported-parameter]',
     ask('x', { previous_response_id: 'resp_1' }),
     BadRequestError,
     { status: 400, code: 'unsupported_parameter', param: 'previous_response_id' },

@@ -33,7 +33,7 @@ describe.each(PROVIDERS)('AI SDK 6 on $name', ({ open }) => {
     providerOptions: { openai: { store: false } },
   });
 
-  test('text and usage, plain and streamed', async () => {
+  test('text and usage, plain and streamed [M-31]', async () => {
     const request = ask('Hello [[sim tokens=12 cached=4]]', 'sim-reason');
     const streamed = streamText(request);
     for (const { text, finishReason, usage } of [

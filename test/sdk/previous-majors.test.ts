@@ -143,7 +143,7 @@ describe.each(CLIENTS)('$name', ({ plain, streamed, errors }) => {
     });
   });
 
-  test('errors are of the class of their status', async () => {
+  test('errors are of the class of their status [E-1, E-2]', async () => {
     await expect(plain('x', 'gpt-5')).rejects.toBeInstanceOf(errors.notFound);
     await expect(streamed('x', 'gpt-5')).rejects.toBeInstanceOf(errors.notFound);
     await expect(streamed('[[sim status=500]]')).rejects.toBeInstanceOf(errors.server);

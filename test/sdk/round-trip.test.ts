@@ -94,16 +94,19 @@ const cases = CLIENTS.flatMap((client) =>
   [false, true].map((stream) => ({ ...client, stream, how: stream ? 'streamed' : 'plain' }) as const),
 );
 
-test.each(cases)('five turns with tools reach every dialect as they were: $name, $how', async ({ open, stream, echoes }) => {
-  const conversations = await Promise.all(
-    ROUTES.map(async ({ model }) => {
-      const answers = await open(stream)(model);
-      return [model, { answers, prompts: await takePrompts(upstreams[model]) }] as const;
-    }),
-  );
-  const prompts = expectedPrompts({ stream, echoed: stream ? echoes.streamed : echoes.plain });
-  const answers = TURNS.map(({ answer }) => answer);
-  expect(Object.fromEntries(conversations)).toEqual(
-    Object.fromEntries(ROUTES.map(({ model }) => [model, { answers, prompts: prompts[model] }])),
-  );
-});
+test.each(cases)(
+  'five turns with tools reach every dialect as they were: $name, $how [M-8, M-13, U-12, T-7, T-10]',
+  async ({ open, stream, echoes }) => {
+    const conversations = await Promise.all(
+      ROUTES.map(async ({ model }) => {
+        const answers = await open(stream)(model);
+        return [model, { answers, prompts: await takePrompts(upstreams[model]) }] as const;
+      }),
+    );
+    const prompts = expectedPrompts({ stream, echoed: stream ? echoes.streamed : echoes.plain });
+    const answers = TURNS.map(({ answer }) => answer);
+    expect(Object.fromEntries(conversations)).toEqual(
+      Object.fromEntries(ROUTES.map(({ model }) => [model, { answers, prompts: prompts[model] }])),
+    );
+  },
+);

@@ -239,7 +239,7 @@ test('several settles and reserves of several customers in one message, answered
   });
 });
 
-test('a plan is granted, shown with its end, and spent before the top-up', async () => {
+test('a plan is granted, shown with its end, and spent before the top-up [balance-plan]', async () => {
   const acme = await customer('1');
   const { accountId } = acme;
   const expiresAt = '2099-01-01T00:00:00.000Z';

@@ -90,7 +90,7 @@ async function settled(started: ReturnType<typeof startRequest>): Promise<unknow
 }
 
 describe('a client leaves an upstream that hides some of what it bills', () => {
-  test('in a stream: the stream ends at once, and what the upstream reports is settled', async () => {
+  test('in a stream: the stream ends at once, and what the upstream reports is settled [T-39]', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     expect((await started.stream.next()).value).toEqual([START, text('Hello')]);
@@ -239,7 +239,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
 });
 
 describe('a client leaves before the first content', () => {
-  test('after the upstream has answered: it pays for the prompt', async () => {
+  test('after the upstream has answered: it pays for the prompt [T-39]', async () => {
     const replies = inTwoParts();
     const started = setUp({ hiddenReasoning: false });
     const events = collect(started.stream, 'open');

@@ -38,7 +38,7 @@ const ends: [string, typeof lose][] = [
 describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   const { opening, text, ending, plain } = DIALECT_STREAMS[kind];
 
-  describe.each(ends)('%s', (_end, how) => {
+  describe.each(ends)('%s [fault-lost]', (_end, how) => {
     test('within a stream', async () => {
       lose = how;
       raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);

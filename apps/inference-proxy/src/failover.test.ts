@@ -109,7 +109,7 @@ describe('another route', () => {
     expect([upstream.calls, second.calls]).toEqual([3, 0]);
   });
 
-  test.each([429, 503])('is used as long as a %i has told the first to wait (U-23)', async (status) => {
+  test.each([429, 503])('is used as long as a %i has told the first to wait [U-23]', async (status) => {
     upstream.behave(answering(status, '', { 'retry-after': '30' }));
     const { stream, job, dependencies } = setUp({ upstreams: both() });
     expect(await collect(stream)).toEqual(SAVED);
@@ -152,7 +152,7 @@ describe('another route', () => {
     expect(second.calls).toBe(0);
   });
 
-  test('is never tried after content: what came is billed (T-29)', async () => {
+  test('is never tried after content: what came is billed [T-29]', async () => {
     upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
     expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
       START,
@@ -229,7 +229,7 @@ describe('another route', () => {
     });
   });
 
-  test('is tried when the first says nothing (M-30)', async () => {
+  test('is tried when the first says nothing [M-30]', async () => {
     upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
     expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
   });

@@ -75,18 +75,18 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     test.each(contents)('%s', (...row) => check(row));
   });
 
-  describe('sends too much, and memory stays within 128 MiB of 10 GiB on offer', () => {
+  describe('sends too much, and memory stays within 128 MiB of 10 GiB on offer [fault-memory]', () => {
     test.each(large)('%s', async (...row) => {
       const { grown } = await memoryWhile(() => check(row));
       expect(grown).toBeLessThan(MEMORY_MAX);
     });
 
-    test.each(large)('asked for a plain reply: %s', async (...row) => {
+    test.each(large)('asked for a plain reply: %s [fault-total-size]', async (...row) => {
       const { grown } = await memoryWhile(() => check(row, { request: { stream: false } }));
       expect(grown).toBeLessThan(MEMORY_MAX);
     });
 
-    test('content without end is cut at twice the cap, and billed at the cap', async () => {
+    test('content without end is cut at twice the cap, and billed at the cap [fault-endless]', async () => {
       const { opening, text } = DIALECT_STREAMS[kind];
       server.behave(
         ({ socket }) => void send(socket, replyHead() + chunked(opening)).then(() => flood(socket, chunked(text('x'.repeat(400))))),
@@ -102,7 +102,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
 
     const withTools = { request: { tools: [{ key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const }] } };
 
-    test('calls of tools without end: 128 are taken, and billed', async () => {
+    test('calls of tools without end: 128 are taken, and billed [fault-tool-calls]', async () => {
       const { opening, call, args } = DIALECT_STREAMS[kind];
       server.behave(async ({ socket }) => {
         await send(socket, replyHead() + chunked(opening));
@@ -115,7 +115,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       expect(events.slice(-2)).toEqual([received((128 * ('get_weather'.length + 2)) / 4), failure('upstream_error')]);
     });
 
-    test('arguments without end are cut like text', async () => {
+    test('arguments without end are cut like text [fault-tool-calls]', async () => {
       const { opening, call, args } = DIALECT_STREAMS[kind];
       server.behave(
         ({ socket }) =>
@@ -131,7 +131,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       ]);
     });
 
-    test('deep JSON is no fault of ours', async () => {
+    test('deep JSON is no fault of ours [fault-json]', async () => {
       const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
       const { opening, text, call, ending } = DIALECT_STREAMS[kind];
       const hello = opening + text(CONTENT);
@@ -148,10 +148,10 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   });
 
-  test('a stream where a plain reply was asked for is taken all the same (U-24)', () =>
+  test('a stream where a plain reply was asked for is taken all the same [fault-type, U-24]', () =>
     check(['', ({ good }) => writes(whole(good)), GOOD], { request: { stream: false } }));
 
-  describe('a stream where a plain reply was asked for has the limits of a stream', () => {
+  describe('a stream where a plain reply was asked for has the limits of a stream [fault-type]', () => {
     const plain = { request: { stream: false } };
 
     test('it may take longer than a plain reply, while it goes on', () => {
@@ -191,7 +191,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
         ({ socket }) =>
           void send(socket, replyHead() + chunked(goodStream(kind))).then(() => flood(socket, chunked('data: {}\n\n'.repeat(5_000)))),
       ],
-    ])('%s: the next requests get their own reply', async (_name, fault) => {
+    ])('%s: the next requests get their own reply [fault-next]', async (_name, fault) => {
       server.behave(fault);
       const calls = callsTo(kind);
       for (let n = 0; n < 5; n++) {
@@ -203,7 +203,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   });
 });
 
-test('lines that do not end, on many streams at once: those beyond a bound for all are given up', async () => {
+test('lines that do not end, on many streams at once: those beyond a bound for all are given up [fault-event-size]', async () => {
   server.behave(({ socket }) => void send(socket, replyHead() + chunked(`data: {"a":"${'x'.repeat(900_000)}`)));
   const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { timeouts: PATIENT, connectionsMax: 170 }));
   const leaving = new AbortController();

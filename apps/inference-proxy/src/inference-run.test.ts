@@ -104,7 +104,7 @@ function receive(meter: UsageMeter, events: StreamEvent[]): void {
 test.each([
   ['lost', 'model_unavailable'],
   ['revoked', 'invalid_api_key'],
-] as const)('a lease that is %s stops the upstream: the stream says so, with what it has used (billing.md 7)', (loss, code) => {
+] as const)('a lease that is %s stops the upstream: the stream says so, with what it has used', (loss, code) => {
   const { run, lease } = begin([HELLO]);
   lease.lose?.(loss);
   expect(run.stopped).toBe(true);

@@ -27,7 +27,7 @@ function shaped(events: StreamEvent[], request: { turns?: Turn[]; stop?: string[
   }
 }
 
-describe('a reply of nothing (M-30)', () => {
+describe('a reply of nothing [M-30]', () => {
   test('has failed where the model just stops, and says nothing against its route', () => {
     expect(shaped([USAGE, ending('stop')])).toMatchObject({ kind: 'empty', code: 'upstream_error', retryable: true });
   });
@@ -55,7 +55,7 @@ describe('a reply of nothing (M-30)', () => {
   });
 });
 
-test('what follows a refusal is a part of it, and no stop sequence is looked for in it', () => {
+test('what follows a refusal is a part of it, and no stop sequence is looked for in it [R-8h]', () => {
   const said: StreamEvent[] = [
     { type: 'text-delta', text: 'Well. ' },
     { type: 'refusal-delta', text: 'I cannot' },
@@ -69,7 +69,7 @@ test('what follows a refusal is a part of it, and no stop sequence is looked for
   ]);
 });
 
-test('T-45: text is made whole before it is searched for stop sequences', () => {
+test('text is made whole before it is searched for stop sequences [T-45]', () => {
   const limits = { outputTokensMax: 100, stop: ['🙂'], mayBeEmpty: false };
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
   const text = (text: string): StreamEvent => ({ type: 'text-delta', text });

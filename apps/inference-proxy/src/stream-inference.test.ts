@@ -70,25 +70,25 @@ describe('a good reply', () => {
     expect(upstream.bodies[0]).not.toHaveProperty('stream_options');
   });
 
-  test('U-24: the upstream decides otherwise: JSON to a stream, a stream to a plain request, blank lines first', async () => {
+  test('the upstream decides otherwise: JSON to a stream, a stream to a plain request, blank lines first [U-24]', async () => {
     upstream.behave(answering(200, `\n\n ${JSON.stringify(plainReply('Hello'))}`));
     expect(await collect(setUp().stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
     upstream.behave(streaming(`: waking\n\n${chunk('Hello', 'stop')}`, DONE));
     expect(await collect(setUp({ request: { stream: false } }).stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), STOP]);
   });
 
-  test('U-3: usage that nobody counted is estimated, and never beyond the caps (T-26)', async () => {
+  test('usage that nobody counted is estimated, and never beyond the caps [U-3, T-26]', async () => {
     upstream.behave(streaming(chunk('x'.repeat(45)), chunk('', 'stop'), DONE));
     expect((await collect(setUp().stream)).at(-2)).toEqual(usage({ outputTokens: 12 }));
     expect((await collect(setUp({ outputTokensMax: 8 }).stream)).at(-2)).toEqual(usage({ outputTokens: 8 }));
   });
 });
 
-describe('a stop sequence the upstream does not know (T-44)', () => {
+describe('a stop sequence the upstream does not know [T-44]', () => {
   const takesNone = () => ({ upstreams: [upstream.definition({ capabilities: { stop: false } })] });
   const STOPPED: StreamEvent = { type: 'completion-finish', reason: 'stop-sequence' };
 
-  test('is found across pieces: the rest is read for what the upstream reports, and not passed on', async () => {
+  test('is found across pieces: the rest is read for what the upstream reports, and not passed on [chat-stop, T-44]', async () => {
     upstream.behave(streaming(chunk('one EN'), chunk('D two'), chunk(' three', 'stop'), USAGE_CHUNK, DONE));
     const { stream } = setUp({ ...takesNone(), request: { stop: ['END', '###'] } });
     expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
@@ -175,7 +175,7 @@ describe('failures before the first content', () => {
     ['compression nobody asked for', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
     ['an error in a 200', streaming('data: {"error":{"message":"boom"}}\n\n', DONE), 'upstream_error', undefined],
     ['an empty reply', streaming(), 'upstream_error', undefined],
-    ['a reply of nothing (M-30)', streaming(chunk('', 'stop'), USAGE_CHUNK, DONE), 'upstream_error', undefined],
+    ['a reply of nothing [M-30]', streaming(chunk('', 'stop'), USAGE_CHUNK, DONE), 'upstream_error', undefined],
     ['a web page', answering(200, '<html>', { 'content-type': 'text/html' }), 'upstream_error', undefined],
     ['a closed socket', (request) => void request.socket.destroy(), 'upstream_error', undefined],
   ])('%s', async (_name, behaviour, code, retryAfterSeconds) => {
@@ -185,7 +185,7 @@ describe('failures before the first content', () => {
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
   });
 
-  test('silence', async () => {
+  test('silence [error-timeout]', async () => {
     upstream.behave(hanging());
     const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
     expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
@@ -196,7 +196,7 @@ describe('failures before the first content', () => {
     expect(await collect(setUp().stream)).toEqual([START, failure('model_capacity', 9)]);
   });
 
-  test('a model without routes, and one whose upstream is away', async () => {
+  test('a model without routes, and one whose upstream is away [error-unavailable]', async () => {
     expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 5)]);
     const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
     const { stream, job, dependencies } = setUp({ upstreams: [gone], terms: { restMs: 3_000, restMsMax: 3_000 } });
@@ -233,8 +233,8 @@ test('a new connection that is closed without an answer is an attempt', async ()
 
 describe('failures after content', () => {
   test.each<[string, string[]]>([
-    ['an end without a finish (T-30)', []],
-    ['an error, then [DONE] (T-29)', ['data: {"error":{"message":"boom"}}\n\n', DONE]],
+    ['an end without a finish [T-30]', []],
+    ['an error, then [DONE] [T-29]', ['data: {"error":{"message":"boom"}}\n\n', DONE]],
     ['garbage', ['data: {{{\n\n']],
   ])('%s', async (_name, rest) => {
     upstream.behave(streaming(chunk('Hello'), ...rest));
@@ -255,8 +255,8 @@ describe('failures after content', () => {
   });
 });
 
-describe('a client that leaves (T-39)', () => {
-  test('within the stream: the socket is closed within 250 ms, and what was received is reported', async () => {
+describe('a client that leaves [T-39]', () => {
+  test('within the stream: the socket is closed within 250 ms, and what was received is reported [H-9]', async () => {
     upstream.behave(hanging(chunk('Hello')));
     const leave = async (): Promise<number> => {
       const { stream, client, settlements } = setUp();

@@ -56,7 +56,7 @@ export const whole = (body: string): string => replyHead() + chunked(body) + LAS
 
 export const slow: Row[] = [
   [
-    'a head that drips in (slowloris)',
+    'a head that drips in (slowloris) [fault-slow]',
     ({ good }) =>
       ({ socket }) =>
         drip(socket, whole(good), 20),
@@ -64,7 +64,7 @@ export const slow: Row[] = [
     IMPATIENT,
   ],
   [
-    'a body that drips in before content (slowloris)',
+    'a body that drips in before content (slowloris) [fault-slow]',
     () =>
       ({ socket }) => {
         socket.write(replyHead());
@@ -75,7 +75,7 @@ export const slow: Row[] = [
     IMPATIENT,
   ],
   [
-    'events of nothing for ever, after content',
+    'events of nothing for ever, after content [fault-slow]',
     ({ hello, nothing }) =>
       ({ socket }) => {
         socket.write(replyHead() + chunked(hello));
@@ -86,7 +86,7 @@ export const slow: Row[] = [
     IMPATIENT_IN_ALL,
   ],
   [
-    'JSON that drips in where a stream was asked for',
+    'JSON that drips in where a stream was asked for [fault-slow]',
     () =>
       ({ socket }) => {
         socket.write(replyHead({ 'content-type': 'application/json' }) + chunked('{'));
@@ -98,13 +98,13 @@ export const slow: Row[] = [
   ],
   ['a 200 at once, then silence', () => writes(replyHead()), failed('upstream_timeout'), IMPATIENT],
   [
-    'content, then silence',
+    'content, then silence [fault-slow]',
     ({ hello }) => writes(replyHead(), chunked(hello)),
     failedAfterHello('upstream_timeout'),
     IMPATIENT_AFTER_CONTENT,
   ],
   [
-    'early hints for ever',
+    'early hints for ever [fault-interim]',
     () =>
       // As fast as they are taken, so that their number is what ends them and not a clock.
       ({ socket }) =>
@@ -112,49 +112,69 @@ export const slow: Row[] = [
     failed(),
   ],
   [
-    'a chunk extension without end',
+    'a chunk extension without end [fault-framing]',
     ({ hello }) =>
       ({ socket }) =>
         void send(socket, `${replyHead()}${chunked(hello)}5;`).then(() => flood(socket, 'x'.repeat(65_536))),
     failedAfterHello('upstream_timeout'),
     IMPATIENT_AFTER_CONTENT,
   ],
-  ['an error whose text never ends', () => writes(replyHead({}, 'HTTP/1.1 500 No'), chunked('{"error":')), failed()],
+  ['an error whose text never ends [fault-slow]', () => writes(replyHead({}, 'HTTP/1.1 500 No'), chunked('{"error":')), failed()],
 ];
 
 export const framing: Row[] = [
-  ['early hints before the reply', ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3), whole(good)), GOOD],
-  ['100 Continue, which nobody waits for', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
   [
-    'a protocol switch nobody asked for',
+    'early hints before the reply [fault-interim]',
+    ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3), whole(good)),
+    GOOD,
+  ],
+  ['100 Continue, which nobody waits for [fault-interim]', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
+  [
+    'a protocol switch nobody asked for [fault-interim]',
     () => writes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
     failed(),
   ],
-  ['trailers', ({ good }) => writes(replyHead({ trailer: 'x-a' }), chunked(good), '0\r\nx-a: b\r\n\r\n'), GOOD],
+  ['trailers [fault-trailers]', ({ good }) => writes(replyHead({ trailer: 'x-a' }), chunked(good), '0\r\nx-a: b\r\n\r\n'), GOOD],
   [
-    'trailers without end, after the end',
+    'trailers without end, after the end [fault-trailers]',
     ({ good }) =>
       ({ socket }) =>
         void send(socket, `${replyHead()}${chunked(good)}0\r\n`).then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
     GOOD,
   ],
   [
-    'trailers without end, before it',
+    'trailers without end, before it [fault-trailers]',
     ({ hello }) =>
       ({ socket }) =>
         void send(socket, `${replyHead()}${chunked(hello)}0\r\n`).then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
     failedAfterHello(),
   ],
-  ['a chunk size that is no number', ({ hello }) => writes(replyHead(), chunked(hello), 'zz\r\nabc\r\n'), failedAfterHello()],
-  ['a chunk longer than it says', ({ hello }) => writes(replyHead(), chunked(hello), '3\r\nabcdef\r\n'), failedAfterHello()],
-  ['a chunk shorter than it says', ({ hello }) => writesAndCloses(replyHead(), chunked(hello), 'ffff\r\nabc\r\n'), failedAfterHello()],
   [
-    'a chunk size beyond all numbers',
+    'a chunk size that is no number [fault-framing]',
+    ({ hello }) => writes(replyHead(), chunked(hello), 'zz\r\nabc\r\n'),
+    failedAfterHello(),
+  ],
+  [
+    'a chunk longer than it says [fault-framing]',
+    ({ hello }) => writes(replyHead(), chunked(hello), '3\r\nabcdef\r\n'),
+    failedAfterHello(),
+  ],
+  [
+    'a chunk shorter than it says [fault-framing]',
+    ({ hello }) => writesAndCloses(replyHead(), chunked(hello), 'ffff\r\nabc\r\n'),
+    failedAfterHello(),
+  ],
+  [
+    'a chunk size beyond all numbers [fault-framing]',
     ({ hello }) => writes(replyHead(), chunked(hello), `${'f'.repeat(40)}\r\nabc\r\n`),
     failedAfterHello(),
   ],
   ['a negative chunk size', ({ hello }) => writes(replyHead(), chunked(hello), '-1\r\nabc\r\n'), failedAfterHello()],
-  ['an end of the stream without the last chunk', ({ hello }) => writesAndCloses(replyHead(), chunked(hello)), failedAfterHello()],
+  [
+    'an end of the stream without the last chunk [fault-framing]',
+    ({ hello }) => writesAndCloses(replyHead(), chunked(hello)),
+    failedAfterHello(),
+  ],
   [
     'a content-length that is too long',
     ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null, 'content-length': '9999' }), hello),
@@ -167,12 +187,12 @@ export const framing: Row[] = [
   ],
   ['a negative content-length', ({ good }) => writes(replyHead({ 'transfer-encoding': null, 'content-length': '-5' }), good), failed()],
   [
-    'two different content-lengths',
+    'two different content-lengths [fault-framing]',
     ({ good }) => writes(`HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 9\r\n\r\n${good}`),
     failed(),
   ],
   [
-    'content-length and chunked coding together',
+    'content-length and chunked coding together [fault-framing]',
     ({ good }) => writes(replyHead({ 'content-length': '5' }), chunked(good), LAST_CHUNK),
     failed(),
   ],
@@ -183,8 +203,8 @@ export const framing: Row[] = [
     failedAfterHello(),
   ],
   ['no head at all (HTTP/0.9)', ({ good }) => writesAndCloses(good), failed()],
-  ['another protocol', () => writesAndCloses('220 mail.example ESMTP\r\n'), failed()],
-  ['random bytes instead of a reply', () => writesAndCloses(randomBytes(4096)), failed()],
+  ['another protocol [fault-garbage]', () => writesAndCloses('220 mail.example ESMTP\r\n'), failed()],
+  ['random bytes instead of a reply [fault-garbage]', () => writesAndCloses(randomBytes(4096)), failed()],
   [
     'a connection that only closes',
     () =>
@@ -209,16 +229,20 @@ export const framing: Row[] = [
 ];
 
 export const contents: Row[] = [
-  ['a stream called a web page', ({ good }) => writes(replyHead({ 'content-type': 'text/html' }), chunked(good), LAST_CHUNK), GOOD],
+  [
+    'a stream called a web page [fault-type]',
+    ({ good }) => writes(replyHead({ 'content-type': 'text/html' }), chunked(good), LAST_CHUNK),
+    GOOD,
+  ],
   ['a stream called JSON', ({ good }) => writes(replyHead({ 'content-type': 'application/json' }), chunked(good), LAST_CHUNK), GOOD],
   ['a stream of no type', ({ good }) => writes(replyHead({ 'content-type': null }), chunked(good), LAST_CHUNK), GOOD],
   [
-    'two types at once',
+    'two types at once [fault-type]',
     ({ good }) => writes(replyHead().replace('\r\n\r\n', '\r\ncontent-type: application/json\r\n\r\n'), chunked(good), LAST_CHUNK),
     GOOD,
   ],
   [
-    'two encodings at once',
+    'two encodings at once [fault-compression]',
     ({ good }) =>
       writes(
         replyHead({ 'content-encoding': 'identity' }).replace('\r\n\r\n', '\r\ncontent-encoding: gzip\r\n\r\n'),
@@ -227,25 +251,25 @@ export const contents: Row[] = [
       ),
     failed(),
   ],
-  ['a web page called a stream', () => writes(whole('<!doctype html><html><body>Welcome</body></html>')), failed()],
+  ['a web page called a stream [fault-type]', () => writes(whole('<!doctype html><html><body>Welcome</body></html>')), failed()],
   ['a web page', () => writes(wholeReply('<html>Sign in</html>', { 'content-type': 'text/html' })), failed()],
-  ['a whole reply called a stream', ({ plain }) => writes(whole(plain(CONTENT))), GOOD],
+  ['a whole reply called a stream [fault-type]', ({ plain }) => writes(whole(plain(CONTENT))), GOOD],
   ['204 without a word', () => writes('HTTP/1.1 204 No Content\r\n\r\n'), failed()],
   [
-    'gzip nobody asked for',
+    'gzip nobody asked for [fault-compression]',
     ({ good }) => writes(replyHead({ 'content-encoding': 'gzip', 'transfer-encoding': null }), gzipSync(good)),
     failed(),
   ],
   ...['deflate', 'br', 'zstd', 'gzip, identity', 'GZIP', 'x'].map(
     (encoding): Row => [
-      `the encoding ${encoding}`,
+      `the encoding ${encoding} [fault-compression]`,
       ({ good }) => writes(replyHead({ 'content-encoding': encoding }), chunked(good), LAST_CHUNK),
       failed(),
     ],
   ),
   ['the encoding identity', ({ good }) => writes(replyHead({ 'content-encoding': 'identity' }), chunked(good), LAST_CHUNK), GOOD],
   [
-    'gzip as a transfer coding',
+    'gzip as a transfer coding [fault-compression]',
     ({ good }) =>
       ({ socket }) => {
         const bytes = gzipSync(good);
@@ -261,20 +285,24 @@ export const contents: Row[] = [
   ],
   ['random bytes as a stream', () => writesAndCloses(replyHead({ 'transfer-encoding': null }), randomBytes(100_000)), failed()],
   [
-    'random bytes after content',
+    'random bytes after content [fault-garbage]',
     ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null }), hello, 'data: {', randomBytes(10_000), '\n\n'),
     failedAfterHello(),
   ],
   ['NULs before the stream', ({ good }) => writes(replyHead(), chunked('\0'.repeat(1000)), chunked(`\n${good}`), LAST_CHUNK), GOOD],
-  ['NULs within an event', ({ hello }) => writes(replyHead(), chunked(hello, 'data: \0\0\0\n\n'), LAST_CHUNK), failedAfterHello()],
   [
-    'half a character at the end',
+    'NULs within an event [fault-garbage]',
+    ({ hello }) => writes(replyHead(), chunked(hello, 'data: \0\0\0\n\n'), LAST_CHUNK),
+    failedAfterHello(),
+  ],
+  [
+    'half a character at the end [fault-garbage]',
     ({ hello }) => writesAndCloses(replyHead({ 'transfer-encoding': null }), hello, 'data: {"a":"', Buffer.from([0xf0, 0x9f])),
     failedAfterHello(),
   ],
   ...[301, 302, 303, 307, 308].map(
     (status): Row => [
-      `a redirect ${status}`,
+      `a redirect ${status} [fault-redirect]`,
       () => writes(wholeReply('', { location: '/v1/elsewhere' }, `HTTP/1.1 ${status} Moved`)),
       failed(),
     ],
@@ -299,16 +327,16 @@ const endless =
 
 export const large: Row[] = [
   [
-    'headers without end',
+    'headers without end [fault-head-size]',
     () =>
       ({ socket }) =>
         void send(socket, 'HTTP/1.1 200 OK\r\n').then(() => flood(socket, `x-a: ${'b'.repeat(1000)}\r\n`)),
     failed(),
   ],
-  ['a header of 1 MiB', ({ good }) => writes(replyHead({ 'x-a': 'b'.repeat(MIB) }), chunked(good), LAST_CHUNK), failed()],
-  ['10,000 small headers', ({ good }) => writes(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, good), failed()],
+  ['a header of 1 MiB [fault-head-size]', ({ good }) => writes(replyHead({ 'x-a': 'b'.repeat(MIB) }), chunked(good), LAST_CHUNK), failed()],
+  ['10,000 small headers [fault-head-size]', ({ good }) => writes(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, good), failed()],
   [
-    'a line without end',
+    'a line without end [fault-event-size]',
     endless(
       () => 'x',
       ({ hello }) => `${hello}data: {"a":"`,
@@ -324,7 +352,7 @@ export const large: Row[] = [
     failed(),
   ],
   [
-    'an event of lines without end',
+    'an event of lines without end [fault-event-size]',
     endless(
       () => 'data: x\n',
       ({ hello }) => hello,
@@ -332,7 +360,7 @@ export const large: Row[] = [
     failedAfterHello(),
   ],
   [
-    'comments without end',
+    'comments without end [fault-total-size]',
     endless(
       () => EMPTY_COMMENT,
       ({ hello }) => hello,
@@ -340,7 +368,7 @@ export const large: Row[] = [
     failedAfterHello(),
   ],
   [
-    'events of nothing without end',
+    'events of nothing without end [fault-total-size]',
     endless(
       ({ nothing }) => nothing.padEnd(60_000, ': \n'),
       ({ hello }) => hello,
@@ -348,31 +376,31 @@ export const large: Row[] = [
     failedAfterHello(),
   ],
   [
-    'a line without end, in chunks of a few bytes',
+    'a line without end, in chunks of a few bytes [fault-event-size]',
     ({ hello }) =>
       ({ socket }) =>
         void send(socket, replyHead() + chunked(`${hello}data: {"a":"`)).then(() => flood(socket, SMALL_CHUNKS)),
     failedAfterHello(),
   ],
   [
-    'an event of a million things',
+    'an event of a million things [fault-json]',
     ({ hello }) => writes(replyHead(), chunked(hello, `data: {"type":"message_start","tool_use":${MANY_VALUES}}\n\n`)),
     failedAfterHello(),
   ],
   [
-    'an error that is nested deeper than a stack',
+    'an error that is nested deeper than a stack [fault-json]',
     ({ hello }) => writes(replyHead(), chunked(hello, `data: ${errorSaying(DEEP)}\n\n`)),
     failedAfterHello(),
   ],
   [
-    'an error of one word, a hundred thousand times',
+    'an error of one word, a hundred thousand times [fault-words]',
     ({ hello }) => writes(replyHead(), chunked(hello, `data: ${errorSaying(`"${'violat'.repeat(100_000)}"`)}\n\n`)),
     failedAfterHello(),
   ],
   ['NULs without end', endless(() => '\0'), failed()],
   ['blank lines without end', endless(() => '\n'), failed()],
   [
-    'a plain reply without end',
+    'a plain reply without end [fault-total-size]',
     () =>
       ({ socket }) =>
         void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() =>
@@ -381,14 +409,14 @@ export const large: Row[] = [
     failed(),
   ],
   [
-    'a plain reply without end, in chunks of a few bytes',
+    'a plain reply without end, in chunks of a few bytes [fault-total-size]',
     () =>
       ({ socket }) =>
         void send(socket, replyHead({ 'content-type': 'application/json' }) + chunked('{"a":"')).then(() => flood(socket, SMALL_CHUNKS)),
     failed(),
   ],
   [
-    'a plain reply that says it has 10 GiB',
+    'a plain reply that says it has 10 GiB [fault-total-size]',
     () =>
       ({ socket }) => {
         const head = replyHead({ 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(10 * 1024 ** 3) });
@@ -397,11 +425,11 @@ export const large: Row[] = [
     failed(),
   ],
   [
-    'JSON of 6 MiB for 100 tokens',
+    'JSON of 6 MiB for 100 tokens [fault-total-size]',
     ({ plain }) => writes(wholeReply(plain(CONTENT) + ' '.repeat(6 * MIB), { 'content-type': 'application/json' })),
     failed(),
   ],
-  ['a plain reply of a million things', () => writes(wholeReply(`{"tool_use":${MANY_VALUES}}`)), failed()],
+  ['a plain reply of a million things [fault-json]', () => writes(wholeReply(`{"tool_use":${MANY_VALUES}}`)), failed()],
   ['a plain error that is nested deeper than a stack', () => writes(wholeReply(errorSaying(DEEP))), failed()],
 ];
 

@@ -41,7 +41,7 @@ test('without a report the text is measured, in bytes', () => {
   });
 });
 
-test('the last report wins as it is', () => {
+test('the last report wins as it is [T-25]', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'text-delta', text: 'a'.repeat(400) });
   meter.report({ ...REPORT, outputTokens: 1 });

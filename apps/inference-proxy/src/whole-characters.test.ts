@@ -22,7 +22,7 @@ function mended(...batches: StreamEvent[][]): StreamEvent[] {
   return batches.flatMap((batch) => characters.mend(batch));
 }
 
-test('T-45: a character cut in two is sent whole', () => {
+test('a character cut in two is sent whole [T-45]', () => {
   expect(mended([text('a\ud83d')], [text('\ude42b'), text('c'), FINISH])).toEqual([text('a'), text('🙂b'), text('c'), FINISH]);
 });
 
@@ -36,7 +36,7 @@ test.each<[string, StreamEvent[], StreamEvent[]]>([
     [text('\ufffd'), { type: 'reasoning-delta', text: '\ufffd' }],
   ],
   ['at the end of a call', [piece(0, '\ud83d'), end(0)], [piece(0, '\ufffd'), end(0)]],
-])('T-45: a half that stays alone is replaced: %s', (_name, events, expected) => {
+])('a half that stays alone is replaced: %s [T-45]', (_name, events, expected) => {
   expect(mended(events)).toEqual(expected);
   expect(mended(...events.map((event) => [event]))).toEqual(expected);
 });
@@ -52,7 +52,7 @@ test('a batch of whole characters is passed on as it is', () => {
   expect(new WholeCharacters().mend(batch)).toBe(batch);
 });
 
-test('T-45: whatever an upstream says, in whatever batches, every piece is well-formed and never empty, and whole characters stay as they are', () => {
+test('whatever an upstream says, in whatever batches, every piece is well-formed and never empty, and whole characters stay as they are [T-45]', () => {
   fc.assert(
     fc.property(inBatches(streamEvents({ customTools: true })), ({ events, batches }) => {
       const sent = mended(...batches);

@@ -80,7 +80,7 @@ test('a failure is thrown with its code, message and retry time', () => {
   expect(failing).toThrow(expect.objectContaining({ code: 'model_capacity', status: 429, retryAfterSeconds: 7 }));
 });
 
-test('T-30: a stream that ends without its terminal event has failed', () => {
+test('a stream that ends without its terminal event has failed [T-30]', () => {
   const cut: StreamEvent[] = [
     { type: 'text-delta', text: 'Hel' },
     { type: 'usage-report', usage },

@@ -5,7 +5,7 @@ test.each([
   '{"id":12345678901234567890,"n":1}',
   '[0.1234567890123456789,-9223372036854775808,1e400,0.30000000000000004]',
   '{"text":"12345678901234567890","deep":[{"a":[10000000000000000001]}]}',
-])('T-46: %s is written as it was read', (text) => {
+])('%s is written as it was read [T-46]', (text) => {
   expect(JSON.stringify(parseExactly(text))).toBe(text);
 });
 

@@ -4,7 +4,7 @@ import type { Turn } from './turn.js';
 const size = (turns: Turn[]) => measurePrompt({ turns, tools: [], output: { kind: 'text' } }, false);
 const image = { type: 'image', mediaType: 'image/png', base64: 'A'.repeat(10_000) } as const;
 
-test('text counts in UTF-8 bytes of the canonical prompt as JSON', () => {
+test('text counts in UTF-8 bytes of the canonical prompt as JSON [hold-size]', () => {
   const turns: Turn[] = [{ role: 'user', parts: [{ type: 'text', text: 'grüß' }] }];
   const json = '{"turns":[{"role":"user","parts":[{"type":"text","text":"grüß"}]}],"tools":[],"output":{"kind":"text"}}';
   expect(size(turns)).toEqual({ textBytes: Buffer.byteLength(json), images: 0 });

@@ -18,7 +18,7 @@ function receive(events: readonly StreamEvent[]): ReceivedOutput {
   return received;
 }
 
-test('T-26: all that the model wrote is counted, in bytes: its texts, and the names and arguments of its calls', () => {
+test('all that the model wrote is counted, in bytes: its texts, and the names and arguments of its calls [T-26]', () => {
   const received = receive(EVENTS);
   expect([received.bytes, received.tokensEstimate]).toEqual([29, 8]);
   expect(received.estimateUsage(CAPS)).toEqual({

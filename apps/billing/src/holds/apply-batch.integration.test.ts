@@ -42,7 +42,7 @@ async function openLane(): Promise<PgConnection> {
 }
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
-  'seed %i: Postgres does what the serial model does, and every invariant holds all along (billing.md 2.4, I1 to I6)',
+  'seed %i: Postgres does what the serial model does, and every invariant holds all along',
   async (seed) => {
     if (seed % SEEDS_A_DATABASE === 0) {
       await ledger.close();

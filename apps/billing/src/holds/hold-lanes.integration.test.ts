@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-test('200 parallel reserves from two replicas on money for 10: exactly 10 held, never negative (issue 2, acceptance 5)', async () => {
+test('200 parallel reserves from two replicas on money for 10: exactly 10 held, never negative [hold-covered]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replicas = [ledger.newLanes({ batchMax: 7 }), ledger.newLanes()];
   const outcomes = await Promise.all(
@@ -30,7 +30,7 @@ test('200 parallel reserves from two replicas on money for 10: exactly 10 held, 
   expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '1000', open_holds: 10 }));
 });
 
-test('a request is charged its usage, the rest of the hold comes back, and everything about it can be shown', async () => {
+test('a request is charged its usage, the rest of the hold comes back, and everything about it can be shown [hold-then-charge, hold-settled]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
@@ -89,7 +89,7 @@ test('settling again, from wherever and at the same time, charges once and answe
   expect(await replicas[0]?.reserve(reserve)).toEqual({ status: 'closed', holdId });
 });
 
-test('a reserve that arrives after its release finds it closed; the release can be repeated (billing.md 4)', async () => {
+test('a reserve that arrives after its release finds it closed; the release can be repeated', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
@@ -123,7 +123,7 @@ test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: r
   },
 );
 
-test('a usage above the hold costs the hold; the excess is kept beside it and nobody pays it', async () => {
+test('a usage above the hold costs the hold; the excess is kept beside it and nobody pays it [limit-hold]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 100n);
@@ -136,7 +136,7 @@ test('a usage above the hold costs the hold; the excess is kept beside it and no
   expect(await ledger.account(accountId)).toEqual(row({ topup: '900' }));
 });
 
-test('more cached tokens than prompt tokens, as some upstreams report, count as a wholly cached prompt', async () => {
+test('more cached tokens than prompt tokens, as some upstreams report, count as a wholly cached prompt [T-24]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 100n);
@@ -146,7 +146,7 @@ test('more cached tokens than prompt tokens, as some upstreams report, count as 
   expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
 });
 
-test('a hold of more than a million dollars is refused, whatever there is (billing.md 2.1)', async () => {
+test('a hold of more than a million dollars is refused, whatever there is', async () => {
   const customer = await ledger.customer({ topup: 3n * 10n ** 18n });
   const lanes = ledger.newLanes();
   expect(await lanes.reserve(reserveOf(customer, 10n ** 18n + 1n))).toEqual({
@@ -185,7 +185,7 @@ test("a settle in another account's name changes nothing", async () => {
   expect(await ledger.account(other.accountId)).toEqual(row({ topup: '1000' }));
 });
 
-test('refusals come in order: key, requests per minute, concurrency, funds', async () => {
+test('refusals come in order: key, requests per minute, concurrency, funds [hold-refused, H-6]', async () => {
   const customer = await ledger.customer({ topup: 100n, requestsPerMinuteMax: 2, concurrencyMax: 1 });
   const lanes = ledger.newLanes();
   const ask = (amount: bigint, keyId = customer.keyId) => lanes.reserve(reserveOf({ ...customer, keyId }, amount));
@@ -218,7 +218,7 @@ test.each([
   expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual({ status: 'refused', holdId: expect.any(String), code });
 });
 
-test("requests per minute and concurrency are exact over replicas: a hundred at once, twelve of a minute's", async () => {
+test("requests per minute and concurrency are exact over replicas: a hundred at once, twelve of a minute's [auth-account, limit-concurrency]", async () => {
   const customer = await ledger.customer({ topup: 1_000n, requestsPerMinuteMax: 12 });
   const replicas = [ledger.newLanes({ batchMax: 3 }), ledger.newLanes({ batchMax: 3 }), ledger.newLanes()];
   const outcomes = await Promise.all(

@@ -44,7 +44,7 @@ test('a full queue refuses at once, and what is queued is finished at the end', 
   await expect(lane.push(4)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('one owner cannot fill the queue for all: a share is the most that may wait (billing.md 6)', async () => {
+test('one owner cannot fill the queue for all: a share is the most that may wait', async () => {
   const share = { ownerOf: (item: string) => item, max: 2 };
   const lane = newLane<string, string>(async (_, items) => [...items], { queueMax: 8, share });
   const accepted = [lane.push('big'), lane.push('big')];

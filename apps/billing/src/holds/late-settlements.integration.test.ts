@@ -42,7 +42,7 @@ async function reaped(amount: bigint): Promise<string> {
 const settle = (holdId: string, tokens: number) =>
   lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
 
-test('a settlement after the reaper adds what it comes to beyond the reading, once, within the hold (billing.md 2.3)', async () => {
+test('a settlement after the reaper adds what it comes to beyond the reading, once, within the hold', async () => {
   const holdId = await reaped(100n);
   expect(await settle(holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
   expect(await settle(holdId, 99)).toEqual({ status: 'already', holdId, costPicoUsd: '100' });
@@ -64,7 +64,7 @@ test('a settlement after the reaper that comes to less gives the difference back
   });
 });
 
-test('a request that failed without content is free, also after the reaper has billed a reading of it (spec 3)', async () => {
+test('a request that failed without content is free, also after the reaper has billed a reading of it', async () => {
   const holdId = await reaped(100n);
   const failed = { holdId, accountId: customer.accountId, reason: 'failed' as const };
   expect(await lanes.settle(failed)).toEqual({ status: 'settled', holdId, costPicoUsd: '0' });

@@ -164,7 +164,7 @@ test('the grace after a lease belongs to whoever settles late', async () => {
   expect(await lanes.settle(expire)).toMatchObject({ status: 'settled' });
 });
 
-test('after an interruption all leases are extended once before anything is reaped (billing.md 2.3)', async () => {
+test('after an interruption all leases are extended once before anything is reaped', async () => {
   let arrive = true;
   const reaper = await newReaper({ renewalsArrive: async () => arrive });
   const holdId = await hold();
@@ -180,7 +180,7 @@ test('after an interruption all leases are extended once before anything is reap
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup_held: '0', open_holds: 0 });
 });
 
-test('nothing is reaped while settles wait (billing.md 2.3)', async () => {
+test('nothing is reaped while settles wait', async () => {
   let waitingMs = 0;
   const reaper = await newReaper({
     lanes: {

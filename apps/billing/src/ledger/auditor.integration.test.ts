@@ -83,7 +83,7 @@ test('a ledger that is right: what was checked, and no violation', async () => {
   });
 });
 
-describe('each invariant is missed where it is broken (billing.md 2.4)', () => {
+describe('each invariant is missed where it is broken', () => {
   type Busy = Awaited<ReturnType<typeof busyCustomer>>;
   const cases: [id: string, what: string, sql: (customer: Busy) => string[]][] = [
     [

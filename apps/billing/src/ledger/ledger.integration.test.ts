@@ -26,7 +26,7 @@ async function grant(customer: Customer, amount: bigint, endsAt = new Date(clock
   return grantId;
 }
 
-test('the balance is exact to the last of 38 digits, and adds up (spec 2.2)', async () => {
+test('the balance is exact to the last of 38 digits, and adds up [balance-amounts]', async () => {
   const customer = await ledger.customer({ topup: 123_456_789_012_345_678_901_234_567_890n });
   const endsAt = new Date(clock + SOON);
   await grant(customer, 1_000_000_000_001n, endsAt);
@@ -46,7 +46,7 @@ test('the balance is exact to the last of 38 digits, and adds up (spec 2.2)', as
   });
 });
 
-test('an account that has nothing has zeros and no plan', async () => {
+test('an account that has nothing has zeros and no plan [balance-no-plan]', async () => {
   const { accountId } = await ledger.customer();
   expect(await readBalance(ledger.prisma, accountId)).toEqual({
     object: 'balance',
@@ -107,7 +107,7 @@ test('a plan that ends under open holds serves them to their end; what they leav
   ]);
 });
 
-test('a plan that is over is in no balance and pays for nothing, even before anyone swept it', async () => {
+test('a plan that is over is in no balance and pays for nothing, even before anyone swept it [balance-plan]', async () => {
   const customer = await ledger.customer({ topup: 100n });
   await grant(customer, 50n, new Date(clock - 1));
   expect(await readBalance(ledger.prisma, customer.accountId)).toMatchObject({

@@ -22,7 +22,7 @@ afterAll(async () => {
 const JOURNALS = ['settlement', 'late_settlement', 'movement'];
 
 test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
-  '%s on %s: the service may not, and the owner is stopped by a trigger (billing.md 2.2)',
+  '%s on %s: the service may not, and the owner is stopped by a trigger',
   async (verb, journal) => {
     const table = `billing.${journal}`;
     const statement: Record<string, string> = {

@@ -23,7 +23,7 @@ const traffic = fc.record({
   ),
 });
 
-test('there are never more requests than the limit in any 60 s, and a refusal is never needless by a second or more', () => {
+test('there are never more requests than the limit in any 60 s, and a refusal is never needless by a second or more [limit-requests-per-minute]', () => {
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
       const admitted: number[] = [];

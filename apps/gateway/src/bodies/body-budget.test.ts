@@ -16,13 +16,13 @@ function fill(budget: BodyBudget, accountId: string, bytes: number): [count: num
   }
 }
 
-test('one account gets a quarter, and is told that the limit is its own', () => {
+test('one account gets a quarter, and is told that the limit is its own [limit-body-share]', () => {
   const budget = new BodyBudget(LIMITS);
   expect(fill(budget, 'a', 64 * KIB)).toEqual([4, 'concurrency_limit']);
   expect(fill(budget, 'b', 64 * KIB)).toEqual([4, 'concurrency_limit']);
 });
 
-test('the last eighth is for small bodies', () => {
+test('the last eighth is for small bodies [limit-body-budget]', () => {
   const budget = new BodyBudget(LIMITS);
   const large = ['a', 'b', 'c', 'd'].map((accountId) => fill(budget, accountId, 65 * KIB));
   expect(large).toEqual([
@@ -50,7 +50,7 @@ test('an account may have one body of the largest size, however small its quarte
 const steps = fc.array(fc.record({ accountId: fc.constantFrom('a', 'b', 'c', 'd', 'e'), bytes: fc.nat(150 * KIB), release: fc.boolean() }));
 
 testCases(
-  'no order of bodies gets beyond the bounds, and nothing is left when all have ended',
+  'no order of bodies gets beyond the bounds, and nothing is left when all have ended [limit-body-budget]',
   { usual: 300, long: 20_000 },
   steps,
   (sequence) => {

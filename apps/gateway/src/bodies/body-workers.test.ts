@@ -63,7 +63,7 @@ test('a thread that dies between two jobs is replaced', async () => {
   expect(await run("'again'")).toBe('again');
 });
 
-test('bodies of one key are worked on one after the other, those of others beside them', async () => {
+test('bodies of one key are worked on one after the other, those of others beside them [limit-stall]', async () => {
   use(2);
   const order: string[] = [];
   const note = async (name: string, keyId: string, program: string): Promise<void> => {

@@ -13,7 +13,7 @@ function queueOf(...pieces: Work[]): FairQueue<Work> {
   return queue;
 }
 
-test('accounts take turns, however much one of them has waiting', () => {
+test('accounts take turns, however much one of them has waiting [limit-stall]', () => {
   const queue = queueOf(work('a1', 'a'), work('a2', 'a'), work('a3', 'a'), work('b1', 'b'), work('c1', 'c'), work('b2', 'b'));
   const names = Array.from({ length: 6 }, () => queue.take()?.name);
   expect(names).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);

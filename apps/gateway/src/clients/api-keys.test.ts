@@ -89,7 +89,7 @@ test('an answer that a revocation has overtaken is not kept', async () => {
   expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
 });
 
-test('wrong keys cannot drive out good ones', async () => {
+test('wrong keys cannot drive out good ones [limit-key-lookups]', async () => {
   const { keys, answer, refuse, asked } = set(10);
   await keys.resolve(GOOD);
   answer(refuse);

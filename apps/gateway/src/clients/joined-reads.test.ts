@@ -11,7 +11,7 @@ function set() {
   return { reads, sent, names: () => sent.map(({ name }) => name) };
 }
 
-test('one read is under way and one waits, however many callers there are', async () => {
+test('one read is under way and one waits, however many callers there are [limit-free-rate]', async () => {
   const { reads, sent } = set();
   const first = reads.get('a');
   const joined = [reads.get('a'), reads.get('a'), reads.get('a')];

@@ -34,7 +34,7 @@ test('suspects never take all places', async () => {
   expect(started).toEqual(['suspect 1', 'suspect 2', 'a']);
 });
 
-test('a full queue refuses, with a time to come back', async () => {
+test('a full queue refuses, with a time to come back [limit-key-lookups]', async () => {
   const { look } = set(1);
   void look('suspect 1', true);
   void look('suspect 2', true);

@@ -8,7 +8,7 @@ test.each([
   ['no header', '10.0.0.1', undefined, 1, '10.0.0.1'],
   ['an entry that is no address', '10.0.0.1', 'unknown', 1, '10.0.0.1'],
   ['an IPv6 address', '10.0.0.1', '2001:db8::1', 1, '2001:db8::1'],
-])('the client address behind proxies: %s', (_name, socket, forwarded, hops, expected) => {
+])('the client address behind proxies: %s [limit-unkeyed-rate]', (_name, socket, forwarded, hops, expected) => {
   expect(clientAddress(socket, forwarded, hops)).toBe(expected);
 });
 

@@ -26,7 +26,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   return gateway.post(path, { body, headers: { ...KEY, ...headers } });
 }
 
-test.each(Object.entries(BODIES))('H-10: headers of SDKs and agents change nothing at %s', async (path, body) => {
+test.each(Object.entries(BODIES))('headers of SDKs and agents change nothing at %s [H-10]', async (path, body) => {
   const headers = {
     'x-stainless-lang': 'js',
     'x-codex-turn-metadata': '{"a":1}',
@@ -45,21 +45,21 @@ test.each(Object.entries(BODIES))('H-10: headers of SDKs and agents change nothi
   expect(gateway.fakes.opened[1]?.request).toEqual(gateway.fakes.opened[0]?.request);
 });
 
-test('T-50: a plain message may ask for 64,000 tokens, and gets what the model can give', async () => {
+test('a plain message may ask for 64,000 tokens, and gets what the model can give [M-33, T-50]', async () => {
   const response = await post('/v1/messages', { ...CHAT, max_tokens: 64_000 });
   expect(response.status).toBe(200);
   expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
 });
 
 test.each(Object.entries(BODIES).slice(0, 2))(
-  "spec 4.3, 4.4: without a wish of its own a reply at %s has the model's default limit",
+  "without a wish of its own a reply at %s has the model's default limit [chat-max-tokens]",
   async (path, body) => {
     await post(path, body);
     expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([TEST_MODEL.defaultOutputTokens]);
   },
 );
 
-test.each(Object.entries(BODIES))('T-49: thirty tries at a failing model leave no hold and cost nothing at %s', async (path, body) => {
+test.each(Object.entries(BODIES))('thirty tries at a failing model leave no hold and cost nothing at %s [T-49]', async (path, body) => {
   gateway.fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
     stream.end();
@@ -79,7 +79,7 @@ test.each<ErrorCode>([
   'upstream_error',
   'model_unavailable',
   'upstream_timeout',
-])('H-4, H-5: %s says that a retry may help, and when, also where nobody knows', async (code) => {
+])('%s says that a retry may help, and when, also where nobody knows [error-retry, H-4, H-5]', async (code) => {
   gateway.fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code, message: 'Later.' });
     stream.end();
@@ -90,7 +90,7 @@ test.each<ErrorCode>([
   }
 });
 
-test('spec 1 rule 4, L-6: models and balance are free, and the balance is asked for anew each time', async () => {
+test('models and balance are free, and the balance is asked for anew each time [free-endpoints, get-balance, L-6]', async () => {
   let asked = 0;
   gateway.fakes.messaging.answer(balanceGet, () => ({
     object: 'balance' as const,
@@ -119,7 +119,7 @@ test.each([
   ['/v1/v1/messages?beta=true', 'The Anthropic SDK with /v1', '/v1/messages', undefined],
   ['/messages', 'The AI SDK without /v1', '/v1/messages', undefined],
   ['/proxy/v1/responses', 'a path in between', '/v1/responses', { code: 'invalid_request', param: null }],
-])('L-5: %s (%s) is told the endpoint it means, in the words of its format', async (path, _, meant, general) => {
+])('%s (%s) is told the endpoint it means, in the words of its format [L-5]', async (path, _, meant, general) => {
   const answer = await post(path, {});
   const message = `There is nothing at POST "${path.split('?')[0]}". Is the base URL right? This endpoint is ${meant}.`;
   const error = { message, type: 'not_found_error', ...general };
@@ -127,14 +127,14 @@ test.each([
   expect([answer.status, await answer.json()]).toEqual([404, body]);
 });
 
-test('D2, spec 5: models take a key in either header, the balance as Bearer only', async () => {
+test('models take a key in either header, the balance as Bearer only [get-models, auth-bearer, D2, L-6]', async () => {
   const status = async (path: string, headers: Record<string, string>) => (await fetch(`${gateway.url}${path}`, { headers })).status;
   const other = { 'x-api-key': TEST_KEY };
   expect([await status('/v1/models', KEY), await status('/v1/models', other), await status('/v1/models', {})]).toEqual([200, 200, 401]);
   expect([await status('/v1/balance', other), await status('/v1/balance', {})]).toEqual([401, 401]);
 });
 
-test.each(Object.entries(BODIES))('H-5: an empty account need not ask again at %s', async (path, body) => {
+test.each(Object.entries(BODIES))('an empty account need not ask again at %s [error-retry, H-5]', async (path, body) => {
   gateway.fakes.reserveOutcome = ({ holdId }) => {
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
   };
@@ -142,7 +142,7 @@ test.each(Object.entries(BODIES))('H-5: an empty account need not ask again at %
   expect([status, headers.get('x-should-retry')]).toEqual([402, 'false']);
 });
 
-test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in every format, at the counts each reply shows', async () => {
+test('one prompt is held and settled alike in every format, at the counts each reply shows [one-billing, messages-usage-billed]', async () => {
   const limits = { max_tokens: 100, max_output_tokens: 100 };
   const shown: object[] = [];
   for (const [path, body] of Object.entries(BODIES)) {
@@ -172,7 +172,7 @@ test('spec 1 rule 2, spec 2.8 to 2.10: one prompt is held and settled alike in e
   ]);
 });
 
-test('M-33: a plain reply that is long in coming is silent until it is there, and keeps its status', async () => {
+test('a plain reply that is long in coming is silent until it is there, and keeps its status [M-33]', async () => {
   await gateway.close();
   gateway = await startTestGateway({ peekMs: 1, keepAliveMs: 5 });
   const models: (() => void)[] = [];

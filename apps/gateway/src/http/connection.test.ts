@@ -29,7 +29,7 @@ const get = (url: string, headers = ''): string => `GET ${url} HTTP/1.1\r\nhost:
 const LAST = 'connection: close\r\n';
 const bodiesOf = (text: string): string[] => [...text.matchAll(/\[(\/\w+)\]/g)].map(([, url = '']) => url);
 
-test('pipelined requests are served one at a time, and answered in order', async () => {
+test('pipelined requests are served one at a time, and answered in order [limit-pipelining]', async () => {
   const { server, port, answer, urls } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b') + get('/c', LAST));
@@ -80,7 +80,7 @@ test('a probe waits for its place too', async () => {
   await server.close(GRACE_MS);
 });
 
-test('a client that sends too many ahead gets those that are admitted, the last with `connection: close`, and no more is parsed', async () => {
+test('a client that sends too many ahead gets those that are admitted, the last with `connection: close`, and no more is parsed [limit-pipelining]', async () => {
   let parsed = 0;
   const count = (): void => void parsed++;
   subscribe('http.server.request.start', count);
@@ -191,7 +191,7 @@ describe('at the limit of connections', () => {
     return { ...started, open, closed };
   }
 
-  test('the oldest without a valid key makes room, then the longest idle; those in use with a key stay', async () => {
+  test('the oldest without a valid key makes room, then the longest idle; those in use with a key stay [limit-connections]', async () => {
     const { server, port, open, closed } = await full();
     await open('idle with a key', '/keyed');
     await open('in use with a key', '/keyed-held');

@@ -36,7 +36,7 @@ test.each([
   [CHAT, { type: 'insufficient_balance_error', code: 'insufficient_balance' }],
   ['/v1/responses', { type: 'insufficient_balance_error', code: 'insufficient_balance' }],
   ['/v1/messages', { type: 'billing_error' }],
-])('a request to %s is refused before its body comes', async (path, error) => {
+])('a request to %s is refused before its body comes [limit-empty-account]', async (path, error) => {
   const socket = await gateway.connect();
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n`,
@@ -46,14 +46,14 @@ test.each([
   expect([gateway.fakes.reserves.length, balancesRead]).toEqual([1, 1]);
 });
 
-test('the first request after a top-up is served', async () => {
+test('the first request after a top-up is served [limit-empty-account]', async () => {
   available = '1000000000000';
   expect((await gateway.chat()).status).toBe(200);
   expect((await gateway.chat()).status).toBe(200);
   expect(balancesRead).toBe(1);
 });
 
-test('a free model stays usable', async () => {
+test('a free model stays usable [limit-empty-account]', async () => {
   const free = { ...TEST_MODEL.price, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   gateway.fakes.models.push({ ...TEST_MODEL, id: 'free', price: free });
   gateway.fakes.messaging.reconnect();

@@ -16,7 +16,7 @@ const RESPONSES = '/v1/responses';
 const BODY = { model: 'test-model', input: 'Hi' };
 
 describe('POST /v1/responses', () => {
-  test('a plain reply', async () => {
+  test('a plain reply [api-endpoints, responses-object, H-1]', async () => {
     const response = await gateway.post(RESPONSES, { body: { ...BODY, metadata: { a: 'b' } } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({
@@ -35,7 +35,7 @@ describe('POST /v1/responses', () => {
     expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
   });
 
-  test('a stream, whatever the query string', async () => {
+  test('a stream, whatever the query string [stream-replies, responses-event-end]', async () => {
     const response = await gateway.post(`${RESPONSES}?beta=true`, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
     const text = await response.text();
@@ -43,7 +43,7 @@ describe('POST /v1/responses', () => {
     expect(text).not.toContain('[DONE]');
   });
 
-  test('a failure after content is a failed response (spec 7.3)', async () => {
+  test('a failure after content is a failed response [responses-failed, error-in-stream]', async () => {
     const failure: StreamEvent = { type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' };
     gateway.fakes.model = (stream) => {
       stream.write(...HELLO.slice(0, -1));
@@ -56,7 +56,7 @@ describe('POST /v1/responses', () => {
     expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed', usage: { promptTokens: 9, outputTokens: 2 } }]);
   });
 
-  test('a failure before content keeps its status (T-33)', async () => {
+  test('a failure before content keeps its status [R-14, T-33]', async () => {
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 });
       stream.end();
@@ -69,10 +69,17 @@ describe('POST /v1/responses', () => {
   const rows: [rule: string, path: string, ask: Ask, ...expected: [status: number, type: string, code: string, param?: string]][] = [
     ['there is nothing below it', `${RESPONSES}/resp_1`, { method: 'GET' }, 404, 'not_found_error', 'invalid_request'],
     ['no other method', RESPONSES, { method: 'GET' }, 405, 'invalid_request_error', 'invalid_request'],
-    ['no other key', RESPONSES, { headers: { authorization: 'Bearer x' }, body: BODY }, 401, 'authentication_error', 'invalid_api_key'],
-    ['no x-api-key', RESPONSES, { headers: { 'x-api-key': TEST_KEY } }, 401, 'authentication_error', 'invalid_api_key'],
     [
-      'no other type',
+      'no other key [auth-invalid-key]',
+      RESPONSES,
+      { headers: { authorization: 'Bearer x' }, body: BODY },
+      401,
+      'authentication_error',
+      'invalid_api_key',
+    ],
+    ['no x-api-key [auth-bearer]', RESPONSES, { headers: { 'x-api-key': TEST_KEY } }, 401, 'authentication_error', 'invalid_api_key'],
+    [
+      'no other type [json-bodies]',
       RESPONSES,
       { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{}' },
       415,
@@ -82,7 +89,7 @@ describe('POST /v1/responses', () => {
     ['no broken JSON', RESPONSES, { body: '{' }, 400, 'invalid_request_error', 'invalid_json'],
     ['input is required', RESPONSES, { body: { model: 'test-model' } }, 400, 'invalid_request_error', 'invalid_request', 'input'],
     [
-      'nothing is stored',
+      'nothing is stored [error-unsupported-parameter]',
       RESPONSES,
       { body: { ...BODY, previous_response_id: 'resp_1' } },
       400,
@@ -92,7 +99,7 @@ describe('POST /v1/responses', () => {
     ],
     ['an unknown model', RESPONSES, { body: { ...BODY, model: 'gpt-5' } }, 404, 'not_found_error', 'model_not_found', 'model'],
     [
-      'no images for a model that takes none',
+      'no images for a model that takes none [responses-files-audio, error-unsupported-content]',
       RESPONSES,
       { body: { ...BODY, input: [{ role: 'user', content: [image] }] } },
       400,
@@ -101,7 +108,7 @@ describe('POST /v1/responses', () => {
       'input',
     ],
     [
-      'a prompt that fits the context',
+      'a prompt that fits the context [error-body-responses]',
       RESPONSES,
       { body: { ...BODY, input: 'x'.repeat(20_000) } },
       400,
@@ -111,7 +118,7 @@ describe('POST /v1/responses', () => {
     ],
   ];
   test.each(rows.map(([rule, path, request, ...expected]) => ({ rule, path, request, expected })))(
-    'errors have the four fields of spec 7: $rule',
+    'errors have the four fields: $rule [error-body-responses]',
     async ({ path, request, expected }) => {
       const response = await gateway.post(path, request);
       const [status, type, code, param = null] = expected;
@@ -120,7 +127,7 @@ describe('POST /v1/responses', () => {
     },
   );
 
-  test('a refusal of billing (spec 7.1)', async () => {
+  test('a refusal of billing [error-concurrency]', async () => {
     gateway.fakes.reserveOutcome = ({ holdId }) => ({
       status: 'refused',
       holdId,

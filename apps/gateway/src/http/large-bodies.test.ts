@@ -97,7 +97,7 @@ test('reasoning of earlier turns counts only for models that get it back', async
 test.each([
   ['JSON', `${chatBody({ role: 'user', content: LONG_TEXT })}]`, 'invalid_json', null, 'expected nothing after the end of the value'],
   ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'nobody' }), 'invalid_request', 'messages[1].role', 'must be one of'],
-])('a fault of a large body is told as that of a small one: %s', async (_name, body, code, param, message) => {
+])('a fault of a large body is told as that of a small one: %s [limit-values]', async (_name, body, code, param, message) => {
   const answer = await post('/v1/chat/completions', body);
   expect([answer.status, errorOf(answer)]).toEqual([
     400,
@@ -146,7 +146,7 @@ const HOSTILE: [name: string, fields: string][] = [
   ['no JSON', `"user":"${'\\n'.repeat(3_900_000)}\\x"`],
 ];
 
-test.each(HOSTILE)('no turn of the event loop is taken by a body of %s', async (_name, fields) => {
+test.each(HOSTILE)('no turn of the event loop is taken by a body of %s [limit-stall]', async (_name, fields) => {
   // A model that does not exist: the request ends when it has been parsed.
   const body = Buffer.from(`{"model":"none","messages":[{"role":"user","content":"Hi"}],${fields}}`);
   const parseMs = cpuMsOf(() => attempt(() => parseLargeBody('chat', Buffer.from(body))));

@@ -36,34 +36,37 @@ describe('POST /v1/messages', () => {
 
   test.each([
     ['x-api-key', X_API_KEY],
-    ['Bearer (T-1)', KEY],
-    ['x-api-key beside the Bearer of another service', { ...X_API_KEY, authorization: 'Bearer wrong' }],
-    ['any version and beta', { ...KEY, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2025-01-01,b' }],
-  ])('a plain reply with %s', async (_name, headers) => {
-    const response = await ask(MESSAGES, { headers, body: BODY });
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
-    expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
-    expect(await response.json()).toEqual({
-      id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
-      type: 'message',
-      role: 'assistant',
-      model: 'test-model',
-      content: [{ type: 'text', text: 'Hello.' }],
-      stop_reason: 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 2 },
-    });
-    expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
-  });
+    ['Bearer [auth-bearer-on-messages, D1, T-1]', KEY],
+    ['x-api-key beside the Bearer of another service [auth-x-api-key, D1]', { ...X_API_KEY, authorization: 'Bearer wrong' }],
+    ['any version and beta [version-header, D3]', { ...KEY, 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a-2025-01-01,b' }],
+  ])(
+    'a plain reply with %s [api-endpoints, messages-object, messages-usage, messages-usage-billed, auth-x-api-key, D3, H-1, M-31]',
+    async (_name, headers) => {
+      const response = await ask(MESSAGES, { headers, body: BODY });
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+      expect(response.headers.get('request-id')).toBe(response.headers.get('x-request-id'));
+      expect(await response.json()).toEqual({
+        id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
+        type: 'message',
+        role: 'assistant',
+        model: 'test-model',
+        content: [{ type: 'text', text: 'Hello.' }],
+        stop_reason: 'end_turn',
+        stop_sequence: null,
+        usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 4, output_tokens: 2 },
+      });
+      expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
+    },
+  );
 
-  test('T-2: a stream at ?beta=true', async () => {
+  test('a stream at ?beta=true [stream-replies, messages-stream, D6, M-28, T-2]', async () => {
     const response = await ask(`${MESSAGES}?beta=true`, { body: { ...BODY, stream: true } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
     const text = await response.text();
     expect(text).toMatch(/^event: message_start\n.*"text":"Hel".*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/s);
   });
 
-  test('a failure before content keeps its status, in the words of the format (T-33)', async () => {
+  test('a failure before content keeps its status, in the words of the format [E-3, T-33]', async () => {
     gateway.fakes.model = (stream) => {
       stream.write(failure({ code: 'model_unavailable', retryAfterSeconds: 7 }));
       stream.end();
@@ -76,7 +79,7 @@ describe('POST /v1/messages', () => {
     ]);
   });
 
-  test('a failure after content, hidden thinking included, is an error event and is billed (spec 3, 7.3)', async () => {
+  test('a failure after content, hidden thinking included, is an error event and is billed [error-in-stream]', async () => {
     const usage = {
       promptTokens: 9,
       cachedTokens: 0,
@@ -98,15 +101,15 @@ describe('POST /v1/messages', () => {
 
   const messages = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
   const rows: [rule: string, path: string, ask: Ask, status: number, type: string, message: RegExp][] = [
-    ['nothing below it (L-5)', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
-    ['no other method (L-5)', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
-    ['no other method to count (L-5)', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['nothing below it [L-5]', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
+    ['no other method [L-5]', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['no other method to count [L-5]', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
     ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
-    ['no wrong key', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
-    ['no key to count', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
-    ['size', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
+    ['no wrong key [auth-invalid-key]', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
+    ['no key to count [D2]', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
+    ['size [E-6]', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
     [
-      'no other type',
+      'no other type [json-bodies]',
       MESSAGES,
       { headers: { ...X_API_KEY, 'content-type': 'text/plain' }, body: '{}' },
       415,
@@ -114,8 +117,22 @@ describe('POST /v1/messages', () => {
       /JSON/,
     ],
     ['no broken JSON', MESSAGES, { body: '{"model": }' }, 400, 'invalid_request_error', /JSON/],
-    ['max_tokens', MESSAGES, { body: { ...BODY, max_tokens: undefined } }, 400, 'invalid_request_error', /`max_tokens` is required/],
-    ["no vendor's model", MESSAGES, { body: { ...BODY, model: 'claude-opus-5' } }, 404, 'not_found_error', /no model "claude-opus-5"/],
+    [
+      'max_tokens [messages-max-tokens]',
+      MESSAGES,
+      { body: { ...BODY, max_tokens: undefined } },
+      400,
+      'invalid_request_error',
+      /`max_tokens` is required/,
+    ],
+    [
+      "no vendor's model [own-model-ids, messages-model]",
+      MESSAGES,
+      { body: { ...BODY, model: 'claude-opus-5' } },
+      404,
+      'not_found_error',
+      /no model "claude-opus-5"/,
+    ],
     [
       'no images for a model that takes none',
       MESSAGES,
@@ -125,7 +142,7 @@ describe('POST /v1/messages', () => {
       /does not accept images/,
     ],
     [
-      'no images to count for a model that takes none',
+      'no images to count for a model that takes none [count-tokens-request]',
       COUNT,
       { body: messages([image]) },
       400,
@@ -133,7 +150,7 @@ describe('POST /v1/messages', () => {
       /does not accept images/,
     ],
     [
-      'context (E-4)',
+      'context [E-4]',
       MESSAGES,
       { body: messages('x'.repeat(20_000)) },
       400,
@@ -142,7 +159,7 @@ describe('POST /v1/messages', () => {
     ],
   ];
   test.each(rows.map(([rule, path, request, ...expected]) => ({ rule, path, request, expected })))(
-    'errors have the body and type of spec 7.2: $rule',
+    'errors have the body and type of the format: $rule [error-body-messages, error-types-messages]',
     async ({ path, request, expected: [status, type, message] }) => {
       const response = await ask(path, request);
       expect([response.status, await errorOf(response)]).toEqual([status, { type, message: expect.stringMatching(message) }]);
@@ -150,7 +167,7 @@ describe('POST /v1/messages', () => {
     },
   );
 
-  test('too little money is a billing_error (spec 7.2)', async () => {
+  test('too little money is a billing_error [hold-refused]', async () => {
     gateway.fakes.reserveOutcome = ({ holdId }) => {
       return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
     };
@@ -159,8 +176,8 @@ describe('POST /v1/messages', () => {
   });
 });
 
-describe('M-32, M-34: a stream through silence', () => {
-  test('is opened, pinged and given real events', async () => {
+describe('a stream through silence [M-32, M-34]', () => {
+  test('is opened, pinged and given real events [messages-event-ping, M-32]', async () => {
     gateway = await startTestGateway({ peekMs: 20, keepAliveMs: 20 });
     gateway.fakes.model = (stream) => {
       setTimeout(() => {
@@ -175,7 +192,7 @@ describe('M-32, M-34: a stream through silence', () => {
   });
 });
 
-test('T-46: the input of an earlier call reaches the model with the digits it had', async () => {
+test('the input of an earlier call reaches the model with the digits it had [T-46]', async () => {
   gateway = await startTestGateway();
   const input = '{"id":12345678901234567890}';
   const call = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"x","input":${input}}]}`;
@@ -207,7 +224,7 @@ describe('POST /v1/messages/count_tokens', () => {
     expect((await count('vision/model', history(thinking))) - (await count('vision/model', history()))).toBeGreaterThanOrEqual(100);
   });
 
-  test('M-40: the estimate of the prompt, free', async () => {
+  test('the estimate of the prompt, free [api-endpoints, free-endpoints, count-tokens-reply, count-tokens-request, D2, D6, M-40, T-2]', async () => {
     const size = measurePrompt(parseCountRequest(prompt), false);
     const response = await ask(`${COUNT}?beta=true`, { headers: KEY, body: prompt });
     expect([response.status, await response.json()]).toEqual([
@@ -218,13 +235,13 @@ describe('POST /v1/messages/count_tokens', () => {
     expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
   });
 
-  test('M-40: whatever a request for a reply says beside its prompt changes nothing', async () => {
+  test('whatever a request for a reply says beside its prompt changes nothing [count-tokens-request, M-40]', async () => {
     const odd = { max_tokens: 0, stream: true, temperature: 7, thinking: { type: 'enabled', budget_tokens: 1 }, stop_sequences: 5 };
     const [plain, other] = await Promise.all([ask(COUNT, { body: prompt }), ask(COUNT, { body: { ...prompt, ...odd } })]);
     expect(await other.json()).toEqual(await plain.json());
   });
 
-  test('more prompt is more tokens', async () => {
+  test('more prompt is more tokens [count-tokens-reply]', async () => {
     const count = async (over: object) =>
       ((await (await ask(COUNT, { body: { ...BODY, ...over } })).json()) as { input_tokens: number }).input_tokens;
     const tools = [{ name: 'f', input_schema: { type: 'object' } }];
@@ -234,7 +251,7 @@ describe('POST /v1/messages/count_tokens', () => {
   });
 
   test.each([
-    ['an unknown model', { ...BODY, model: 'gpt-5' }, 404, 'not_found_error'],
+    ['an unknown model [M-40]', { ...BODY, model: 'gpt-5' }, 404, 'not_found_error'],
     ['no messages', { ...BODY, messages: [] }, 400, 'invalid_request_error'],
     ['broken JSON', '{', 400, 'invalid_request_error'],
   ])('errors have the body of the format: %s', async (_name, body, status, type) => {
@@ -255,7 +272,7 @@ describe('the official client over HTTP', () => {
     gateway = await startTestGateway();
   });
 
-  test('creates, streams, counts and lists models', async () => {
+  test('creates, streams, counts and lists models [L-2]', async () => {
     const client = new Anthropic({ apiKey: TEST_KEY, baseURL: gateway.url, maxRetries: 0 });
     const params = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
     const plain = await client.messages.create(params);

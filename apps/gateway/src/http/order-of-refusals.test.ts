@@ -6,7 +6,7 @@ let gateway: TestGateway;
 
 afterEach(() => gateway.close());
 
-describe('the order of refusals', () => {
+describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
   beforeEach(async () => {
     gateway = await startTestGateway({ bodyBytesMax: 2_000 });
   });
@@ -14,14 +14,20 @@ describe('the order of refusals', () => {
   const large = JSON.stringify({ ...CHAT_BODY, model: 'x'.repeat(3_000) });
   const zipped = { 'content-encoding': 'gzip' };
   const rows: [name: string, path: string, ask: Ask, ...expected: [status: number, code: string, param?: string]][] = [
-    ['an unknown path, before its key', '/v1/nothing', { body: large }, 404, 'invalid_request'],
+    ['an unknown path, before its key [path-prefix]', '/v1/nothing', { body: large }, 404, 'invalid_request'],
     ['a wrong method, before its key', CHAT, { method: 'PUT', body: large }, 405, 'invalid_request'],
-    ['no key, before the size', CHAT, { body: large }, 401, 'invalid_api_key'],
-    ['a key of another form', CHAT, { headers: { authorization: 'Basic abc' }, body: large }, 401, 'invalid_api_key'],
-    ['a key in a header of another format', CHAT, { headers: { 'x-api-key': TEST_KEY }, body: large }, 401, 'invalid_api_key'],
+    ['no key, before the size [auth-invalid-key, error-invalid-key]', CHAT, { body: large }, 401, 'invalid_api_key'],
+    ['a key of another form [auth-invalid-key]', CHAT, { headers: { authorization: 'Basic abc' }, body: large }, 401, 'invalid_api_key'],
+    [
+      'a key in a header of another format [auth-bearer]',
+      CHAT,
+      { headers: { 'x-api-key': TEST_KEY }, body: large },
+      401,
+      'invalid_api_key',
+    ],
     ['size, before the type', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: large }, 413, 'request_too_large'],
-    ['type, before JSON', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{' }, 415, 'invalid_request'],
-    ['compression (H-10)', CHAT, { headers: { ...KEY, ...JSON_TYPE, ...zipped }, body: '{' }, 415, 'invalid_request'],
+    ['type, before JSON [json-bodies]', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{' }, 415, 'invalid_request'],
+    ['compression [H-10]', CHAT, { headers: { ...KEY, ...JSON_TYPE, ...zipped }, body: '{' }, 415, 'invalid_request'],
     [
       'another charset',
       CHAT,
@@ -29,10 +35,10 @@ describe('the order of refusals', () => {
       415,
       'invalid_request',
     ],
-    ['JSON, before fields', CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '{"model": }' }, 400, 'invalid_json'],
+    ['JSON, before fields [error-invalid-json]', CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '{"model": }' }, 400, 'invalid_json'],
     ['an empty body', CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: '' }, 400, 'invalid_json'],
     [
-      'fields, before the model',
+      'fields, before the model [error-invalid-request]',
       CHAT,
       { headers: { ...KEY, ...JSON_TYPE }, body: { model: 'gpt', messages: 1 } },
       400,
@@ -40,7 +46,7 @@ describe('the order of refusals', () => {
       'messages',
     ],
     [
-      'the model, before its context',
+      'the model, before its context [error-model-not-found]',
       CHAT,
       { headers: KEY, body: { ...CHAT_BODY, model: 'gpt', max_tokens: 9_999 } },
       404,
@@ -48,7 +54,7 @@ describe('the order of refusals', () => {
       'model',
     ],
     [
-      'the context, before funds',
+      'the context, before funds [error-context-length, E-4]',
       CHAT,
       { headers: KEY, body: { ...CHAT_BODY, messages: [{ role: 'user', content: 'x'.repeat(1_700) }], model: 'tiny' } },
       400,
@@ -72,7 +78,7 @@ describe('the order of refusals', () => {
     },
   );
 
-  test('an unknown path and a wrong method say what there is', async () => {
+  test('an unknown path and a wrong method say what there is [error-body-general, L-5]', async () => {
     expect(errorOf(await gateway.ask('/v1/nothing?x=1'))).toEqual({
       message: 'There is nothing at GET "/v1/nothing".',
       type: 'not_found_error',
@@ -84,7 +90,7 @@ describe('the order of refusals', () => {
     expect((await gateway.ask('/v1/models', { method: 'OPTIONS' })).headers).toMatchObject({ allow: 'GET, HEAD' });
   });
 
-  test('billing decides last, and its refusals carry when to come back (H-4)', async () => {
+  test('billing decides last, and its refusals carry when to come back [error-rate-limit, H-4]', async () => {
     gateway.fakes.reserveOutcome = ({ holdId }) => ({
       status: 'refused',
       holdId,

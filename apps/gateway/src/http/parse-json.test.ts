@@ -26,7 +26,7 @@ test.each([
   ['{} {}', 'line 1, column 4: expected nothing after the end of the value.'],
   ['01', 'line 1, column 2: expected nothing after the end of the value.'],
   ['nul', 'line 1, column 1: expected a value.'],
-])('%j is refused with its position', (body, position) => {
+])('%j is refused with its position [json-bodies, error-invalid-json]', (body, position) => {
   expect(refusal(body)).toEqual({ code: 'invalid_json', message: `The request body is not valid JSON: ${position}` });
 });
 
@@ -44,7 +44,7 @@ test.each(['{"a":[{"__proto__":{"b":1}}]}', '{"constructor":{"prototype":1}}'])(
   expect(({} as { b?: number }).b).toBeUndefined();
 });
 
-test('a byte order mark before the JSON is skipped, and no second one', () => {
+test('a byte order mark before the JSON is skipped, and no second one [json-bodies]', () => {
   expect(parseJson(Buffer.from('\ufeff{"a":"\ufeff"}'))).toEqual({ a: '\ufeff' });
   expect(refusal('\ufeff\ufeff{}')).toEqual({
     code: 'invalid_json',
@@ -52,7 +52,7 @@ test('a byte order mark before the JSON is skipped, and no second one', () => {
   });
 });
 
-test('depth is limited', () => {
+test('depth is limited [limit-values]', () => {
   expect(parseJson(Buffer.from(`${'['.repeat(128)}${']'.repeat(128)}`))).toBeDefined();
   expect(refusal(`${'['.repeat(129)}${']'.repeat(129)}`)).toEqual({
     code: 'invalid_request',
@@ -61,25 +61,25 @@ test('depth is limited', () => {
 });
 
 test.each([
-  ['items', `[${'0,'.repeat(99_999)}0]`],
-  ['long numbers', `[${'1e9999,'.repeat(99_999)}0]`],
-  ['fields', `{${'"a":1,'.repeat(99_999)}"b":1}`],
-  ['arrays within arrays', `[${Array.from({ length: 2_000 }, () => '['.repeat(50) + ']'.repeat(50)).join(',')}]`],
-])('the number of values is limited: %s', (_name, body) => {
-  expect(refusal(body)).toEqual({ code: 'invalid_request', message: 'The request body holds more than 100000 values.' });
+  ['items', `[${'0,'.repeat(49_999)}0]`],
+  ['long numbers', `[${'1e9999,'.repeat(49_999)}0]`],
+  ['fields', `{${'"a":1,'.repeat(49_999)}"b":1}`],
+  ['arrays within arrays', `[${Array.from({ length: 1_000 }, () => '['.repeat(50) + ']'.repeat(50)).join(',')}]`],
+])('the number of values is limited: %s [limit-values]', (_name, body) => {
+  expect(refusal(body)).toEqual({ code: 'invalid_request', message: 'The request body holds more than 50000 values.' });
 });
 
-test('values up to the limit pass', () => {
-  expect(parseJson(Buffer.from(`[${'0,'.repeat(99_997)}0]`))).toHaveLength(99_998);
+test('values up to the limit pass [limit-values]', () => {
+  expect(parseJson(Buffer.from(`[${'0,'.repeat(49_997)}0]`))).toHaveLength(49_998);
 });
 
-test('the number of different field names is limited, that of fields with known names is not', () => {
-  const objects = (names: number): string => `[${Array.from({ length: 40_000 }, (_, index) => `{"k${index % names}" :1}`).join()}]`;
+test('the number of different field names is limited, that of fields with known names is not [limit-values]', () => {
+  const objects = (names: number): string => `[${Array.from({ length: 24_000 }, (_, index) => `{"k${index % names}" :1}`).join()}]`;
   expect(refusal(objects(20_001))).toEqual({
     code: 'invalid_request',
     message: 'The request body holds more than 20000 different field names.',
   });
-  expect(parseJson(Buffer.from(objects(20_000)))).toHaveLength(40_000);
+  expect(parseJson(Buffer.from(objects(20_000)))).toHaveLength(24_000);
 });
 
 test('structure within strings is text', () => {
@@ -87,7 +87,7 @@ test('structure within strings is text', () => {
   expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual(value);
 });
 
-test('T-46: numbers with more digits than a double has are written again as they were', () => {
+test('numbers with more digits than a double has are written again as they were [T-46]', () => {
   const text =
     '{"id":12345678901234567890,"half":0.1234567890123456789,"split":123456789.123456789,"huge":1e400,"count":3,"text":"12345678901234567890"}';
   const parsed = parseJson(Buffer.from(text)) as { count: number };
@@ -95,7 +95,7 @@ test('T-46: numbers with more digits than a double has are written again as they
 });
 
 test.each(['123456789.123456789', '-1234567890.12345678', '1e400', '-1E+999'])(
-  'T-46: %s alone is enough to read a body exactly',
+  '%s alone is enough to read a body exactly [T-46]',
   (number) => {
     expect(JSON.stringify(parseJson(Buffer.from(`{"a":[true,${number},null]}`)))).toBe(`{"a":[true,${number},null]}`);
   },

@@ -4,8 +4,8 @@ import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields.js';
 import { findJsonFault } from './json-fault.js';
 
-/** Objects, arrays and items. Each costs up to a microsecond here, and again in the inference-proxy. */
-export const VALUES_MAX = 100_000;
+/** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
+export const VALUES_MAX = 50_000;
 /** Different field names. V8 makes a hidden class or a dictionary entry of each: twenty times the cost of a name it knows. */
 export const FIELD_NAMES_MAX = 20_000;
 

@@ -39,14 +39,14 @@ describe('bodies', () => {
   });
 
   test.each(['application/json', 'text/json', 'Text/JSON; charset=utf-8', 'application/vnd.api+json'])(
-    'of the type %s are JSON',
+    'of the type %s are JSON [json-bodies]',
     async (type) => {
       gateway = await startTestGateway();
       expect((await gateway.chat({}, { 'content-type': type })).status).toBe(200);
     },
   );
 
-  test('at the limit pass', async () => {
+  test('at the limit pass [limit-body-size]', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000 });
     const empty = Buffer.byteLength(JSON.stringify({ ...CHAT_BODY, user: '' }));
     expect((await gateway.chat({ user: 'x'.repeat(1_000 - empty) })).status).toBe(200);
@@ -78,7 +78,7 @@ describe('bodies', () => {
     expect(await continued(5_000)).toEqual([false, 413]);
   });
 
-  test('in flight have a share for each account, and are announced by their length before they come', async () => {
+  test('in flight have a share for each account, and are announced by their length before they come [limit-body-share]', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000, bodiesInFlightBytesMax: 4_000 });
     const open = async (length: number): Promise<void> => {
       const socket = await gateway.connect();
@@ -98,7 +98,7 @@ describe('bodies', () => {
   test.each([
     ['content-length: 1000', 'x'.repeat(10)],
     ['transfer-encoding: chunked', 'a\r\nxxxxxxxxxx\r\n'],
-  ])('that come too slowly are cut off with 408 (%s)', async (framing, start) => {
+  ])('that come too slowly are cut off with 408 (%s) [limit-body-rate]', async (framing, start) => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 1_000 });
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n${framing}\r\n\r\n${start}`);
@@ -107,7 +107,7 @@ describe('bodies', () => {
     expect([await bytesInFlight(), gateway.fakes.applies]).toEqual([0, 0]);
   });
 
-  test('that come fast enough pass, however long they take', async () => {
+  test('that come fast enough pass, however long they take [limit-body-rate]', async () => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 10 });
     const body = JSON.stringify(CHAT_BODY).padEnd(1_000);
     const socket = await gateway.connect();
@@ -120,7 +120,7 @@ describe('bodies', () => {
     expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('in flight are limited together, and count until their request has ended', async () => {
+  test('in flight are limited together, and count until their request has ended [limit-body-budget]', async () => {
     gateway = await startTestGateway({ bodiesInFlightBytesMax: 1_024 });
     let running: FakeEventStream<StreamEvent> | undefined;
     gateway.fakes.model = (stream) => {

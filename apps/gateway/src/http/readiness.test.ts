@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => gateway.close());
 
-test('without NATS the gateway stays ready, and answers 503 with `Retry-After` in the format of the endpoint', async () => {
+test('without NATS the gateway stays ready, and answers 503 with `Retry-After` in the format of the endpoint [H-4]', async () => {
   gateway = await startTestGateway({}, fakes);
   fakes.messaging.connected = false;
   fakes.messaging.answer(keyResolve, unavailable);

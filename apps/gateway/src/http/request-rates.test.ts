@@ -38,7 +38,7 @@ test('a key over its rate is refused with the time until the next request is adm
   expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
 });
 
-test('many keys do not multiply the rate of their account', async () => {
+test('many keys do not multiply the rate of their account [limit-free-rate]', async () => {
   const { rates } = set();
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, number) => refused(rates.countFree(keyed(`key ${number}`)))));
   expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(2 * 4 * 5);

@@ -12,7 +12,7 @@ afterEach(() => gateway.close());
 describe('peek, then 200', () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 };
 
-  test('a failure before content keeps its status (T-33)', async () => {
+  test('a failure before content keeps its status [error-model-capacity, C-35, T-33]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'upstream-start', upstream: 'local' }, failure);
@@ -24,7 +24,7 @@ describe('peek, then 200', () => {
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
-  test('a failure after content is told within the stream, and nothing follows (C-34)', async () => {
+  test('a failure after content is told within the stream, and nothing follows [chat-event-failure, error-in-stream, C-34]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write(...HELLO.slice(0, -1));
@@ -58,7 +58,7 @@ describe('peek, then 200', () => {
     expect(text.match(/Hel|lo\.|"stop"|\[DONE\]/g)).toEqual(['Hel', 'lo.', '"stop"', '[DONE]']);
   });
 
-  test('silence is bridged, before content and after (C-33)', async () => {
+  test('silence is bridged, before content and after [C-33]', async () => {
     gateway = await startTestGateway({ peekMs: 20, keepAliveMs: 20 });
     let model: FakeEventStream<StreamEvent> | undefined;
     gateway.fakes.model = (stream) => {
@@ -82,7 +82,7 @@ describe('peek, then 200', () => {
 });
 
 describe('a client', () => {
-  test('that leaves mid-stream stops the upstream and pays for what was received (H-9)', async () => {
+  test('that leaves mid-stream stops the upstream and pays for what was received [H-9]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'text-delta', text: 'Hello' });

@@ -109,14 +109,24 @@ const failed = (thrown: string, usage?: Usage, upstream: string | undefined = 'l
 const completed = (usage: Usage): Ended => ({ settled: { reason: 'completed', usage, upstream: 'local' } });
 
 const ENDINGS: Row[] = [
-  ['finish', [START, TEXT, USAGE, FINISH, 'end'], completed(REPORT), completed(REPORT)],
+  ['finish [hold-settled]', [START, TEXT, USAGE, FINISH, 'end'], completed(REPORT), completed(REPORT)],
   ['finish without content', [START, USAGE, FINISH, 'end'], completed(REPORT), completed(REPORT)],
-  ['finish without usage (T-26)', [START, TEXT, FINISH, 'end'], completed(ESTIMATED), completed(ESTIMATED)],
+  ['finish without usage [C-23, T-26]', [START, TEXT, FINISH, 'end'], completed(ESTIMATED), completed(ESTIMATED)],
   ['finish, then a lost connection', [START, TEXT, USAGE, FINISH, LOST], completed(REPORT), completed(REPORT)],
-  ['failure before content', [START, USAGE, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout')],
-  ['failure after content', [START, TEXT, USAGE, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout', REPORT)],
+  [
+    'failure before content [failed-before-content, error-timeout]',
+    [START, USAGE, FAILURE, 'end'],
+    failed('upstream_timeout'),
+    failed('upstream_timeout'),
+  ],
+  [
+    'failure after content [failed-after-content]',
+    [START, TEXT, USAGE, FAILURE, 'end'],
+    failed('upstream_timeout'),
+    failed('upstream_timeout', REPORT),
+  ],
   ['failure after content, no usage', [START, TEXT, FAILURE, 'end'], failed('upstream_timeout'), failed('upstream_timeout', ESTIMATED)],
-  ['end without terminal event (T-30)', [START, TEXT, 'end'], failed('upstream_error'), failed('upstream_error', ESTIMATED)],
+  ['end without terminal event [T-30]', [START, TEXT, 'end'], failed('upstream_error'), failed('upstream_error', ESTIMATED)],
   ['proxy gone before content', [START, LOST], failed('upstream_error'), failed('upstream_error')],
   ['proxy gone after content', [START, TEXT, USAGE, LOST], failed('upstream_error'), failed('upstream_error', REPORT)],
   [
@@ -157,7 +167,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
 describe.each([
   { form: 'plain', stream: false },
   { form: 'streamed', stream: true },
-])('a client that leaves, $form (H-9, T-39)', ({ stream }) => {
+])('a client that leaves, $form [H-9, T-39]', ({ stream }) => {
   const cases: [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined][] = [
     ['before content pays nothing', [START], ['end'], undefined],
     ['before content pays what the proxy says that the upstream has begun to work on', [START], [USAGE, 'end'], REPORT],
@@ -295,7 +305,7 @@ describe.each([
   });
 });
 
-test('the hold, the ticket and the price are those of the quote', async () => {
+test('the hold, the ticket and the price are those of the quote [hold-then-charge, hold-size, chat-max-tokens, auth-account, limit-hold]', async () => {
   const { fakes, run } = await set();
   await run({ maxOutputTokens: 5_000, stream: false });
   const holdId = fakes.reserves[0]?.holdId ?? '';
@@ -413,7 +423,7 @@ describe('a reserve', () => {
     expect([settlements.pending, fakes.settles.length, fakes.applies]).toEqual([0, 0, 2]);
   });
 
-  test('that billing finds faulty is an error of ours, asked once', async () => {
+  test('that billing finds faulty is an error of ours, asked once [error-internal]', async () => {
     const { fakes, run } = await set();
     fakes.beforeApply = () => {
       throw new ServiceError('not_found', 'no such account');
@@ -423,7 +433,7 @@ describe('a reserve', () => {
   });
 });
 
-test('an answer to a wrong model, content or size touches no hold', async () => {
+test('an answer to a wrong model, content or size touches no hold [own-model-ids]', async () => {
   const { fakes, run } = await set();
   const image = { type: 'image', mediaType: 'image/png', base64: 'AAAA' } as const;
   await expect(run({ model: 'Test-Model' })).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
@@ -461,7 +471,7 @@ test.each([
     { code: 'model_unavailable', message: expect.stringMatching(/account is on hold/) },
   ],
   [{ status: 'closed' }, { code: 'model_unavailable' }],
-] as const)('%j is refused as %j', async (outcome, expected) => {
+] as const)('%j is refused as %j [error-insufficient-balance]', async (outcome, expected) => {
   const { fakes, run } = await set();
   fakes.reserveOutcome = ({ holdId }) => ({ ...outcome, holdId });
   const thrown = await run().catch((error: unknown) => error);

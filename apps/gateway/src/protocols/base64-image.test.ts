@@ -14,7 +14,7 @@ function refusal(parse: () => unknown): { code: string; status: number; param: s
   }
 }
 
-test('T-42: the limit is on decoded bytes, exactly', () => {
+test('the limit is on decoded bytes, exactly [error-too-large, limit-image-size, C-11, T-42]', () => {
   const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
   expect(parseImageDataUrl(`data:image/png;base64,${largest}`, PARAM)).toEqual({ mediaType: 'image/png', base64: largest });
   const larger = Buffer.alloc(IMAGE_BYTES_MAX + 1, 1).toString('base64');
@@ -25,7 +25,7 @@ test('T-42: the limit is on decoded bytes, exactly', () => {
   });
 });
 
-test('T-41, T-42: white space counts neither as data nor towards the limit', () => {
+test('white space counts neither as data nor towards the limit [T-41, T-42]', () => {
   const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
   const wrapped = largest.replace(/.{76}/g, '$&\r\n');
   expect(parseBase64Image('image/jpg', ` ${wrapped}\t`, PARAM)).toEqual({ mediaType: 'image/jpeg', base64: largest });
@@ -37,13 +37,16 @@ test.each([
   ['image/jpg', 'image/jpeg'],
   ['image/webp', 'image/webp'],
   ['image/gif', 'image/gif'],
-])('media type %s', (given, mediaType) => {
+])('media type %s [limit-image-kinds]', (given, mediaType) => {
   expect(parseBase64Image(given, 'AAAA', PARAM)).toEqual({ mediaType, base64: 'AAAA' });
 });
 
-test.each(['image/bmp', 'image/svg+xml', 'text/html', 'application/pdf', ''])('media type %p is unsupported', (given) => {
-  expect(refusal(() => parseBase64Image(given, 'AAAA', PARAM))).toEqual({ code: 'unsupported_content', status: 400, param: PARAM });
-});
+test.each(['image/bmp', 'image/svg+xml', 'text/html', 'application/pdf', ''])(
+  'media type %p is unsupported [limit-image-kinds]',
+  (given) => {
+    expect(refusal(() => parseBase64Image(given, 'AAAA', PARAM))).toEqual({ code: 'unsupported_content', status: 400, param: PARAM });
+  },
+);
 
 test.each([
   ['AAAA', 'AAAA'],
@@ -61,7 +64,7 @@ test.each(['', '=', '==', 'A', 'AAAAA', 'AA===', 'A=AA', 'AA-_', 'AAA\u00e4', 'A
 });
 
 test.each(['https://a.example/x.png', 'HTTP://a.example/x', ' https://a.example', 'file:///x', 'blob:x', 'gs://bucket/x'])(
-  '%p is a link',
+  '%p is a link [inline-images, error-image-url]',
   (url) => {
     expect(refusal(() => parseImageDataUrl(url, PARAM))).toEqual({ code: 'image_url_not_supported', status: 400, param: PARAM });
   },

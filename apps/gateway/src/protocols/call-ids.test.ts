@@ -1,14 +1,14 @@
 import { safeCallId } from './call-ids.js';
 
-test.each(['call_8f1c', 'toolu_01A-b', 'chatcmpl-tool-3', '9', 'x'.repeat(256)])('M-13: a safe id stays as it is: %s', (id) => {
+test.each(['call_8f1c', 'toolu_01A-b', 'chatcmpl-tool-3', '9', 'x'.repeat(256)])('a safe id stays as it is: %s [M-13]', (id) => {
   expect(safeCallId(id)).toBe(id);
 });
 
-test.each(['functions.read_file:0', 'call 1', 'ид', '', 'x'.repeat(257), '\ud83d'])('M-13: any other id becomes a safe one: %j', (id) => {
+test.each(['functions.read_file:0', 'call 1', 'ид', '', 'x'.repeat(257), '\ud83d'])('any other id becomes a safe one: %j [M-13]', (id) => {
   expect(safeCallId(id)).toMatch(/^toolu_[0-9a-f]{24}$/);
 });
 
-test('M-13, T-15: one id always gives the same, two ids give two, and what came back stays', () => {
+test('one id always gives the same, two ids give two, and what came back stays [M-13, T-15]', () => {
   const ids = ['functions.f:0', 'functions.f:1', 'functions.g:0'].map(safeCallId);
   expect(['functions.f:0', 'functions.f:1', 'functions.g:0'].map(safeCallId)).toEqual(ids);
   expect(new Set(ids).size).toBe(3);

@@ -23,10 +23,15 @@ export function describeHistory<Parsed extends ParsedRequest>(
     return adapter.parseRequest(parseJson(Buffer.from(JSON.stringify({ ...body, ...continueWith(reply) }))));
   };
 
-  testCases('any reply is accepted as history', { usual: 100, long: 10_000 }, streamEvents(tools), (events) => void nextRequest(events));
+  testCases(
+    'any reply is accepted as history [replies-as-history]',
+    { usual: 100, long: 10_000 },
+    streamEvents(tools),
+    (events) => void nextRequest(events),
+  );
 
   testCases(
-    'a call keeps its arguments as history: any keys, and as many levels as a reply may have',
+    'a call keeps its arguments as history: any keys, and as many levels as a reply may have [replies-as-history]',
     { usual: 100, long: 10_000 },
     nestedArguments(),
     (argumentsText) => {

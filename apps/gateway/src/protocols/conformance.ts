@@ -82,7 +82,7 @@ function describeRequests<Parsed extends ParsedRequest>(
     expect(refusalOf(() => adapter.parseRequest({ ...minimal, ...change }))).toEqual({ code, param, status: ERROR_CODES[code].status });
   });
 
-  test('C-1: null is absent in every optional field', () => {
+  test('null is absent in every optional field [C-1, R-1e, T-40]', () => {
     const nulls = Object.fromEntries(optionalFields.map((field) => [field, null]));
     expect(adapter.parseRequest({ ...nulls, ...minimal })).toEqual(adapter.parseRequest(minimal));
     for (const field of optionalFields) {
@@ -110,7 +110,7 @@ function describeRequests<Parsed extends ParsedRequest>(
   const bodies = fc.constantFrom(...requests.map(({ body }) => body));
   const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, 1e300, true, [], {}, [null], [{}]));
   testCases(
-    'any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field',
+    'any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field [error-invalid-request]',
     { usual: 500, long: 20_000 },
     fc.tuple(bodies, fc.nat(), value),
     ([body, position, replacement]) =>
@@ -164,7 +164,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
 
   testCases(
-    'any legal stream, however batched, reads as the plain reply',
+    'any legal stream, however batched, reads as the plain reply [events-only-streams, messages-event-names, H-7, C-30, C-31, R-8, M-24, T-21]',
     { usual: 100, long: 40_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 })),
     ([{ events, batches }, model]) => {
@@ -177,7 +177,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 
   testCases(
-    'signs of life anywhere change nothing',
+    'signs of life anywhere change nothing [messages-event-ping]',
     { usual: 100, long: 20_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000)),
     ([{ events, batches }, keepAliveMs]) => {
@@ -187,14 +187,14 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 
   testCases(
-    'a failure, whenever it comes, reads as an error and is the last frame (T-29, C-34)',
+    'a failure, whenever it comes, reads as an error and is the last frame [messages-event-error, C-34, T-29]',
     { usual: 100, long: 10_000 },
     inBatches(streamEvents({ ...tools, ending: 'failure' })),
     ({ batches }) => expect(readStream(readFrames(streamText(adapter, streamed, batches)))).toEqual({ error: expect.anything() }),
   );
 
   testCases(
-    'a stream cut anywhere before its end is not a whole reply (T-30)',
+    'a stream cut anywhere before its end is not a whole reply [messages-event-stop, chat-event-done, T-30]',
     { usual: 100, long: 10_000 },
     fc.tuple(streamEvents(tools), fc.nat()),
     ([events, position]) => {

@@ -17,7 +17,7 @@ test('calls that follow each other pass at once', () => {
   expect(events.map((event) => sequencer.next(event))).toEqual(events.map((event) => [event]));
 });
 
-test('T-22: interleaved calls come out whole, in order, as early as possible', () => {
+test('interleaved calls come out whole, in order, as early as possible [T-22]', () => {
   const sequencer = new ToolCallSequencer();
   const steps: [ToolCallEvent, ToolCallEvent[]][] = [
     [start(0), [start(0)]],

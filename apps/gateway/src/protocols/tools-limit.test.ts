@@ -34,7 +34,7 @@ const FORMS: [form: string, parse: (count: number) => { request: { tools: unknow
   ],
 ];
 
-test.each(FORMS)('%s: a request has at most 1,024 tools', (_form, parse) => {
+test.each(FORMS)('%s: a request has at most 1,024 tools [limit-tools]', (_form, parse) => {
   expect(parse(1_024).request.tools).toHaveLength(1_024);
   expect(() => parse(1_025)).toThrow(
     expect.objectContaining({ code: 'invalid_request', param: 'tools', message: '`tools` must have at most 1024 entries.' }),

@@ -33,7 +33,7 @@ test('declared fields are read, undeclared ones are not looked at', () => {
   expect(fields).toEqual({ model: 'm', temperature: 0, flag: true });
 });
 
-test('C-1: null is absent', () => {
+test('null is absent [C-1]', () => {
   expect(validateFields(Fields, { model: 'm', temperature: null, limit: null, flag: null })).toEqual({ model: 'm' });
   expect(refusal({ model: null })).toEqual({ code: 'invalid_request', param: 'model', message: NO_MODEL });
 });

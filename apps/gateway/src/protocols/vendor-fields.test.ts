@@ -43,7 +43,7 @@ function parse(format: ProtocolName, body: object): { request: string; reply: st
   return { request: JSON.stringify({ ...request, endUser: undefined }), reply: JSON.stringify(reply) };
 }
 
-test.each(rows)('$format: $field is $outcome', (row) => {
+test.each(rows)('$format: $field is $outcome [unknown-fields]', (row) => {
   const { format, field, example, outcome } = row;
   const context = contextOf(row);
   const body = { ...context, [field]: JSON.parse(example) };
@@ -84,13 +84,16 @@ function fieldsOf(file: string, name: string): string[] {
   return [...body.matchAll(/^ {4}([a-z_]+)\??:/gm)].flatMap(([, field]) => field ?? []);
 }
 
-test.each(Object.keys(DOCUMENTED) as ProtocolName[])('every field that the vendor of %s documents is in the table, once', (format) => {
-  const documented = [...new Set(DOCUMENTED[format])].sort();
-  expect(documented.length).toBeGreaterThan(20);
-  expect(
-    rows
-      .filter((row) => row.format === format)
-      .map(({ field }) => field)
-      .sort(),
-  ).toEqual(documented);
-});
+test.each(Object.keys(DOCUMENTED) as ProtocolName[])(
+  'every field that the vendor of %s documents is in the table, once [C-8]',
+  (format) => {
+    const documented = [...new Set(DOCUMENTED[format])].sort();
+    expect(documented.length).toBeGreaterThan(20);
+    expect(
+      rows
+        .filter((row) => row.format === format)
+        .map(({ field }) => field)
+        .sort(),
+    ).toEqual(documented);
+  },
+);

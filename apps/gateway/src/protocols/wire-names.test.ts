@@ -16,7 +16,7 @@ test('an unsafe name keeps its readable part, and its name in the next request w
   expect(second.nameFor({ name: 'mcp.weather/get' })).toBe(name);
 });
 
-test('T-6: the same inner name in two namespaces gets two names', () => {
+test('the same inner name in two namespaces gets two names [T-6]', () => {
   const names = new WireNames();
   const both = [names.nameFor({ namespace: 'a', name: 'close' }), names.nameFor({ namespace: 'b', name: 'close' })];
   expect(both).toEqual(['close', expect.stringMatching(/^close_[0-9a-f]{10}$/)]);

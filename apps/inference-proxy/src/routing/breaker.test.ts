@@ -75,7 +75,7 @@ describe('a closed breaker', () => {
     expect(story().happens('unreachable').summary).toEqual(['open', 1_000]);
   });
 
-  test('rests as long as it is told (U-23)', () => {
+  test('rests as long as it is told [U-23]', () => {
     expect(story().isTold(17_000).summary).toEqual(['open', 17_000]);
   });
 });

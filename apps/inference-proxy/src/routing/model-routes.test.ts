@@ -289,7 +289,7 @@ test.each([
   expect(take().route.breaker.state).toBe('closed');
 });
 
-describe('when to come back (H-4)', () => {
+describe('when to come back [H-4]', () => {
   test('as the upstream has said', () => {
     const { take, ask, book } = setUp({ m: [{}] });
     take().end(failed({ code: 'model_capacity', retryAfterSeconds: 17 }));

@@ -5,7 +5,7 @@ import { upstreamAt } from '../test-calls.js';
 import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed, type Resolver } from './address-guard.js';
 import { createUpstreamPool } from './upstream-pool.js';
 
-describe('which addresses may be called (billing.md 7, SSRF)', () => {
+describe('which addresses may be called [fault-network]', () => {
   /** What is refused whatever the catalog says, what is refused unless the upstream is allowed the private network, what never is. */
   const [never, allowed, always] = [
     [false, false],
@@ -158,7 +158,7 @@ describe('the look-up', () => {
     expect(answers).toEqual([]);
   });
 
-  test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew', async () => {
+  test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew [fault-rebinding]', async () => {
     const lookup = guardedLookup(false, resolveTo([{ address: '8.8.8.8', family: 4 }], [{ address: '127.0.0.1', family: 4 }]));
     expect([await ask(lookup, {}), await ask(lookup, {})]).toEqual(['8.8.8.8', '8.8.8.8']);
     const now = performance.now.bind(performance);
@@ -170,7 +170,7 @@ describe('the look-up', () => {
     }
   });
 
-  test('the address that was judged is the one the socket goes to', async () => {
+  test('the address that was judged is the one the socket goes to [fault-rebinding]', async () => {
     const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
     const other = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.2', port: server.port });
     let asked = 0;
@@ -182,7 +182,7 @@ describe('the look-up', () => {
     await Promise.all([server.stop(), other.stop()]);
   });
 
-  test('DNS rebinding: a new connection after a while goes to an address that was judged again', async () => {
+  test('DNS rebinding: a new connection after a while goes to an address that was judged again [fault-rebinding]', async () => {
     const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
     let address = '127.0.0.1';
     const resolve: Resolver = (_name, done) => done(null, [{ address, family: 4 }]);

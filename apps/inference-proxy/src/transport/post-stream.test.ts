@@ -78,7 +78,7 @@ test('a redirect is handed over as it is, never followed', async () => {
   expect([reply.status, calls]).toEqual([302, 1]);
 });
 
-test('silence before the first byte, between two bytes and over all is a timeout', async () => {
+test('silence before the first byte, between two bytes and over all is a timeout [U-13]', async () => {
   handle = () => {};
   await expect(post({ timeouts: { firstByteMs: 60, idleMs: 5000 } })).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 
@@ -144,7 +144,7 @@ test('interim replies without end are not waited for', async () => {
   await expect(post()).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
-test('heads and bodies have limits', async () => {
+test('heads and bodies have limits [fault-head-size]', async () => {
   handle = (_request, response) => response.writeHead(200, { 'x-long': 'x'.repeat(15_000), 'x-more': 'x'.repeat(5_000) }).end();
   await expect(post()).rejects.toEqual(failure('limit', 'upstream_error'));
 
@@ -153,7 +153,7 @@ test('heads and bodies have limits', async () => {
   await expect(reply.readAll('account')).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
-test('many large plain replies at once: those beyond a bound for all are given up, the others are read, and so are later ones', async () => {
+test('many large plain replies at once: those beyond a bound for all are given up, the others are read, and so are later ones [fault-total-size]', async () => {
   const size = 12 * 1024 * 1024;
   const served: ServerResponse[] = [];
   handle = (_request, response) => {

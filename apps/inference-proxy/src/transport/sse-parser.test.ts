@@ -17,23 +17,23 @@ function parse(chunks: (string | Buffer)[], lineBytesMax?: number): string[] {
 
 test.each<[string, string, string[]]>([
   ['the common form', 'data: {"a":1}\n\ndata: {"b":2}\n\n', ['{"a":1}', '{"b":2}']],
-  ['no space after the colon (U-14)', 'data:{"a":1}\n\n', ['{"a":1}']],
+  ['no space after the colon [U-14, T-32]', 'data:{"a":1}\n\n', ['{"a":1}']],
   ['only one space is taken', 'data:  x\n\n', [' x']],
-  ['CRLF', 'data: {"a":1}\r\n\r\ndata: [DONE]\r\n\r\n', ['{"a":1}', '[DONE]']],
+  ['CRLF [T-32]', 'data: {"a":1}\r\n\r\ndata: [DONE]\r\n\r\n', ['{"a":1}', '[DONE]']],
   ['CR alone', 'data: {"a":1}\r\rdata: [DONE]\r\r', ['{"a":1}', '[DONE]']],
   ['mixed line ends', 'data: 1\r\n\ndata: 2\n\r\ndata: 3\r\n\r', ['1', '2', '3']],
-  ['comments and other fields (U-13)', ': OPENROUTER PROCESSING\n\nevent: x\nid: 7\nretry: 1\ndata: 1\n\n:\n\n', ['1']],
+  ['comments and other fields [U-13, T-32]', ': OPENROUTER PROCESSING\n\nevent: x\nid: 7\nretry: 1\ndata: 1\n\n:\n\n', ['1']],
   ['blank lines first', '\n\n\ndata: 1\n\n', ['1']],
   ['several data lines', 'data: {"a":\ndata: 1}\n\n', ['{"a":\n1}']],
   ['empty data', 'data\n\ndata:\n\n', ['', '']],
   ['a byte order mark', '\ufeffdata: 1\n\n', ['1']],
-  ['a last event without its blank line', 'data: 1\n\ndata: [DONE]', ['1', '[DONE]']],
+  ['a last event without its blank line [T-32]', 'data: 1\n\ndata: [DONE]', ['1', '[DONE]']],
   ['a field that only begins like data', 'database: 1\n\n', []],
-  ['a bare line of JSON (U-11)', 'data: {"a":1}\n\n{"error":"boom"}\n', ['{"a":1}', '{"error":"boom"}']],
-  ['error as a field name (U-11)', 'error: {"code":500}\n\nerror: bad\n\n', ['{"error":{"code":500}}', '{"error":"bad"}']],
-  ['a bare line of a list (U-11)', '[{"error":"boom"}]\n[DONE]\n', ['[{"error":"boom"}]']],
+  ['a bare line of JSON [U-11]', 'data: {"a":1}\n\n{"error":"boom"}\n', ['{"a":1}', '{"error":"boom"}']],
+  ['error as a field name [U-11]', 'error: {"code":500}\n\nerror: bad\n\n', ['{"error":{"code":500}}', '{"error":"bad"}']],
+  ['a bare line of a list [U-11]', '[{"error":"boom"}]\n[DONE]\n', ['[{"error":"boom"}]']],
   [
-    'an event named error, whatever its data (U-11)',
+    'an event named error, whatever its data [U-11]',
     'event: error\ndata: {"code":500}\n\nevent:error\ndata: bad\n\ndata:\nevent: error\n\nevent: error\ndata: ""\n\ndata: 1\n\n',
     ['{"error":{"code":500}}', '{"error":"bad"}', '{"error":"an error without words"}', '{"error":"\\"\\""}', '1'],
   ],
@@ -48,7 +48,7 @@ test.each<[string, string, string[]]>([
 const ANYTHING =
   'data: {"t":"héllo 漢字 👩‍👩‍👧"}\n\n: x\r\ndata:one\ndata: two\r\n\r\nevent: e\rdata: 3\r\revent: error\ndata: {}\n\nerror: no\n\ndata: [DONE]';
 
-test('every split in two gives the same (U-14, T-31)', () => {
+test('every split in two gives the same [U-14, T-31]', () => {
   const bytes = Buffer.from(ANYTHING);
   const whole = parse([bytes]);
   expect(whole).toEqual(['{"t":"héllo 漢字 👩‍👩‍👧"}', 'one\ntwo', '3', '{"error":{}}', '{"error":"no"}', '[DONE]']);
@@ -85,7 +85,7 @@ test('a line beyond the limit is refused, also in pieces, and so is an endless e
   expect(parse([`data: ${'x'.repeat(50)}\n\n`.repeat(20)], 100)).toHaveLength(20);
 });
 
-test('an event of lines of next to nothing takes no more memory than is counted, or twice that while it grows', () => {
+test('an event of lines of next to nothing takes no more memory than is counted, or twice that while it grows [fault-memory]', () => {
   const parsers = Array.from({ length: 4 }, () => new SseParser());
   const before = usedMemory();
   const block = Buffer.from('data:\n'.repeat(1_000));
@@ -124,7 +124,7 @@ const payload = fc.oneof(
 );
 
 testCases(
-  'any payloads, in any style, under any limit, are the same however the bytes are cut (U-14, T-31)',
+  'any payloads, in any style, under any limit, are the same however the bytes are cut [U-14, T-31]',
   { usual: 500, long: 50_000 },
   fc.record({
     payloads: fc.array(payload, { maxLength: 8 }),

@@ -36,7 +36,7 @@ test('where nothing is asked for, nothing is touched', () => {
   expect(arrangeTurns(turns, ANYWHERE)).toBe(turns);
 });
 
-describe('system messages first (M-4, U-20)', () => {
+describe('system messages first [M-4, U-20]', () => {
   test.each<[string, string[], string[]]>([
     ['leading ones are one', ['system: A', 'system: B', 'user: C'], ['system: A+B', 'user: C']],
     ['a later one joins the user before it', ['user: A', 'system: B', 'assistant: C'], ['user: A+B', 'assistant: C']],
@@ -57,7 +57,7 @@ describe('system messages first (M-4, U-20)', () => {
   });
 });
 
-test("U-20: without a system role, its texts are the user's", () => {
+test("without a system role, its texts are the user's [U-20]", () => {
   expect(linesOf(arrangeTurns(turnsOf('system: A', 'system: B', 'user: C', 'assistant: D', 'system: E'), NONE))).toEqual([
     'user: A+B+C',
     'assistant: D',
@@ -65,7 +65,7 @@ test("U-20: without a system role, its texts are the user's", () => {
   ]);
 });
 
-describe('alternating roles (U-20)', () => {
+describe('alternating roles [U-20]', () => {
   test.each<[string, string[], string[]]>([
     ['neighbours are one turn', ['user: A', 'user: B', 'assistant: C', 'call'], ['user: A+B', 'assistant: C+call']],
     ['the user is first', ['system: A', 'assistant: B', 'user: C'], ['system: A', 'user: (no message)', 'assistant: B', 'user: C']],
@@ -121,7 +121,7 @@ test('turns of one role and instructions without end are merged in a time that g
   expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
 });
 
-test('T-10 to T-12: images of results follow the run as one user turn, under the id that the upstream knows', () => {
+test('images of results follow the run as one user turn, under the id that the upstream knows [T-10, T-11, T-12]', () => {
   const results = [
     { callId: 'a', parts: [t('21 °C')] },
     { callId: 'b', parts: [PIXEL] },

@@ -14,7 +14,7 @@ function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
 
 const says = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
 
-describe("U-23: a prompt that is too long is the client's to shorten", () => {
+describe("a prompt that is too long is the client's to shorten [U-23]", () => {
   test.each<[string, number, unknown]>([
     ['OpenAI', 400, says("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.")],
     ['OpenAI, by code', 400, says('No.', { code: 'context_length_exceeded' })],
@@ -94,7 +94,7 @@ describe("U-23: a prompt that is too long is the client's to shorten", () => {
   });
 });
 
-describe("content that the model refuses is the client's to change (spec 7.1 unsupported_content)", () => {
+describe("content that the model refuses is the client's to change (unsupported_content)", () => {
   test.each<[string, number, unknown]>([
     [
       'Azure',

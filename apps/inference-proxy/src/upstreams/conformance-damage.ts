@@ -29,7 +29,7 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL):
 
   describe(`${adapter.kind}: any reply`, () => {
     testCases(
-      'any legal stream in any framing says the same however it is cut, and nothing is lost (U-14, T-31)',
+      'any legal stream in any framing says the same however it is cut, and nothing is lost [U-14, T-31]',
       { usual: 200, long: 20_000 },
       fc.tuple(streamEvents({ customTools: adapter.kind === 'openai-responses' }), sseStyles, cuts),
       ([events, style, points]) => {

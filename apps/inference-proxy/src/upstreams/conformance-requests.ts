@@ -9,7 +9,7 @@ import type { UpstreamAdapter } from './upstream-adapter.js';
 /** Whatever our formats accept can be asked of an upstream, and its results stay with their calls. */
 export function describeAnyRequest(adapter: UpstreamAdapter): void {
   testCases(
-    `${adapter.kind}: any request is rendered, with every result at its call (T-10)`,
+    `${adapter.kind}: any request is rendered, with every result at its call [T-10]`,
     { usual: 300, long: 20_000 },
     fc.tuple(inferenceRequests(), capabilities),
     ([request, able]) => {

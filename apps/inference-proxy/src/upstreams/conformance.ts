@@ -48,7 +48,7 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL)
       expect(readStream(adapter, callOf(true, request, capabilities), [bytesOf(`${name}.sse`)])).toEqual(outcome);
     });
 
-    test.each(names)('%s: the same however it is cut, and with any line ends (U-14)', (name) => {
+    test.each(names)('%s: the same however it is cut, and with any line ends [U-14, T-31]', (name) => {
       const { request, capabilities, ...outcome } = expectedOf(name);
       const call = callOf(true, request, capabilities);
       const bytes = bytesOf(`${name}.sse`);
@@ -62,7 +62,7 @@ export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL)
       }
     });
 
-    test.each(names)('%s: ended early, it is a failure or the very same end (T-30)', (name) => {
+    test.each(names)('%s: ended early, it is a failure or the very same end [T-30]', (name) => {
       const { request, capabilities, events, failure } = expectedOf(name);
       const call = callOf(true, request, capabilities);
       const bytes = bytesOf(`${name}.sse`);

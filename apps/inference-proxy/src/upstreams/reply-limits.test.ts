@@ -30,8 +30,8 @@ const chat = (call: unknown) => ({ choices: [{ index: 0, delta: { tool_calls: [c
 const block = (index: number, fields: unknown) => ({ type: 'content_block_start', index, content_block: fields });
 
 test.each<[string, (typeof UPSTREAM_KINDS)[number], (n: number) => unknown, number]>([
-  ['arguments of a call without a name', 'openai-chat', () => chat({ index: 0, function: { arguments: KIB } }), 1024],
-  ['a name in pieces without end', 'openai-chat', (n) => chat({ index: 0, function: { name: `${n}${KIB}` } }), 1],
+  ['arguments of a call without a name [fault-tool-calls]', 'openai-chat', () => chat({ index: 0, function: { arguments: KIB } }), 1024],
+  ['a name in pieces without end [fault-tool-calls]', 'openai-chat', (n) => chat({ index: 0, function: { name: `${n}${KIB}` } }), 1],
   [
     'the input of a custom tool in no known form',
     'openai-chat',
@@ -86,7 +86,7 @@ test('white space before a tag is held only so far', () => {
   expect(events).toEqual([{ type: 'text-delta', text: ' '.repeat(1025) }]);
 });
 
-test('arguments as an object are taken to a depth of 128', () => {
+test('arguments as an object are taken to a depth of 128 [fault-json]', () => {
   const nested = (levels: number): Record<string, unknown> => (levels === 1 ? {} : { a: nested(levels - 1) });
   expect(renderArguments(nested(128))).toBe(`${'{"a":'.repeat(127)}{}${'}'.repeat(127)}`);
   expect(() => renderArguments(nested(129))).toThrow(UpstreamFailure);

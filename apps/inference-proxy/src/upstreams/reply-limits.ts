@@ -34,7 +34,7 @@ export function renderArguments(value: unknown): string | undefined {
   return JSON.stringify(value);
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
@@ -52,17 +52,20 @@ export function assertFewValues(json: string): void {
   if (holdsMoreValues(json, VALUES_MAX)) throw overLimit('values');
 }
 
-/** By the commas and opening brackets outside its texts. */
+/** True when JSON holds more than `valuesMax` values. */
 export function holdsMoreValues(json: string, valuesMax: number): boolean {
-  if (json.length <= valuesMax) return false;
+  return json.length > valuesMax && countValues(json, valuesMax) > valuesMax;
+}
+
+/** Number of values in JSON, by the commas and opening brackets outside its strings. Stops counting beyond `valuesMax`. */
+export function countValues(json: string, valuesMax: number): number {
   let values = 0;
-  for (let at = 0; at < json.length; at++) {
+  for (let at = 0; at < json.length && values <= valuesMax; at++) {
     const char = json.charCodeAt(at);
     if (char === 0x22) at = endOfText(json, at);
     else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
-    if (values > valuesMax) return true;
   }
-  return false;
+  return values;
 }
 
 /** Where the quote is that closes the one at `start`, or the end. */

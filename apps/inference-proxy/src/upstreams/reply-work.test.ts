@@ -21,13 +21,13 @@ const range = (length: number): number[] => Array.from({ length }, (_, n) => n);
 
 test.each<[string, (typeof UPSTREAM_KINDS)[number], (size: number) => unknown[], number]>([
   [
-    'the input of a custom tool, full of escapes, in one piece',
+    'the input of a custom tool, full of escapes, in one piece [fault-work]',
     'openai-chat',
     (size) => [call({ index: 0, function: { name: 'patch', arguments: `{"input":"${'\\n'.repeat(size)}` } })],
     12_500,
   ],
   [
-    'an item of many parts that is said to be done again and again',
+    'an item of many parts that is said to be done again and again [fault-work]',
     'openai-responses',
     (size) => [...range(size).map((part) => delta({ content_index: part, delta: 'x' })), ...range(6 * size).map(() => done)],
     16,
@@ -70,7 +70,7 @@ test('a response of more items than are remembered is a limit', () => {
   expect(() => parser.push(JSON.stringify(response), [])).toThrow(expect.objectContaining({ kind: 'limit' }));
 });
 
-describe('reading exactly, which is slow', () => {
+describe('reading exactly, which is slow [fault-work]', () => {
   const argumentsOf = (numbers: string): string => `{"function":{"arguments":{"n":[${numbers}]}}}`;
   const isReadExactly = (text: string): boolean => {
     const parse = jest.spyOn(JSON, 'parse');

@@ -28,7 +28,7 @@ test.each<[string[], string[], { text: string; met: boolean }]>([
   expect(run(sequences, pieces)).toEqual(expected);
 });
 
-test('T-44: the same as a search of the whole text, however it is cut', () => {
+test('the same as a search of the whole text, however it is cut [T-44]', () => {
   const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength });
   fc.assert(
     fc.property(fc.array(letters(8), { minLength: 1, maxLength: 4 }), fc.array(letters(6), { maxLength: 12 }), (sequences, pieces) => {
@@ -54,7 +54,7 @@ test('what was given up is not gone on from', () => {
   ]);
 });
 
-test('a text that nearly is a long sequence, again and again, costs no more than any other', async () => {
+test('a text that nearly is a long sequence, again and again, costs no more than any other [fault-work]', async () => {
   const growth = await growthOf((length) => {
     const sequence = `${'='.repeat(length)}x`;
     const text = `${'='.repeat(length / 2)}b`;

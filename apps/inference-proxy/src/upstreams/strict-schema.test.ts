@@ -24,6 +24,6 @@ test.each<[string, unknown]>([
   ['such an object in a list', closed({ a: { type: 'array', items: open } })],
   ['such an object as a choice', closed({ a: { anyOf: [open, { type: 'null' }] } })],
   ['such an object as a definition', { ...closed({ a: { $ref: '#/$defs/a' } }), $defs: { a: open } }],
-])('a schema with %s is not', (_name, schema) => {
+])('a schema with %s is not [messages-output-format]', (_name, schema) => {
   expect(isStrictSchema(schema)).toBe(false);
 });

@@ -11,7 +11,7 @@ function whole(pieces: readonly string[]): string {
   return live.join('') + end;
 }
 
-test('R-1i: an input is unwrapped while it comes', () => {
+test('an input is unwrapped while it comes [R-1i]', () => {
   expect(read(['{"in', 'put": "*** Be', 'gin\\', 'n+a', '\\u00', 'e9"', '}'])).toEqual({
     live: ['', '*** Be', 'gin', '\n+a', '', 'é', ''],
     end: '',
@@ -33,7 +33,7 @@ test.each([
   ['no JSON', '*** Begin Patch', '*** Begin Patch'],
   ['the opening cut', '{"inp', '{"inp'],
   ['nothing at all', '', ''],
-])('U-21: %s', (_name, text, input) => {
+])('%s [U-21]', (_name, text, input) => {
   expect(whole([text])).toBe(input);
   expect(whole(Array.from(text))).toBe(input);
 });
@@ -45,7 +45,7 @@ const wrapped = fc.tuple(fc.string({ unit: 'binary' }), fc.boolean(), fc.constan
   return { input, text: `${space}{${space}"input"${space}:${space}${ascii ? escaped : quoted}${space}}` };
 });
 
-test('R-1i, T-45: any input, however written and cut, is what JSON says, and never half a character at a time', () => {
+test('any input, however written and cut, is what JSON says, and never half a character at a time [R-1i, T-45]', () => {
   fc.assert(
     fc.property(wrapped, fc.array(fc.nat(200)), ({ input, text }, cuts) => {
       const at = [...new Set(cuts.filter((cut) => cut < text.length))].sort((a, b) => a - b);

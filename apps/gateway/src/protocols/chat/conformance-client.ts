@@ -42,37 +42,44 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
     frames.slice(0, -1).forEach((frame) => void asChunk(parse(frame)));
     return { error: last.error };
   }
-  demand(last === '[DONE]', 'the stream ends with [DONE]');
+  demand(last === '[DONE]', 'the stream ends with [DONE] [chat-stream, chat-event-done]');
   const chunks = frames.slice(0, -1).map((frame) => asChunk(parse(frame)));
   return { reply: joinChunks(chunks) };
 }
 
 function parse(frame: SseFrame | undefined): '[DONE]' | Record<string, unknown> | undefined {
-  demand(frame?.event === undefined, 'chunks have no name');
+  demand(frame?.event === undefined, 'chunks have no name [H-8]');
   return frame === undefined || frame.data === '[DONE]' ? (frame?.data as '[DONE]' | undefined) : JSON.parse(frame.data);
 }
 
 function asChunk(parsed: ReturnType<typeof parse>): Chunk {
-  demand(parsed !== undefined && parsed !== '[DONE]' && !('error' in parsed), 'an error or [DONE] comes last (C-31)');
+  demand(parsed !== undefined && parsed !== '[DONE]' && !('error' in parsed), 'an error or [DONE] comes last [C-31, T-28]');
   const chunk = parsed as unknown as Chunk;
-  demand(chunk.object === 'chat.completion.chunk' && Array.isArray(chunk.choices), 'every chunk has its object and choices (T-28)');
+  demand(
+    chunk.object === 'chat.completion.chunk' && Array.isArray(chunk.choices),
+    'every chunk has its object and choices [chat-chunk, T-28]',
+  );
   return chunk;
 }
 
 function joinChunks(chunks: Chunk[]): unknown {
   const usageChunk = chunks.at(-1);
   const [first] = chunks;
-  demand(first !== undefined && usageChunk?.usage !== undefined && usageChunk.choices.length === 0, 'usage comes last (T-27)');
+  demand(
+    first !== undefined && usageChunk?.usage !== undefined && usageChunk.choices.length === 0,
+    'usage comes last [chat-chunk-usage, chat-stream-options, T-27]',
+  );
   const { id, created, model } = first as Chunk;
   const message: Message = { role: 'none', content: null };
   let finishReason: string | null = null;
-  for (const chunk of chunks) demand(chunk.id === id && chunk.created === created && chunk.model === model, 'one identity (C-30)');
+  for (const chunk of chunks)
+    demand(chunk.id === id && chunk.created === created && chunk.model === model, 'one identity [chat-chunk, C-30]');
   for (const chunk of chunks.slice(0, -1)) {
     const [choice] = chunk.choices;
-    demand(chunk.usage === undefined && choice?.index === 0 && chunk.choices.length === 1, 'one choice a chunk, without usage');
-    demand(finishReason === null, 'nothing but usage follows the finish');
+    demand(chunk.usage === undefined && choice?.index === 0 && chunk.choices.length === 1, 'one choice a chunk, without usage [C-32]');
+    demand(finishReason === null, 'nothing but usage follows the finish [chat-role-first]');
     const { delta, finish_reason } = choice as Chunk['choices'][number];
-    demand((delta.role !== undefined) === (chunk === first), 'the role comes first and once');
+    demand((delta.role !== undefined) === (chunk === first), 'the role comes first and once [chat-role-first]');
     demand(finish_reason === null || Object.keys(delta).length === 0, 'the finish has an empty delta');
     addDelta(message, delta);
     finishReason = finish_reason;
@@ -96,12 +103,15 @@ function addCallPiece(message: Message, piece: CallPiece): void {
   if (call === undefined) {
     const { index, id = '', type = '', function: called } = piece;
     demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
-    demand(id !== '' && type === 'function' && called.name !== undefined && called.arguments === '', 'a first piece is whole (T-17)');
+    demand(
+      id !== '' && type === 'function' && called.name !== undefined && called.arguments === '',
+      'a first piece is whole [chat-call-pieces, T-17]',
+    );
     message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
   } else {
     demand(
       Object.keys(piece).join() === 'index,function' && Object.keys(piece.function).join() === 'arguments',
-      'later pieces are bare (T-16)',
+      'later pieces are bare [chat-call-pieces, T-16]',
     );
     call.function.arguments += piece.function.arguments;
   }

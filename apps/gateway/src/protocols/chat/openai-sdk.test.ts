@@ -63,7 +63,7 @@ const tools: ChatCompletionFunctionTool[] = ['get_weather', 'now'].map((name) =>
 
 const failure = (code: ErrorCode): StreamEvent => ({ type: 'completion-failure', code, message: 'The model failed.' });
 
-test('create', async () => {
+test('create [chat-completion, C-22]', async () => {
   const completion = await clientOf(textReply).chat.completions.create({ model: 'sim-fast', messages });
   expect(completion).toEqual({
     id: 'chatcmpl-x1',
@@ -76,7 +76,7 @@ test('create', async () => {
   expect(completion._request_id).toBe('req_x1');
 });
 
-test('create with stream: chunks in order, usage last', async () => {
+test('create with stream: chunks in order, usage last [chat-usage]', async () => {
   const params = { model: 'sim-fast', messages, stream: true, stream_options: { include_usage: true } } as const;
   const chunks = [];
   for await (const chunk of await clientOf(textReply).chat.completions.create(params)) chunks.push(chunk);
@@ -91,7 +91,7 @@ test('create with stream: chunks in order, usage last', async () => {
   ]);
 });
 
-test('stream helper: the final completion is the plain one', async () => {
+test('stream helper: the final completion is the plain one [vendor-formats]', async () => {
   const client = clientOf(textReply);
   const stream = client.chat.completions.stream({ model: 'sim-fast', messages, stream_options: { include_usage: true } });
   expect(await stream.finalContent()).toBe('Hi 🙂');
@@ -113,7 +113,7 @@ test('stream helper: interleaved calls of strict tools are parsed', async () => 
   ]);
 });
 
-test('parse helper: strict tools of a plain reply', async () => {
+test('parse helper: strict tools of a plain reply [C-9]', async () => {
   const completion = await clientOf(callReply).chat.completions.parse({ model: 'sim-fast', messages, tools });
   expect(completion.choices[0]?.message.tool_calls).toMatchObject([
     { function: { parsed_arguments: { city: 'Oslo' } } },
@@ -133,7 +133,7 @@ test('JSON output: what the helper parses', async () => {
     expect(completion.choices[0]?.message).toMatchObject({ content: '{"n":1}', parsed: { n: 1 } });
 });
 
-test('a refusal is told as one, and the helpers do not take it for JSON', async () => {
+test('a refusal is told as one, and the helpers do not take it for JSON [chat-content-null]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', strict: true, schema: { type: 'object' } } };
   const plain = await clientOf(refusing).chat.completions.parse({ model: 'sim-fast', messages, response_format });
@@ -143,7 +143,7 @@ test('a refusal is told as one, and the helpers do not take it for JSON', async 
   }
 });
 
-test('runTools: calls are run and their results come back as a conversation', async () => {
+test('runTools: calls are run and their results come back as a conversation [chat-tool-calls]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
   const runner = clientOf(() => replies.shift() ?? textReply, seen).chat.completions.runTools({
@@ -189,20 +189,23 @@ const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
   504: OpenAI.InternalServerError,
 };
 
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with code, type and param', async (code) => {
-  const { status, type } = ERROR_CODES[code];
-  const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
-  const error: unknown = await client.chat.completions.create({ model: 'sim-fast', messages }).catch((caught) => caught);
-  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
-  expect(error).toMatchObject({
-    status,
-    code,
-    type,
-    param: 'model',
-    message: expect.stringContaining('What happened.'),
-    requestID: 'req_x1',
-  });
-});
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
+  '%s raises its class, with code, type and param [error-internal, error-timeout, E-1]',
+  async (code) => {
+    const { status, type } = ERROR_CODES[code];
+    const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+    const error: unknown = await client.chat.completions.create({ model: 'sim-fast', messages }).catch((caught) => caught);
+    expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
+    expect(error).toMatchObject({
+      status,
+      code,
+      type,
+      param: 'model',
+      message: expect.stringContaining('What happened.'),
+      requestID: 'req_x1',
+    });
+  },
+);
 
 test('an invalid request names its field', async () => {
   const params = {
@@ -216,7 +219,7 @@ test('an invalid request names its field', async () => {
   });
 });
 
-test('C-34: a failure in the stream raises APIError with its code, after what had come', async () => {
+test('a failure in the stream raises APIError with its code, after what had come [C-34]', async () => {
   const events: StreamEvent[] = [{ type: 'text-delta', text: 'Hi' }, usageReport, failure('upstream_timeout')];
   const texts: unknown[] = [];
   const reading = async () => {

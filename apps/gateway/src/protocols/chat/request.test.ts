@@ -2,7 +2,7 @@ import { parseRequest } from './request.js';
 
 const minimal = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };
 
-test('T-47: a schema is passed on with its keys in order, not cloned or stripped', () => {
+test('a schema is passed on with its keys in order, not cloned or stripped [chat-tools, T-47]', () => {
   const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request } = parseRequest({ ...minimal, tools: [{ type: 'function', function: { name: 'f', parameters } }] });
   expect(request.tools[0]?.parameters).toBe(parameters);
@@ -37,12 +37,12 @@ test('a tool that says it is not strict is one that says nothing: the prompt has
   expect([sizeOf(false), sizeOf(true)]).toEqual([sizeOf(), sizeOf() + ',"strict":true'.length]);
 });
 
-test.each(['none', 'auto', 'required'])('spec 4.3: tool_choice is %s in a word', (tool_choice) => {
+test.each(['none', 'auto', 'required'])('tool_choice is %s in a word [chat-tool-choice]', (tool_choice) => {
   const tools = [{ type: 'function', function: { name: 'f' } }];
   expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual({ kind: tool_choice });
 });
 
-test('T-12: a run of tool messages is one turn, and ends with any other message', () => {
+test('a run of tool messages is one turn, and ends with any other message [T-12]', () => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: id });
   const { request } = parseRequest({ ...minimal, messages: [result('a'), result('b'), ...minimal.messages, result('c')] });
   const turn = (...ids: string[]) => ({ role: 'tool', results: ids.map((id) => ({ callId: id, parts: [{ type: 'text', text: id }] })) });

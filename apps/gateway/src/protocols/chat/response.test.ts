@@ -11,6 +11,6 @@ test.each([
   ['content-filter', true, 'tool_calls'],
   ['length', false, 'length'],
   ['length', true, 'length'],
-] as const)('C-21, T-18, T-19: %s with tool calls %p is %s', (reason, hasToolCalls, rendered) => {
+] as const)('%s with tool calls %p is %s [chat-finish-reason, C-21, T-18, T-19]', (reason, hasToolCalls, rendered) => {
   expect(renderFinishReason(reason, hasToolCalls)).toBe(rendered);
 });

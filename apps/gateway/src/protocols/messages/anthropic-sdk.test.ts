@@ -95,10 +95,10 @@ test.each([
   ['text after a call (its block is last)', [text('A'), callStart(0, 'a', 'now'), text('B'), callDelta(0, '{}'), callEnd(0), ...finish]],
   ['thinking alone, cut', [{ type: 'reasoning-delta', text: 'On and on' } satisfies StreamEvent, ...cut]],
   ['nothing', finish],
-  ['a call cut in its second value (T-19)', [callStart(0, 'a', 'write'), callDelta(0, '{"path":"a","text":"onc'), callEnd(0), ...cut]],
-  ['arguments that are not JSON (M-26, U-21)', [callStart(0, 'a', 'write'), callDelta(0, "{'path': 'a'}"), callEnd(0), ...finish]],
+  ['a call cut in its second value [T-19]', [callStart(0, 'a', 'write'), callDelta(0, '{"path":"a","text":"onc'), callEnd(0), ...cut]],
+  ['arguments that are not JSON [M-26, U-21]', [callStart(0, 'a', 'write'), callDelta(0, "{'path': 'a'}"), callEnd(0), ...finish]],
   ['arguments that are no object', [callStart(0, 'a', 'write'), callDelta(0, '"a"'), callEnd(0), ...finish]],
-])('the stream helper makes the plain message of %s', async (_name, events) => {
+])('the stream helper makes the plain message of %s [vendor-formats, M-21, M-26]', async (_name, events) => {
   const { client } = clientOf(events);
   const plain = await client.messages.create({ ...params, thinking });
   const streamed = await client.messages.stream({ ...params, thinking }).finalMessage();
@@ -116,7 +116,7 @@ test('the stream helper shows a call as it grows, and half a value never', async
 });
 
 test.each([true, false])(
-  'the tool runner carries calls and results through a conversation, without a thread (stream: %p)',
+  'the tool runner carries calls and results through a conversation, without a thread (stream: %p) [messages-tool-use, T-15]',
   async (stream) => {
     const { client, seen } = clientOf(callReply, textReply);
     const tools = [tool('get_weather', () => 'sunny'), tool('now', () => [{ type: 'text', text: '12:00' }])];
@@ -156,17 +156,20 @@ const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
   504: Anthropic.GatewayTimeoutError,
 };
 
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with type and message', async (code) => {
-  const { status } = ERROR_CODES[code];
-  const { client } = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
-  const error: unknown = await client.messages.create(params).catch((caught) => caught);
-  expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
-  expect(error).toMatchObject({
-    status,
-    requestID: 'req_x1',
-    error: { type: 'error', error: { type: expect.stringMatching(/./), message: expect.stringContaining('What happened.') } },
-  });
-});
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
+  '%s raises its class, with type and message [error-types-messages, E-1, E-2]',
+  async (code) => {
+    const { status } = ERROR_CODES[code];
+    const { client } = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
+    const error: unknown = await client.messages.create(params).catch((caught) => caught);
+    expect(error).toBeInstanceOf(CLASS_BY_STATUS[status]);
+    expect(error).toMatchObject({
+      status,
+      requestID: 'req_x1',
+      error: { type: 'error', error: { type: expect.stringMatching(/./), message: expect.stringContaining('What happened.') } },
+    });
+  },
+);
 
 test('an invalid request names its field', async () => {
   const image = { type: 'image' as const, source: { type: 'url' as const, url: 'https://a.example/b.png' } };
@@ -177,7 +180,7 @@ test('an invalid request names its field', async () => {
   });
 });
 
-test('M-27: a failure in the stream raises APIError with its type, after what had come', async () => {
+test('a failure in the stream raises APIError with its type, after what had come [M-27]', async () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
   const { client } = clientOf([text('Hi'), { type: 'usage-report', usage }, failure]);
   const texts: unknown[] = [];

@@ -40,17 +40,17 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   if (last?.type === 'error') {
     for (const event of events.slice(0, -1)) joiner.add(event);
     demand(!joiner.ended, 'no error follows a whole message');
-    demand(typeof last.error?.type === 'string' && typeof last.error.message === 'string', 'an error has a type and a message (M-27)');
+    demand(typeof last.error?.type === 'string' && typeof last.error.message === 'string', 'an error has a type and a message [M-27]');
     return { error: last.error };
   }
   for (const event of events) joiner.add(event);
-  demand(joiner.ended, 'a whole message ends with message_stop (M-22)');
+  demand(joiner.ended, 'a whole message ends with message_stop [messages-event-stop, M-22]');
   return { reply: joiner.message };
 }
 
 function asEvent({ event, data }: SseFrame): Event {
   const parsed: Event = JSON.parse(data);
-  demand(event !== undefined && parsed.type === event, 'every event has its name twice (H-7)');
+  demand(event !== undefined && parsed.type === event, 'every event has its name twice [messages-event-names, H-7]');
   return parsed;
 }
 
@@ -64,7 +64,7 @@ class Joiner {
 
   add(event: Event): void {
     demand(!this.ended, 'nothing follows message_stop');
-    demand((event.type === 'message_start') === (this.message === undefined), 'message_start comes first and once');
+    demand((event.type === 'message_start') === (this.message === undefined), 'message_start comes first and once [messages-event-start]');
     demand(!this.hasDelta || event.type === 'message_stop' || event.type === 'ping', 'only message_stop follows message_delta');
     switch (event.type) {
       case 'message_start':
@@ -89,28 +89,34 @@ class Joiner {
         this.ended = true;
         break;
       default:
-        throw new Error(`Broken rule: no events are invented (M-28): ${event.type}`);
+        throw new Error(`Broken rule: no events are invented: ${event.type} [M-28, T-37]`);
     }
   }
 
   private start(message: Message | undefined): void {
-    demand(message !== undefined && Array.isArray(message.content) && message.content.length === 0, 'content starts as [] (M-20)');
+    demand(message !== undefined && Array.isArray(message.content) && message.content.length === 0, 'content starts as [] [M-20]');
     demand(message?.stop_reason === null && message.stop_sequence === null, 'a message starts without a reason to stop');
-    demand(isUsage(message?.usage) && Object.values(message.usage).every((count) => count === 0), 'usage starts as zeros (T-23)');
+    demand(
+      isUsage(message?.usage) && Object.values(message.usage).every((count) => count === 0),
+      'usage starts as zeros [messages-event-start, M-20, T-23]',
+    );
     this.message = message;
   }
 
   private openBlock({ index, content_block }: Event): void {
-    demand(this.block === undefined, 'one block is open at a time (M-24)');
-    demand(index === ++this.index, 'indexes are 0, 1, 2 … (M-24)');
+    demand(this.block === undefined, 'one block is open at a time [messages-event-blocks, M-24, T-21]');
+    demand(index === ++this.index, 'indexes are 0, 1, 2 … [M-24, T-21]');
     const expected: Record<string, Block> = {
       text: { type: 'text', text: '' },
       thinking: { type: 'thinking', thinking: '', signature: '' },
       tool_use: { type: 'tool_use', id: content_block?.id, name: content_block?.name, input: {} },
     };
-    demand(JSON.stringify(content_block) === JSON.stringify(expected[content_block?.type ?? '']), 'a block starts empty and whole (M-26)');
-    demand(content_block?.type !== 'tool_use' || /^[A-Za-z0-9_-]+$/.test(content_block.id ?? ''), 'ids are safe (M-13)');
-    demand(content_block?.type !== 'thinking' || index === 0, 'thinking comes first (spec 2.6)');
+    demand(
+      JSON.stringify(content_block) === JSON.stringify(expected[content_block?.type ?? '']),
+      'a block starts empty and whole [M-23, M-26]',
+    );
+    demand(content_block?.type !== 'tool_use' || /^[A-Za-z0-9_-]+$/.test(content_block.id ?? ''), 'ids are safe [M-13]');
+    demand(content_block?.type !== 'thinking' || index === 0, 'thinking comes first [messages-block-order]');
     this.block = content_block;
     this.inputText = '';
   }
@@ -125,10 +131,10 @@ class Joiner {
 
   private closeBlock({ index }: Event): void {
     const { block } = this;
-    demand(block !== undefined && index === this.index, 'a stop is of the open block, and comes once (M-24)');
+    demand(block !== undefined && index === this.index, 'a stop is of the open block, and comes once [M-24]');
     if (block?.type === 'tool_use') {
       block.input = JSON.parse(this.inputText);
-      demand(typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input), 'an input is an object (M-26)');
+      demand(typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input), 'an input is an object [M-26]');
     }
     if (block?.text !== '' && block?.thinking !== '') this.message?.content.push(block);
     this.block = undefined;
@@ -136,7 +142,7 @@ class Joiner {
 
   private endMessage({ delta, usage }: Event): void {
     demand(this.block === undefined, 'every block is closed');
-    demand(isUsage(usage), 'message_delta has all four counts (T-23)');
+    demand(isUsage(usage), 'message_delta has all four counts [messages-event-delta, M-21, T-23]');
     demand(typeof delta?.stop_reason === 'string' && delta.stop_sequence === null, 'there is a reason to stop');
     Object.assign(this.message ?? {}, delta, { usage });
     this.hasDelta = true;
@@ -144,7 +150,10 @@ class Joiner {
 }
 
 function pieceOf(delta: Event['delta'], type: string, piece: string | undefined): string {
-  demand(delta?.type === type && typeof piece === 'string' && Object.keys(delta).length === 2, 'a delta is of the kind of its block');
+  demand(
+    delta?.type === type && typeof piece === 'string' && Object.keys(delta).length === 2,
+    'a delta is of the kind of its block [messages-event-blocks, M-23]',
+  );
   return piece ?? '';
 }
 

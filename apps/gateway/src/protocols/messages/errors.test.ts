@@ -16,7 +16,7 @@ const TYPES: Record<number, string> = {
 };
 
 test.each((Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code !== 'context_length_exceeded'))(
-  'spec 7.2, E-2: %s has the type of its status',
+  '%s has the type of its status [error-body-messages, error-types-messages, E-2, E-3]',
   (code) => {
     expect(JSON.parse(renderError(new GatewayError(code, 'What happened.', { param: 'model' }), 'req_x1'))).toEqual({
       type: 'error',
@@ -30,14 +30,14 @@ test.each([
   [404, 'not_found_error', 'not_found_error'],
   [405, undefined, 'invalid_request_error'],
   [415, undefined, 'invalid_request_error'],
-] as const)('L-5: an unknown path or a wrong method: status %d is %s', (status, type, rendered) => {
+] as const)('an unknown path or a wrong method: status %d is %s [L-5]', (status, type, rendered) => {
   const error = new GatewayError('invalid_request', 'There is nothing here.', { status, type });
   expect(renderError(error, 'req_x1')).toBe(
     `{"type":"error","error":{"type":"${rendered}","message":"There is nothing here."},"request_id":"req_x1"}`,
   );
 });
 
-test('E-4: agents find the words they compact a conversation on, whoever refused it, and the figures where they are known', () => {
+test('agents find the words they compact a conversation on, whoever refused it, and the figures where they are known [E-4]', () => {
   const messageOf = (message: string) => JSON.parse(renderError(new GatewayError('context_length_exceeded', message), 'r')).error.message;
   const ours = 'The prompt is too long: 2100 tokens > 2048 maximum (about 2000 of prompt).';
   expect(messageOf(ours)).toBe(ours);

@@ -2,13 +2,13 @@ import { parseCountRequest, parseRequest } from './request.js';
 
 const minimal = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] };
 
-test('T-47: a schema is passed on with its keys in order, not cloned or stripped', () => {
+test('a schema is passed on with its keys in order, not cloned or stripped [T-47]', () => {
   const input_schema = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request } = parseRequest({ ...minimal, tools: [{ name: 'f', input_schema }] });
   expect(request.tools[0]?.parameters).toBe(input_schema);
 });
 
-test('T-43: a string and an array are the same system prompt', () => {
+test('a string and an array are the same system prompt [messages-system, T-43]', () => {
   const text = 'Be brief.';
   expect(parseRequest({ ...minimal, system: [{ type: 'text', text }] })).toEqual(parseRequest({ ...minimal, system: text }));
 });
@@ -30,7 +30,7 @@ test('a tool with an awkward name is declared, forced and found in the history u
   });
 });
 
-test('M-4: a system message never changes what stands before it', () => {
+test('a system message never changes what stands before it [M-4, T-9]', () => {
   const history = [
     { role: 'user', content: 'Hello' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
@@ -65,7 +65,7 @@ test('a body of very many blocks, messages and results is read in one go', () =>
   expect(turns[1]).toMatchObject({ role: 'tool', results: { length: 100_000 } });
 });
 
-test('M-40: count_tokens reads the same prompt and looks at nothing else', () => {
+test('count_tokens reads the same prompt and looks at nothing else [count-tokens-request, M-40]', () => {
   const prompt = {
     model: 'sim-fast',
     system: 'Be brief.',
@@ -80,7 +80,7 @@ test('M-40: count_tokens reads the same prompt and looks at nothing else', () =>
   expect(() => parseCountRequest({ ...prompt, messages: [] })).toThrow(expect.objectContaining({ param: 'messages' }));
 });
 
-test('M-11: the refusal of a link names its code, for this format has no field for it', () => {
+test('the refusal of a link names its code, for this format has no field for it [messages-image-links, M-11]', () => {
   const link = { type: 'image', source: { type: 'url', url: 'https://a.example/my-secret.png' } };
   expect(() => parseRequest({ ...minimal, messages: [{ role: 'user', content: [link] }] })).toThrow(
     expect.objectContaining({ message: expect.stringMatching(/base64.*image_url_not_supported/) }),

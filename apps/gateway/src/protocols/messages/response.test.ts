@@ -13,7 +13,7 @@ test.each([
   ['content-filter', true, 'tool_use'],
   ['length', false, 'max_tokens'],
   ['length', true, 'max_tokens'],
-] as const)('M-29, T-18, T-19: %s with tool calls %p is %s', (reason, hasToolCalls, rendered) => {
+] as const)('%s with tool calls %p is %s [messages-stop-reason, M-29, T-18, T-19]', (reason, hasToolCalls, rendered) => {
   expect(renderStopReason(reason, hasToolCalls, false)).toBe(rendered);
 });
 
@@ -22,11 +22,11 @@ test.each([
   ['stop-sequence', false, 'refusal'],
   ['length', false, 'max_tokens'],
   ['tool-calls', true, 'tool_use'],
-] as const)('a refusal in words that ends with %s, with tool calls %p, is %s', (reason, hasToolCalls, rendered) => {
+] as const)('a refusal in words that ends with %s, with tool calls %p, is %s [messages-stop-reason]', (reason, hasToolCalls, rendered) => {
   expect(renderStopReason(reason, hasToolCalls, true)).toBe(rendered);
 });
 
-test('T-24: input and cached tokens are the prompt, each counted once', () => {
+test('input and cached tokens are the prompt, each counted once [messages-usage, messages-usage-billed, T-24]', () => {
   expect(
     renderUsage({
       promptTokens: 100,
@@ -65,22 +65,28 @@ function plain(over: Partial<Completion>, thinking?: object): string {
 const contentOf = (body: string) => JSON.parse(body).content;
 const text = (text: string) => ({ type: 'text', text });
 
-test.each([[undefined], [{ type: 'disabled' }]])('T-38, M-9: no thinking is shown with %j, and its tokens are billed', (thinking) => {
-  expect(contentOf(plain({}, thinking))).toEqual([text('Hi.')]);
-  expect(JSON.parse(plain({}, thinking)).usage.output_tokens).toBe(2);
-});
+test.each([[undefined], [{ type: 'disabled' }]])(
+  'no thinking is shown with %j, and its tokens are billed [messages-thinking-block, messages-thinking, M-9, T-38]',
+  (thinking) => {
+    expect(contentOf(plain({}, thinking))).toEqual([text('Hi.')]);
+    expect(JSON.parse(plain({}, thinking)).usage.output_tokens).toBe(2);
+  },
+);
 
-test.each(['enabled', 'adaptive', 'between_tools', 'unheard_of'])('T-38, M-9: thinking is shown with %s', (type) => {
-  expect(contentOf(plain({}, { type }))).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, text('Hi.')]);
-});
+test.each(['enabled', 'adaptive', 'between_tools', 'unheard_of'])(
+  'thinking is shown with %s [messages-thinking-block, messages-thinking, M-9, T-38]',
+  (type) => {
+    expect(contentOf(plain({}, { type }))).toEqual([{ type: 'thinking', thinking: 'Hm.', signature: '' }, text('Hi.')]);
+  },
+);
 
-test('T-46: numbers keep their digits', () => {
+test('numbers keep their digits [T-46]', () => {
   const argumentsText = '{"big": 12345678901234567890123, "price":1.10}';
   const body = plain({ toolCalls: [{ callId: 'c', tool: { name: 'f' }, kind: 'function', argumentsText }] });
   expect(body).toContain('"input":{"big": 12345678901234567890123, "price":1.10}}');
 });
 
-test('U-21: arguments that are not JSON are an object all the same; ids are made safe (M-13)', () => {
+test('arguments that are not JSON are an object all the same; ids are made safe [M-13, U-21]', () => {
   const toolCalls = [{ callId: 'functions.f:0', tool: { name: 'f' }, kind: 'function' as const, argumentsText: "{'a':1}" }];
   expect(contentOf(plain({ text: '', toolCalls }))).toEqual([
     { type: 'tool_use', id: expect.stringMatching(/^toolu_[0-9a-f]{24}$/), name: 'f', input: { _raw: "{'a':1}" } },
@@ -93,7 +99,7 @@ test('text after a call, and reasoning after the text: the one stands behind, th
   expect(contentOf(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
 });
 
-test('M-31: nothing is null but the stop sequence, and nothing is there that the format does not have', () => {
+test('nothing is null but the stop sequence, and nothing is there that the format does not have [messages-object, M-31]', () => {
   expect(Object.keys(JSON.parse(plain({})))).toEqual(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
   expect(plain({}).match(/"[a-z_]+":null/g)).toEqual(['"stop_sequence":null']);
 });

@@ -63,7 +63,7 @@ test('thinking that is not shown opens the message too, for it is billed', () =>
   expect(renderer.render([reasoning('Hm.')])).toBe('');
 });
 
-test('T-38: thinking is shown only when it is on, and only before the answer', () => {
+test('thinking is shown only when it is on, and only before the answer [messages-block-order, T-38]', () => {
   const events = [reasoning('Hm.'), text('a'), reasoning('Hm?'), callStart(0), reasoning('Ah!'), callDelta(0, '{}'), callEnd(0)];
   const call = ['stop', 'start tool_use', 'input_json "{}"', 'stop'];
   const shape = (thinking?: { type: string }) => outline(stream(thinking).render(events)).map((line) => line.replace(/ \d/, ''));
@@ -74,7 +74,7 @@ test('T-38: thinking is shown only when it is on, and only before the answer', (
   ]);
 });
 
-test('M-25, T-22: interleaved calls come as whole blocks, text among them behind', () => {
+test('interleaved calls come as whole blocks, text among them behind [M-25, T-22]', () => {
   const renderer = stream();
   const frames =
     renderer.render([callStart(0), callStart(1), callDelta(1, '{"b":2}'), callDelta(0, '{"a":'), text('Both')]) +
@@ -88,13 +88,13 @@ test('M-25, T-22: interleaved calls come as whole blocks, text among them behind
   ]);
 });
 
-test('M-13: an id in letters that clients refuse is made safe', () => {
+test('an id in letters that clients refuse is made safe [M-13]', () => {
   expect(stream().render([callStart(0, 'functions.f:0')])).toMatch(
     /"content_block":\{"type":"tool_use","id":"toolu_[0-9a-f]{24}","name":"f"/,
   );
 });
 
-test('M-27: a failure is one error event, within a block and before the message too', () => {
+test('a failure is one error event, within a block and before the message too [messages-event-error, M-27]', () => {
   const error = new GatewayError('model_unavailable', 'The model is overloaded.', { retryAfterSeconds: 5 });
   const frame =
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"The model is overloaded."},"request_id":"req_x1"}\n\n';
@@ -104,14 +104,14 @@ test('M-27: a failure is one error event, within a block and before the message 
   expect(renderer.fail(error)).toBe(frame);
 });
 
-describe('M-34: silence', () => {
+describe('silence [M-34]', () => {
   /** What a client gets in the course of `seconds`, asked for every 15 s. */
   function silence(renderer: StreamRenderer, seconds: number): string[] {
     return Array.from({ length: seconds / 15 }, () => outline(renderer.keepAlive(15_000))).flat();
   }
   const pings = (count: number) => Array.from({ length: count }, () => 'ping');
 
-  test('T-36: an open block gets an empty delta of its kind every 60 s, and pings in between', () => {
+  test('an open block gets an empty delta of its kind every 60 s, and pings in between [D8, M-32, M-34, T-36]', () => {
     for (const [event, empty] of [
       [text('a'), 'text ""'],
       [reasoning('a'), 'thinking ""'],
@@ -126,7 +126,7 @@ describe('M-34: silence', () => {
   test.each([
     ['text', undefined],
     ['thinking', { type: 'adaptive' }],
-  ])('before anything: the message is opened, then a block of %s', (kind, thinking) => {
+  ])('before anything: the message is opened, then a block of %s [M-34]', (kind, thinking) => {
     const renderer = stream(thinking);
     expect(outline(renderer.keepAlive(30_000))).toEqual(['message_start', 'ping']);
     expect(silence(renderer, 120)).toEqual([...pings(4), `start 0 ${kind}`, `${kind} ""`, ...pings(4), `${kind} ""`]);
@@ -134,7 +134,7 @@ describe('M-34: silence', () => {
     expect(block).toEqual([`${kind} "a"`]);
   });
 
-  test('a block that was opened early and stayed empty is closed like any other', () => {
+  test('a block that was opened early and stayed empty is closed like any other [M-34]', () => {
     const renderer = stream({ type: 'enabled' });
     renderer.keepAlive(30_000);
     silence(renderer, 60);

@@ -1,16 +1,19 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import { renderError, renderStreamError } from './errors.js';
 
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s has the four fields', (code) => {
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s has the four fields [error-body-responses, E-1]', (code) => {
   const error = new GatewayError(code, 'What happened.', { param: 'input[0].role' });
   expect(JSON.parse(renderError(error))).toEqual({
     error: { message: 'What happened.', type: ERROR_CODES[code].type, param: 'input[0].role', code },
   });
 });
 
-test.each(['unsupported_content', 'context_length_exceeded'] as const)('%s of the prompt as a whole names the input', (code) => {
-  expect(JSON.parse(renderError(new GatewayError(code, 'What happened.'))).error.param).toBe('input');
-});
+test.each(['unsupported_content', 'context_length_exceeded'] as const)(
+  '%s of the prompt as a whole names the input [error-body-responses]',
+  (code) => {
+    expect(JSON.parse(renderError(new GatewayError(code, 'What happened.'))).error.param).toBe('input');
+  },
+);
 
 test.each([
   [new GatewayError('upstream_error', 'It broke.'), { code: 'upstream_error', message: 'It broke.' }],
@@ -22,6 +25,6 @@ test.each([
     new GatewayError('rate_limit_exceeded', 'The limit is reached. Please try again in 12s.', { retryAfterSeconds: 12 }),
     { code: 'rate_limit_exceeded', message: 'The limit is reached. Please try again in 12s.' },
   ],
-])('R-11, E-5: within a stream the message says once when to come back (%#)', (error, rendered) => {
+])('within a stream the message says once when to come back (%#) [E-5, R-11]', (error, rendered) => {
   expect(renderStreamError(error)).toEqual(rendered);
 });

@@ -92,13 +92,13 @@ const events: StreamEvent[] = [
   { type: 'completion-finish', reason: 'length' },
 ];
 
-test('every object of a plain reply has the fields that the Open Responses schema requires', () => {
+test('every object of a plain reply has the fields that the Open Responses schema requires [R-3]', () => {
   const seen = new Set<string>();
   expect(missingIn(JSON.parse(renderCompletion(REPLY, parsed, collectCompletion(events))), seen)).toEqual([]);
   expect(seen).toContain('namespace');
 });
 
-test('every object of a stream has the fields that the Open Responses schema requires', () => {
+test('every object of a stream has the fields that the Open Responses schema requires [R-3]', () => {
   const { usage, finishReason } = collectCompletion(events);
   const renderer = renderStream(REPLY, parsed);
   const frames = renderer.render(events) + renderer.finish('stop', usage);

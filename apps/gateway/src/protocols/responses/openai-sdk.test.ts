@@ -75,7 +75,7 @@ const tools: Tool[] = [
   { type: 'custom', name: 'shell' },
 ];
 
-test('create', async () => {
+test('create [responses-output-order]', async () => {
   const response = await clientOf(textReply).responses.create(params);
   expect(response).toMatchObject({
     id: 'resp_x1',
@@ -100,7 +100,7 @@ test('create', async () => {
   expect(response._request_id).toBe('req_x1');
 });
 
-test('create with stream: the events of checklist 3.2 in order', async () => {
+test('create with stream: the events in order [responses-event-items]', async () => {
   const types: string[] = [];
   for await (const event of await clientOf(callReply).responses.create({ ...params, stream: true })) types.push(event.type);
   expect(types.filter((type) => (type as string) !== 'keepalive')).toEqual([
@@ -123,7 +123,7 @@ test('create with stream: the events of checklist 3.2 in order', async () => {
   ]);
 });
 
-test('stream helper: interleaved calls of strict tools are parsed, by name and namespace', async () => {
+test('stream helper: interleaved calls of strict tools are parsed, by name and namespace [D9]', async () => {
   const streamed = await clientOf(callReply)
     .responses.stream({ ...params, tools })
     .finalResponse();
@@ -147,7 +147,7 @@ test('JSON output: what the helper parses', async () => {
 
 const anyReply = streamEvents({ customTools: true, namespaces: true });
 
-test('R-2 to R-8: whatever the model does, the stream helper makes of it the plain reply', async () => {
+test('whatever the model does, the stream helper makes of it the plain reply [vendor-formats, R-2, R-3, R-4, R-5, R-6, R-7, R-8, R-8b]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
       const client = clientOf(events);
@@ -163,7 +163,7 @@ function withoutParsed(response: object): object {
   return JSON.parse(JSON.stringify(response, (key, value) => (key === 'parsed' && value === null ? undefined : value)));
 }
 
-test('a refusal is a part of its own, which the helpers do not take for JSON', async () => {
+test('a refusal is a part of its own, which the helpers do not take for JSON [R-8h]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const text = { format: { type: 'json_schema' as const, name: 'n', strict: true, schema: { type: 'object' } } };
   const plain = await clientOf(refusing).responses.parse({ ...params, text });
@@ -176,7 +176,7 @@ test('a refusal is a part of its own, which the helpers do not take for JSON', a
   }
 });
 
-test('R-8d, R-8e: a client that keeps only what is done has the plain output', async () => {
+test('a client that keeps only what is done has the plain output [responses-usage, responses-completed, responses-stream, R-8d, R-8e]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
       const client = clientOf(events);
@@ -189,7 +189,7 @@ test('R-8d, R-8e: a client that keeps only what is done has the plain output', a
   );
 });
 
-test('T-7: a conversation goes on with the output as it came', async () => {
+test('a conversation goes on with the output as it came [responses-function-call, responses-call-items, T-7]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
   const client = clientOf(() => replies.shift() ?? textReply, seen);
@@ -242,7 +242,7 @@ test('T-7: a conversation goes on with the output as it came', async () => {
   ]);
 });
 
-test('R-13: a reply that was cut is incomplete, in the helper as in the plain reply', async () => {
+test('a reply that was cut is incomplete, in the helper as in the plain reply [responses-incomplete, R-13]', async () => {
   const events: StreamEvent[] = [{ type: 'text-delta', text: 'Once' }, usageReport, { type: 'completion-finish', reason: 'length' }];
   const streamed = await clientOf(events).responses.stream(params).finalResponse();
   expect(streamed).toEqual(await clientOf(events).responses.parse(params));
@@ -267,7 +267,7 @@ const CLASS_BY_STATUS: Record<number, new (...args: never[]) => Error> = {
   504: OpenAI.InternalServerError,
 };
 
-test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, with code, type and param', async (code) => {
+test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s raises its class, with code, type and param [E-1]', async (code) => {
   const { status, type } = ERROR_CODES[code];
   const client = clientOf(new GatewayError(code, 'What happened.', { param: 'model' }));
   const error: unknown = await client.responses.create(params).catch((caught) => caught);
@@ -276,7 +276,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])('E-1: %s raises its class, wi
   expect(error).toMatchObject({ status, code, type, param: 'model', message, requestID: 'req_x1' });
 });
 
-test('rule 1: a stored item is refused with what to do instead', async () => {
+test('a stored item is refused with what to do instead [responses-stored-state, D12]', async () => {
   const input: ResponseInputItem[] = [
     { type: 'item_reference', id: 'msg_1' },
     { role: 'user', content: 'Hello' },
@@ -289,7 +289,7 @@ test('rule 1: a stored item is refused with what to do instead', async () => {
   });
 });
 
-test('R-11: a failure in the stream is a failed response with its code, after what had come', async () => {
+test('a failure in the stream is a failed response with its code, after what had come [responses-failed, R-11, R-12]', async () => {
   const failed: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
   const client = clientOf([{ type: 'text-delta', text: 'Hi' }, usageReport, failed]);
   const received: ResponseStreamEvent[] = [];

@@ -5,14 +5,14 @@ const minimal = { model: 'sim-fast', input: 'Hello' };
 const functionTool = (name: string) => ({ type: 'function', name });
 const namespace = (name: string, ...tools: object[]) => ({ type: 'namespace', name, tools });
 
-test('T-47: a schema is passed on with its keys in order, not cloned or stripped', () => {
+test('a schema is passed on with its keys in order, not cloned or stripped [T-47]', () => {
   const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request, echo } = parseRequest({ ...minimal, tools: [{ ...functionTool('f'), parameters }] });
   expect(request.tools[0]?.parameters).toBe(parameters);
   expect(echo).toContain(JSON.stringify(parameters));
 });
 
-test('T-6: a tool keeps its name upstream whatever order its namesakes come in, as long as it is first', () => {
+test('a tool keeps its name upstream whatever order its namesakes come in, as long as it is first [responses-namespaces, T-6]', () => {
   const wireNames = (...tools: object[]) => parseRequest({ ...minimal, tools }).request.tools.map(({ wireName }) => wireName);
   const [plain, inA, inB] = [functionTool('close'), namespace('a', functionTool('close')), namespace('b', functionTool('close'))];
   const [first, ofA, ofB] = wireNames(plain, inA, inB);
@@ -24,7 +24,7 @@ test('T-6: a tool keeps its name upstream whatever order its namesakes come in, 
   expect(wireNames(plain, inB, inA)).toEqual([first, ofB, ofA]);
 });
 
-test('T-7: a call comes back to the name of its declaration, with its namespace or, where that is clear, without', () => {
+test('a call comes back to the name of its declaration, with its namespace or, where that is clear, without [T-7]', () => {
   const call = (name: string, namespace?: string) => ({ type: 'function_call', call_id: 'c', name, arguments: '{}', namespace });
   const wireNameOf = (tools: object[], item: object) => {
     const [, turn] = parseRequest({ ...minimal, tools, input: [{ role: 'user', content: 'x' }, item] }).request.turns;
@@ -46,7 +46,7 @@ test('a safe wire name for any name', () => {
   });
 });
 
-test('R-1b: additional tools stand behind the top-level ones, and what an item says later counts', () => {
+test('additional tools stand behind the top-level ones, and what an item says later counts [R-1b]', () => {
   const { request } = parseRequest({
     ...minimal,
     tools: [functionTool('a')],
@@ -61,11 +61,11 @@ test('R-1b: additional tools stand behind the top-level ones, and what an item s
   ]);
 });
 
-test.each(['auto', 'none'])('R-1f, T-4: the choice %s is dropped with the tools it chose from', (tool_choice) => {
+test.each(['auto', 'none'])('the choice %s is dropped with the tools it chose from [R-1f, T-4]', (tool_choice) => {
   expect(parseRequest({ ...minimal, tools: [{ type: 'web_search' }], tool_choice }).request.toolChoice).toBeUndefined();
 });
 
-test('a hosted tool of any type, known or not, is dropped, and the reply does not repeat it', () => {
+test('a hosted tool of any type, known or not, is dropped, and the reply does not repeat it [R-1a]', () => {
   const tools = [{ type: 'web_search_of_tomorrow', function: { name: 'f' } }, functionTool('f'), { type: 'custom', name: 'c' }];
   const { request, echo } = parseRequest({ ...minimal, tools, tool_choice: 'required' });
   expect(request.tools.map(({ key }) => key.name)).toEqual(['f', 'c']);
@@ -77,7 +77,7 @@ test('a hosted tool of any type, known or not, is dropped, and the reply does no
 });
 
 test.each(['previous_response_id', 'conversation', 'prompt', 'background'])(
-  'rule 1: the refusal of %s says what to do instead',
+  'the refusal of %s says what to do instead [responses-stored-state]',
   (field) => {
     const advice = field === 'background' ? /set `stream` to true/ : /send the (whole conversation|text of the prompt) in/;
     expect(() => parseRequest({ ...minimal, [field]: true })).toThrow(advice);

@@ -19,7 +19,7 @@ function render(body: object, changes: Partial<Completion> = {}) {
   return JSON.parse(renderCompletion(reply, parseRequest({ model: 'sim-fast', input: 'Hello', ...body }), { ...completion, ...changes }));
 }
 
-test('R-3: the full set of fields, with their defaults', () => {
+test('the full set of fields, with their defaults [responses-object, responses-message-item, responses-usage, D10, R-3, R-8f, R-14, R-15]', () => {
   expect(render({})).toEqual({
     id: 'resp_x1',
     object: 'response',
@@ -71,7 +71,7 @@ test('R-3: the full set of fields, with their defaults', () => {
   });
 });
 
-test('R-3, R-15: what is echoed is echoed as received', () => {
+test('what is echoed is echoed as received [responses-object, responses-metadata, responses-parallel, R-3, R-15]', () => {
   const echoed = {
     instructions: 'Be brief.',
     max_output_tokens: 64,
@@ -89,7 +89,7 @@ test('R-3, R-15: what is echoed is echoed as received', () => {
   expect(JSON.stringify(response.tools)).toBe(JSON.stringify(echoed.tools));
 });
 
-test('spec 2.5: store is false and reasoning has no effort, whatever was asked', () => {
+test('store is false and reasoning has no effort, whatever was asked [no-stored-state, responses-store, responses-reasoning]', () => {
   expect(render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' })).toEqual(render({}));
 });
 
@@ -99,11 +99,11 @@ test.each([
   ['tool-calls', { status: 'completed' }],
   ['length', { status: 'incomplete', incompleteReason: 'max_output_tokens' }],
   ['content-filter', { status: 'incomplete', incompleteReason: 'content_filter' }],
-] as const)('R-13: %s ends as %j', (reason, ending) => {
+] as const)('%s ends as %j [responses-status, R-13]', (reason, ending) => {
   expect(renderEnding(reason)).toEqual(ending);
 });
 
-test('R-13: of a cut reply the last item is incomplete, and no other', () => {
+test('of a cut reply the last item is incomplete, and no other [R-13, T-35]', () => {
   const call = { callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{"a' };
   const { output } = render({}, { leadingReasoning: 'Hm.', toolCalls: [call], finishReason: 'length' });
   expect(output.map(({ type, status }: { type: string; status: string }) => [type, status])).toEqual([

@@ -11,7 +11,7 @@ test.each([
   [500, 'api_error', 'upstream_error', false],
   [504, 'timeout_error', 'upstream_timeout', false],
   [529, 'overloaded_error', 'model_unavailable', false],
-])('U-23: %i %s, as a reply and within a stream', (status, type, code, isOperatorsFault) => {
+])('%i %s, as a reply and within a stream [U-23]', (status, type, code, isOperatorsFault) => {
   const call = callOf(true);
   const reply = parseError({ status, headers: {}, body: JSON.stringify(body(type)) }, call);
   for (const failure of [reply, findError(body(type), call.request)]) expect(failure).toMatchObject({ code, isOperatorsFault });

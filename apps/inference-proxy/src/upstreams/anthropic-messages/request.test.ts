@@ -17,7 +17,7 @@ const PATCH: Tool = { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' 
 /** Of `a.1`, which the dialect does not take. */
 const DIGEST = 'call_4a5f06ec672e3c2321239ec81dd50afa8a8059e0a55fb936';
 
-test('nothing that was not asked for, but a cap', () => {
+test('nothing that was not asked for, but a cap [U-19]', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'messages',
@@ -31,7 +31,7 @@ test('nothing that was not asked for, but a cap', () => {
   });
 });
 
-test('T-10 to T-13: roles in turn, results first, later system texts with the user', () => {
+test('roles in turn, results first, later system texts with the user [U-20, T-10, T-11, T-12, T-13]', () => {
   const image = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'AAAA' };
   const { system, messages } = bodyOf({
     turns: [
@@ -85,13 +85,13 @@ test('T-10 to T-13: roles in turn, results first, later system texts with the us
   ]);
 });
 
-test('T-46: numbers in the arguments of earlier calls keep their digits', () => {
+test('numbers in the arguments of earlier calls keep their digits [T-46]', () => {
   const argumentsText = '{"id":12345678901234567890,"n":1}';
   const turns = [{ role: 'assistant' as const, parts: [{ ...call, callId: 'a', argumentsText }] }];
   expect(JSON.stringify(renderRequest(callOf(false, { turns }), undefined).body)).toContain(`"input":${argumentsText}`);
 });
 
-test('sampling and stop sequences within what the dialect takes', () => {
+test('sampling and stop sequences within what the dialect takes [U-22]', () => {
   const { temperature, top_p, stop_sequences } = bodyOf({ temperature: 1.5, topP: 0.5, stop: ['\n', 'END'] });
   expect([temperature, top_p, stop_sequences, takesStop('\n'), bodyOf({ topP: 0.5 }).top_p]).toEqual([1, undefined, ['END'], false, 0.5]);
 });
@@ -113,7 +113,7 @@ test.each([
   ]);
 });
 
-test('strict and disable_parallel_tool_use are sent, but where the server refuses them', () => {
+test('strict and disable_parallel_tool_use are sent, but where the server refuses them [U-19]', () => {
   const request = { tools: [{ ...TOOL, strict: true }], hints: { parallelToolCalls: false } };
   expect(bodyOf(request)).toMatchObject({ tools: [{ strict: true }], tool_choice: { type: 'auto', disable_parallel_tool_use: true } });
   const { tools, tool_choice } = bodyOf(request, { parallelToolCalls: false, strictTools: false });
@@ -133,7 +133,7 @@ test('output formats: a strict schema as such, the others by instruction', () =>
   ]);
 });
 
-test('T-10: ids of calls that differ only in characters the dialect does not take stay apart', () => {
+test('ids of calls that differ only in characters the dialect does not take stay apart [T-10]', () => {
   const parts = ['a.b', 'a_b', 'a:b'].map((callId) => ({ ...call, callId, argumentsText: '{}' }));
   const { messages } = bodyOf({ turns: [{ role: 'assistant', parts }] });
   const ids = (messages as { content: { id: string }[] }[]).flatMap(({ content }) => content.flatMap(({ id }) => id ?? []));

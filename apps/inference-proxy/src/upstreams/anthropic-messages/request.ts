@@ -1,10 +1,10 @@
-import { parseExactly } from '#inference/exact-json.js';
 import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
-import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolTurn, Turn } from '#inference/turn.js';
+import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../arrange-turns.js';
 import { plainCallId } from '../short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { CallInputs } from './call-inputs.js';
 
 type Block = Record<string, unknown>;
 interface Message {
@@ -69,9 +69,10 @@ function outputInstruction(output: OutputFormat): string {
 /** Roles in turn, the user first, results before what else the user says. */
 function renderMessages(turns: readonly Turn[]): Message[] {
   const messages: Message[] = [];
+  const inputs = new CallInputs();
   for (const turn of turns) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user';
-    const content = renderTurn(turn);
+    const content = renderTurn(turn, inputs);
     const last = messages.at(-1);
     if (content.length === 0) continue;
     if (last?.role !== role) messages.push({ role, content });
@@ -88,13 +89,13 @@ function renderMessages(turns: readonly Turn[]): Message[] {
   return messages;
 }
 
-function renderTurn(turn: Turn): Block[] {
+function renderTurn(turn: Turn, inputs: CallInputs): Block[] {
   switch (turn.role) {
     case 'system':
     case 'user':
       return renderParts(turn.parts);
     case 'assistant':
-      return renderAssistant(turn);
+      return renderAssistant(turn, inputs);
     case 'tool':
       return renderToolResults(turn);
   }
@@ -112,11 +113,11 @@ function renderImage({ mediaType, base64 }: ImagePart): Block {
 }
 
 /** Reasoning stays here: the dialect takes only what it has signed. */
-function renderAssistant({ parts }: AssistantTurn): Block[] {
+function renderAssistant({ parts }: AssistantTurn, inputs: CallInputs): Block[] {
   return parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);
-    return [{ type: 'tool_use', id: plainCallId(part.callId), name: part.wireName, input: renderInput(part) }];
+    return [{ type: 'tool_use', id: plainCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
   });
 }
 
@@ -130,19 +131,6 @@ function renderToolResults({ results }: ToolTurn): Block[] {
       is_error: isError === true ? true : undefined,
     };
   });
-}
-
-/** The dialect takes objects only, here with the digits of their numbers (T-46); what is none goes as the one property `input`. */
-function renderInput({ kind, argumentsText }: ToolCallPart): unknown {
-  if (kind === 'custom') return { input: argumentsText };
-  if (argumentsText.trim() === '') return {};
-  try {
-    const value = parseExactly(argumentsText);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  } catch {
-    // As text, below.
-  }
-  return { input: argumentsText };
 }
 
 function renderTool(tool: Tool, takesStrict: boolean): Block {

@@ -50,11 +50,11 @@ test.each([
   ['inputs tokens + max_new_tokens must be <= max_model_len'],
   ['Requested token count exceeds the model context window of 4096'],
   ["'max_tokens' is too large for a context length of 4096: it does not fit the context window, which is too small"],
-])('U-23: context overflow: %s', (message) => {
+])('context overflow: %s [error-context-length, U-23]', (message) => {
   expect(read(400, error(message)).code).toBe('context_length_exceeded');
 });
 
-test('context overflow by code, in other statuses and forms', () => {
+test('context overflow by code, in other statuses and forms [U-23]', () => {
   expect(read(400, error('no', { code: 'context_length_exceeded' })).code).toBe('context_length_exceeded');
   expect(read(413, 'Prompt is too long').code).toBe('context_length_exceeded');
   expect(read(500, { error: 'the request exceeds the available context size' }).code).toBe('context_length_exceeded');
@@ -96,7 +96,7 @@ test.each<[string, Record<string, string>, string, number | undefined]>([
   ['retry after', {}, 'retry after 4 seconds', 4],
   ['nothing', {}, 'busy', undefined],
   ['nonsense', { 'retry-after': 'soon' }, '', undefined],
-])('Retry-After from %s (U-23, H-4)', (_name, headers, text, seconds) => {
+])('Retry-After from %s [H-4, U-23]', (_name, headers, text, seconds) => {
   expect(parseRetryAfter(headers, text, Date.UTC(2026, 0, 1))).toBe(seconds);
 });
 

@@ -28,7 +28,7 @@ const PATCH: Tool = {
   grammar: { syntax: 'lark', definition: 'start: "x"' },
 };
 
-test('the smallest body (U-19): nothing that was not asked for', () => {
+test('the smallest body: nothing that was not asked for [U-19, U-22]', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'chat/completions',
@@ -44,7 +44,7 @@ test('the smallest body (U-19): nothing that was not asked for', () => {
   expect(renderRequest(callOf(false), undefined).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
 });
 
-test('everything that was asked for', () => {
+test('everything that was asked for [U-22]', () => {
   const body = bodyOf({
     temperature: 0,
     topP: 0.5,
@@ -65,7 +65,7 @@ test('everything that was asked for', () => {
   });
 });
 
-test('what an upstream cannot do is not asked of it', () => {
+test('what an upstream cannot do is not asked of it [U-3, U-19]', () => {
   const capabilities = { streamOptions: false, stop: false, maxTokensField: 'max_completion_tokens' as const, developerRole: true };
   const turns: Turn[] = [{ role: 'system', parts: [t('Be brief')] }];
   expect(bodyOf({ turns, stop: ['END'] }, capabilities, true)).toEqual({
@@ -76,14 +76,14 @@ test('what an upstream cannot do is not asked of it', () => {
   });
 });
 
-test('U-22: seed, penalties and effort only where they are known', () => {
+test('seed, penalties and effort only where they are known [U-22]', () => {
   const hints = { seed: 7, presencePenalty: 0.5, frequencyPenalty: 0.5, reasoningEffort: 'high' };
   const { seed, presence_penalty, frequency_penalty, reasoning_effort } = bodyOf({ hints }, { reasoningEffort: true });
   expect([seed, presence_penalty, frequency_penalty, reasoning_effort]).toEqual([7, 0.5, 0.5, 'high']);
   expect(Object.keys(bodyOf({ hints }, { seed: false, penalties: false }))).toEqual(['model', 'messages', 'max_tokens', 'stream']);
 });
 
-test('U-20: system messages and roles as the template takes them', () => {
+test('system messages and roles as the template takes them [U-20]', () => {
   const turns: Turn[] = [
     { role: 'system', parts: [t('A')] },
     { role: 'system', parts: [t('B')] },
@@ -98,7 +98,7 @@ test('U-20: system messages and roles as the template takes them', () => {
   expect(messagesOf(turns, { systemMessages: 'none', alternatingRoles: true })).toEqual([{ role: 'user', content: 'A\nB\nC\nD\nE' }]);
 });
 
-test("U-20: ids of nine letters and digits, the same in a call and its result; the upstream's own stay", () => {
+test("ids of nine letters and digits, the same in a call and its result; the upstream's own stay [U-20]", () => {
   const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', kind: 'function' as const, argumentsText: '{}' };
   const turns: Turn[] = ['D681PevKs', 'call_abcdefghijkl', 'functions.x:0'].flatMap((callId): Turn[] => [
     { role: 'assistant', parts: [{ ...call, callId }] },
@@ -112,7 +112,7 @@ test("U-20: ids of nine letters and digits, the same in a call and its result; t
 });
 
 describe('turns', () => {
-  test('texts become one string, and speakers stay unnamed', () => {
+  test('texts become one string, and speakers stay unnamed [U-20, T-9]', () => {
     expect(
       messagesOf([
         { role: 'system', parts: [t('A'), t('B')], name: 'sys' },
@@ -143,7 +143,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('T-14: a turn of calls is kept, with null for its text; C-5: arguments go as they came, or {}', () => {
+  test('a turn of calls is kept, with null for its text; arguments go as they came, or {} [responses-reasoning-items, C-5, U-12, T-14]', () => {
     const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
     const turn: Turn = {
       role: 'assistant',
@@ -169,7 +169,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('T-10 to T-13: results in their order, nothing between them, images after the last, failures as text', () => {
+  test('results in their order, nothing between them, images after the last, failures as text [M-6, T-10, T-11, T-12, T-13]', () => {
     expect(
       messagesOf([
         {
@@ -206,12 +206,12 @@ describe('tools', () => {
     return { tools, tool_choice, parallel_tool_calls };
   };
 
-  test('T-4: none means no word of them', () => {
+  test('none means no word of them [T-4]', () => {
     const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
     expect(Object.keys(body)).toEqual(['model', 'messages', 'max_tokens', 'stream']);
   });
 
-  test('functions and custom tools, as any server takes them (R-1i)', () => {
+  test('functions and custom tools, as any server takes them [responses-custom-tools, R-1i]', () => {
     const parameters = { type: 'object', $schema: 'x', properties: { zebra: {}, apple: {} } };
     expect(ofTools({ tools: [WEATHER, { ...WEATHER, parameters, description: undefined }, PATCH] })).toEqual({
       tools: [
@@ -232,7 +232,7 @@ describe('tools', () => {
     });
   });
 
-  test('T-47: the keys of a schema keep their order', () => {
+  test('the keys of a schema keep their order [T-47]', () => {
     const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
     expect(JSON.stringify(rendered.body)).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
   });
@@ -249,7 +249,7 @@ describe('tools', () => {
     expect(ofTools({ tools: [WEATHER], toolChoice }).tool_choice).toEqual(expected);
   });
 
-  test('strict and parallel_tool_calls are sent, but where the server refuses them', () => {
+  test('strict and parallel_tool_calls are sent, but where the server refuses them [U-19]', () => {
     const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
     expect(ofTools(request)).toMatchObject({ parallel_tool_calls: false, tools: [{ function: { strict: true } }] });
     const { parallel_tool_calls, tools } = ofTools(request, { parallelToolCalls: false, strictTools: false });

@@ -21,7 +21,7 @@ test.each([
   [429, 'refused', 'model_capacity', false],
   [500, 'refused', 'upstream_error', false],
   [503, 'refused', 'model_unavailable', false],
-])('status %i is %s, %s (U-23)', (status, kind, code, isOperatorsFault) => {
+])('status %i is %s, %s [U-23]', (status, kind, code, isOperatorsFault) => {
   expect(read(status, error('something', { type: 'some_error', param: null, code: null }))).toEqual({
     kind,
     code,
@@ -36,7 +36,7 @@ test.each<[string, number, unknown]>([
   ['of a web framework', 422, { detail: 'input is too long' }],
   ['as the error itself', 400, { object: 'error', message: "This model's maximum context length is 4096" }],
   ['not even JSON', 413, 'Prompt is too long'],
-])('U-23: context overflow %s', (_form, status, body) => {
+])('context overflow %s [U-23]', (_form, status, body) => {
   expect(read(status, body)).toMatchObject({ kind: 'rejected', code: 'context_length_exceeded' });
 });
 
@@ -55,7 +55,7 @@ test('images refused in words alone', () => {
   expect([read(400, body, {}, WITH_IMAGE).code, read(400, body).code]).toEqual(['unsupported_content', 'upstream_error']);
 });
 
-test('Retry-After from the header or the words (H-4)', () => {
+test('Retry-After from the header or the words [H-4]', () => {
   expect([
     read(429, error('slow down'), { 'retry-after': '7' }).retryAfterSeconds,
     read(429, error('Please try again in 20s.')).retryAfterSeconds,

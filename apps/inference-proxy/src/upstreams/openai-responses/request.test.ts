@@ -25,7 +25,7 @@ const PATCH: Tool = {
   grammar: { syntax: 'lark', definition: 'start: "x"' },
 };
 
-test('the smallest body (U-19): nothing is stored, and nothing that was not asked for', () => {
+test('the smallest body: nothing is stored, and nothing that was not asked for [U-19]', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'responses',
@@ -35,7 +35,7 @@ test('the smallest body (U-19): nothing is stored, and nothing that was not aske
   expect(renderRequest(callOf(false), undefined).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
 });
 
-test('T-44: what the dialect has no word for is not said', () => {
+test('what the dialect has no word for is not said [U-22, T-44]', () => {
   const body = bodyOf({
     temperature: 0,
     topP: 0.5,
@@ -100,7 +100,7 @@ describe('turns', () => {
 
   const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
 
-  test('T-14, C-5: calls are items of their own, arguments as they came, or {}; custom calls keep their text', () => {
+  test('calls are items of their own, arguments as they came, or {}; custom calls keep their text [C-5, T-14]', () => {
     const calls = [
       { ...call, callId: 'a', argumentsText: '' },
       { ...call, callId: 'b', argumentsText: "{'odd'" },
@@ -118,7 +118,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('T-10 to T-13: results in their order, each of its call’s kind, images inside, failures as text', () => {
+  test('results in their order, each of its call’s kind, images inside, failures as text [T-10, T-11, T-12, T-13]', () => {
     expect(
       inputOf([
         { role: 'assistant', parts: [{ ...call, callId: 'c', argumentsText: 'x', kind: 'custom' }] },
@@ -157,7 +157,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('an id too long for the dialect is shortened in call and result alike', () => {
+  test('an id too long for the dialect is shortened in call and result alike [U-20]', () => {
     const callId = 'x'.repeat(65);
     const items = inputOf([
       { role: 'assistant', parts: [{ ...call, callId, argumentsText: '{}' }] },
@@ -173,12 +173,12 @@ describe('tools', () => {
     return { tools, tool_choice, parallel_tool_calls };
   };
 
-  test('T-4: none means no word of them', () => {
+  test('none means no word of them [T-4]', () => {
     const body = bodyOf({ tools: [], toolChoice: { kind: 'required' }, hints: { parallelToolCalls: true } }, { parallelToolCalls: true });
     expect(Object.keys(body)).toEqual(['model', 'input', 'max_output_tokens', 'store', 'stream']);
   });
 
-  test('R-1i: functions say whether they are strict; custom tools are what they are', () => {
+  test('functions say whether they are strict; custom tools are what they are [R-1i]', () => {
     const parameters = { type: 'object', $schema: 'x', properties: { zebra: {}, apple: {} } };
     const tools: Tool[] = [
       { ...WEATHER, parameters },
@@ -203,7 +203,7 @@ describe('tools', () => {
     expect(ofTools({ tools: [WEATHER] }, { strictTools: false }).tools).toMatchObject([{ strict: false }]);
   });
 
-  test('T-47: the keys of a schema keep their order', () => {
+  test('the keys of a schema keep their order [T-47]', () => {
     const rendered = renderRequest(callOf(false, { tools: [{ ...WEATHER, parameters: { b: 1, a: { d: 1, c: 2 } } }] }), undefined);
     expect(JSON.stringify(rendered.body)).toContain('"parameters":{"b":1,"a":{"d":1,"c":2}}');
   });
@@ -224,7 +224,7 @@ describe('tools', () => {
     expect(ofTools({ tools: [WEATHER, PATCH], toolChoice }).tool_choice).toEqual(expected);
   });
 
-  test('parallel_tool_calls is sent, but where the server refuses it', () => {
+  test('parallel_tool_calls is sent, but where the server refuses it [U-19]', () => {
     const request = { tools: [WEATHER], hints: { parallelToolCalls: false } };
     expect([ofTools(request).parallel_tool_calls, ofTools(request, { parallelToolCalls: false }).parallel_tool_calls]).toEqual([
       false,

@@ -1,0 +1,37 @@
+import { CallInputs } from './call-inputs.js';
+
+const LONG_NUMBER = '12345678901234567890';
+
+function render(...argumentsTexts: string[]): string[] {
+  const inputs = new CallInputs();
+  const tool = { name: 'x' };
+  return argumentsTexts.map((argumentsText) =>
+    JSON.stringify(inputs.render({ type: 'tool-call', callId: 'c', tool, wireName: 'x', kind: 'function', argumentsText })),
+  );
+}
+
+const arrayOf = (items: number, item = '1'): string => `{"a":[${Array(items).fill(item).join()}]}`;
+const asText = (argumentsText: string): string => JSON.stringify({ input: argumentsText });
+
+test.each<[string, string, string]>([
+  ['an object', '{"a":{"b":[1,null]}}', '{"a":{"b":[1,null]}}'],
+  ['the digits of a long number', `{"a":${LONG_NUMBER}}`, `{"a":${LONG_NUMBER}}`],
+  ['no text', ' ', '{}'],
+  ['a list', '[1]', asText('[1]')],
+  ['broken JSON', '{"a":', asText('{"a":')],
+  ['as many values as are parsed', arrayOf(49_998), arrayOf(49_998)],
+  ['more values than are parsed', arrayOf(50_001), asText(arrayOf(50_001))],
+  ['more objects than are parsed', arrayOf(50_001, '{}'), asText(arrayOf(50_001, '{}'))],
+  ['deep nesting', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`, asText(`{"a":${'['.repeat(200)}${']'.repeat(200)}}`)],
+])('%s', (_title, argumentsText, expected) => {
+  expect(render(argumentsText)).toEqual([expected]);
+});
+
+test('the calls of a request share its limit of values', () => {
+  expect(render(arrayOf(30_000), arrayOf(30_000))).toEqual([arrayOf(30_000), asText(arrayOf(30_000))]);
+});
+
+test('digits beyond a double are kept up to a limit of values only, since keeping them is slow', () => {
+  const [few, many] = render(`{"id":${LONG_NUMBER},"a":[${'1,'.repeat(4_000)}1]}`, `{"id":${LONG_NUMBER},"a":[${'1,'.repeat(4_000)}1]}`);
+  expect([few?.includes(LONG_NUMBER), many?.includes(LONG_NUMBER)]).toEqual([true, false]);
+});

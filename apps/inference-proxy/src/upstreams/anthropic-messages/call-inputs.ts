@@ -1,0 +1,33 @@
+import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
+import type { ToolCallPart } from '#inference/turn.js';
+import { isObject } from '../json-object.js';
+import { countValues, isDeeper, JSON_DEPTH_MAX } from '../reply-limits.js';
+
+/** Values in the arguments of one request that are parsed, in about 10 ms. No other request is served meanwhile. */
+const VALUES_MAX = 50_000;
+
+/** Values that are parsed with the exact digits of their numbers, which takes some fifty times as long. */
+const EXACT_VALUES_MAX = 5_000;
+
+/** Renders the `input` of the earlier tool calls of one request. */
+export class CallInputs {
+  private values = 0;
+
+  /** The dialect takes objects only: arguments that are no object, or too costly to parse, become the one property `input`. */
+  render({ kind, argumentsText }: ToolCallPart): object {
+    if (kind === 'function' && argumentsText.trim() === '') return {};
+    return (kind === 'function' ? this.parse(argumentsText) : undefined) ?? { input: argumentsText };
+  }
+
+  private parse(text: string): object | undefined {
+    this.values += countValues(text, VALUES_MAX);
+    if (this.values > VALUES_MAX) return undefined;
+    const isExact = this.values <= EXACT_VALUES_MAX && mayHoldLongNumbers(text);
+    try {
+      const value = isExact ? parseExactly(text) : JSON.parse(text);
+      return isObject(value) && !isDeeper(value, JSON_DEPTH_MAX) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
