@@ -3,28 +3,39 @@
  * test/architecture/import-graph.test.ts breaks each rule once to see it fail.
  */
 
+import { existsSync, readdirSync } from 'node:fs';
+
 const TESTS = '\\.test\\.ts$|/__fixtures__/|/(test-|conformance)[-a-z]*\\.ts$|^libs/testing/|^(apps|libs)/[-a-z]+/test(ing)?/';
 const PRODUCTION = '^(apps|libs)/';
 const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
 /** Pure code may validate and compute; what does I/O, holds a connection or knows a clock is not on this list. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
-/** An adapter may use its own folder, the files beside the folders, what is pure, and `also`. */
+/** The folders of `folder` that hold an adapter. Its other folders hold what several adapters share. */
+function adaptersIn(folder) {
+  const names = readdirSync(new URL(`${folder}/`, import.meta.url)).filter((name) =>
+    existsSync(new URL(`${folder}/${name}/adapter.ts`, import.meta.url)),
+  );
+  return `${folder}/(${names.join('|')})/`;
+}
+
+/** An adapter may import its own folder, what its family shares, pure code, and `also`. */
 function adapterRules(family, folder, also) {
+  const adapter = adaptersIn(folder);
   return [
     {
       name: `${family}-adapters-are-pure`,
       comment: 'An adapter translates. It reads what it is given and does no I/O, so that a fixture can show all it does.',
       severity: 'error',
-      from: { path: `^${folder}/([^/]+)/`, pathNot: TESTS },
-      to: { pathNot: [`^${folder}/[^/]+\\.ts$`, `^${folder}/[^/]+/`, ...PURE, ...also] },
+      from: { path: `^${adapter}`, pathNot: TESTS },
+      to: { pathNot: [`^${folder}/`, ...PURE, ...also] },
     },
     {
       name: `${family}-adapters-stand-alone`,
       comment: 'Adapters never import one another: each can be read, changed and deleted by itself.',
       severity: 'error',
-      from: { path: `^${folder}/([^/]+)/` },
-      to: { path: `^${folder}/[^/]+/`, pathNot: `^${folder}/$1/` },
+      from: { path: `^${adapter}` },
+      to: { path: `^${adapter}`, pathNot: `^${folder}/$1/` },
     },
   ];
 }
@@ -66,7 +77,7 @@ export const forbidden = [
   ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
   ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [
     '^libs/contracts/',
-    '^apps/inference-proxy/src/upstream-failure\\.ts$',
+    '^apps/inference-proxy/src/failures/upstream-failure\\.ts$',
   ]),
   {
     name: 'pipeline-knows-no-protocol',

@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { ENDING_MS } from '../../apps/gateway/src/http/http-server.js';
+import { ENDING_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 

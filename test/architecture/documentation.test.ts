@@ -11,7 +11,7 @@ import { createCatalogMetrics } from '../../apps/catalog/src/catalog.metrics.js'
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { GatewayMetrics } from '../../apps/gateway/src/http/gateway-metrics.js';
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
-import { ProxyMetrics } from '../../apps/inference-proxy/src/proxy-metrics.js';
+import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
 
 /** What the pages say and can be held to: links, settings with their defaults, metrics. */
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...pagesBelow('docs'), ...pagesBelow('apps'), ...pagesBelow('libs'), ...pagesBelow('bench')];

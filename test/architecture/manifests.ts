@@ -14,7 +14,7 @@ export interface Manifest {
   };
 }
 
-export interface PodSpec {
+interface PodSpec {
   containers: Container[];
   securityContext: object;
   terminationGracePeriodSeconds?: number;

@@ -12,7 +12,18 @@ export type ShapeRule = (files: SourceFile[]) => string[];
 const TEST = /\.test\.ts$|(^|\/)(test|testing)\/|\/(test-|conformance)[-a-z]*\.ts$|^bench\//;
 const ADAPTER_FAMILIES: Record<string, string[]> = {
   'apps/gateway/src/protocols': [
-    ...['adapter.ts', 'schema.ts', 'request.ts', 'turns.ts', 'tools.ts', 'response.ts', 'stream.ts', 'errors.ts'],
+    ...[
+      'adapter.ts',
+      'request.dto.ts',
+      'request.ts',
+      'turns.ts',
+      'tools.ts',
+      'response.ts',
+      'stream.ts',
+      'finish-reason.ts',
+      'usage.ts',
+      'errors.ts',
+    ],
     ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
   ],
   'apps/inference-proxy/src/upstreams': ['adapter.ts', 'errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'],
@@ -21,20 +32,16 @@ const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
 
-/** Learn one adapter, know all: siblings have the same files, and every one has the core. (Tests beyond the core, and fixtures, may differ.) */
-export const adaptersAreAlike: ShapeRule = (files) =>
-  Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
-    const adapters = new Map<string, string[]>();
-    for (const { path } of files) {
-      const [, name, file] = new RegExp(`^${family}/([^_/][^/]*)/([^/]+\\.ts)$`).exec(path) ?? [];
-      if (name && file && (core.includes(file) || !file.endsWith('.test.ts')))
-        adapters.set(name, [...(adapters.get(name) ?? []), file].sort());
-    }
-    const all = [...new Set([...adapters.values(), core].flat())].sort();
-    return [...adapters].flatMap(([name, has]) =>
-      all.filter((file) => !has.includes(file)).map((file) => `${family}/${name} has no ${file}`),
+/** Learn one adapter, know all: every folder with an `adapter.ts` has the core files of its family. It may have more. */
+export const adaptersHaveTheCore: ShapeRule = (files) => {
+  const paths = new Set(files.map(({ path }) => path));
+  return Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
+    const names = [...paths].flatMap((path) => new RegExp(`^${family}/([^/]+)/adapter\\.ts$`).exec(path)?.[1] ?? []);
+    return names.flatMap((name) =>
+      core.filter((file) => !paths.has(`${family}/${name}/${file}`)).map((file) => `${family}/${name} has no ${file}`),
     );
   });
+};
 
 /** A file is named for the one thing in it. */
 export const noEmptyNames: ShapeRule = (files) =>

@@ -9,7 +9,7 @@ export const PRICES: Record<string, Price> = {
 };
 
 /** What came of a request, as its client has seen it. */
-export type Outcome =
+type Outcome =
   /** The whole reply, which says what was used. */
   | { kind: 'completed'; usage: BillableUsage }
   /** An error by its HTTP status. */

@@ -10,7 +10,7 @@ export interface Ask {
 }
 
 /** One client format, in as many words as it takes to ask, and to tell what came and what it is said to have cost. */
-export interface ClientFormat {
+interface ClientFormat {
   path: string;
   body(ask: Ask): object;
   /** Of a whole plain reply. */

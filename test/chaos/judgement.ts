@@ -3,7 +3,7 @@ import { costOf } from '#money/price.js';
 import { PRICES, type Story } from './chaos-client.js';
 
 /** What billing has recorded of one request. Amounts in pico-USD. */
-export interface Bill {
+interface Bill {
   reason: string;
   paid: bigint;
   held: bigint;

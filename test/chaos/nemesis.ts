@@ -27,7 +27,7 @@ const REFUSED_PAUSE_MS = 250;
 const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
 const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
 
-export interface NemesisReport {
+interface NemesisReport {
   blows: Record<string, number>;
   kills: number;
   outcomes: Record<string, number>;

@@ -92,7 +92,7 @@ test(`${LEAVERS} clients that leave at any moment pay what the ledger says, and 
     reserved: '0',
     available: after.balance_pico_usd,
   });
-  expect(new Set(settled.map(({ reason }) => reason))).toEqual(new Set(['client-left']));
+  expect(new Set(settled.map(({ reason }) => reason))).toEqual(new Set(['client-disconnected']));
   // Who has seen tokens has paid for at least those; who was sent nothing has paid for no more than the prompt.
   for (const { request_id, model, usage, cost } of settled) {
     expect({ request_id, cost }).toEqual({ request_id, cost: costOf(usage, priceOf(model)) });

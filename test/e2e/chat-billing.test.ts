@@ -160,7 +160,7 @@ test('a client that leaves mid-stream pays for what was received, and no more [C
 
   const { settlement } = await administrator.request(requestShow, { requestId });
   const after = await readBalance(gatewayUrl, apiKey);
-  expect(settlement).toMatchObject({ reason: 'client-left', usage: { promptSource: 'estimated', outputSource: 'counted' } });
+  expect(settlement).toMatchObject({ reason: 'client-disconnected', usage: { promptSource: 'estimated', outputSource: 'counted' } });
   expect(settlement?.usage.outputTokens).toBeGreaterThanOrEqual(10);
   expect(settlement?.usage.outputTokens).toBeLessThan(200);
   expect(BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd)).toBe(BigInt(settlement?.costPicoUsd ?? -1));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Fault, FaultServer } from '#testing/fault-server.js';
 import { freePort } from '#testing/nats-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { contents, fragments, framing, type Row, whole } from '../../apps/inference-proxy/src/test-faults.js';
+import { contents, fragments, framing, type Row, whole } from '../../apps/inference-proxy/test/upstream-faults.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { FaultStack, type UpstreamLines } from './fault-stack.js';
 import { HeapInspector } from './heap-inspector.js';

@@ -10,8 +10,8 @@ import { costOf, type Price } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
-import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/src/test-upstream.js';
-import { BEGUN_AFTER_MS } from '../../apps/inference-proxy/src/usage-meter.js';
+import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
+import { BEGUN_AFTER_MS } from '../../apps/inference-proxy/src/calls/usage-meter.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
 /**
@@ -183,9 +183,9 @@ async function billOf(requestId: string): Promise<Pick<NonNullable<BilledRequest
 /** What docs/money.md says of each cell. */
 function billFor(stage: Stage, mode: Mode): { reason: string; usage: object } {
   if (stage === 'during settle') return { reason: 'completed', usage: REPORTED };
-  if (stage === 'before headers') return { reason: 'client-left', usage: NOTHING };
+  if (stage === 'before headers') return { reason: 'client-disconnected', usage: NOTHING };
   const hasContent = mode !== 'plain' && (stage === 'mid-stream' || stage === 'after the last token');
-  return { reason: 'client-left', usage: hasContent ? WHAT_CAME : PROMPT };
+  return { reason: 'client-disconnected', usage: hasContent ? WHAT_CAME : PROMPT };
 }
 
 const CELLS = STAGES.flatMap((stage) => MODES.flatMap((mode) => FORMATS.map((format) => ({ stage, mode, format }))));

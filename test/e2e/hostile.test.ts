@@ -2,7 +2,7 @@ import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { type Fault, FaultServer } from '#testing/fault-server.js';
 import { untilNoHolds } from '#testing/tenant.js';
-import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/src/test-faults.js';
+import { contents, fragments, framing, large, type Row, slow } from '../../apps/inference-proxy/test/upstream-faults.js';
 import { PeakMemory } from '../abuse/peak-memory.js';
 import { type Bill, FaultStack, heard } from './fault-stack.js';
 

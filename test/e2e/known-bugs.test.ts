@@ -56,7 +56,7 @@ test('a client that is gone is billed 0 though the upstream charged (new-api#523
   await untilNoHolds(administrator, tenant.accountId);
   const requests = await Promise.all(requestIds.map((requestId) => administrator.request(requestShow, { requestId })));
   for (const { settlement } of requests) {
-    expect(settlement).toMatchObject({ reason: 'client-left', usage: { promptSource: 'estimated', outputSource: 'counted' } });
+    expect(settlement).toMatchObject({ reason: 'client-disconnected', usage: { promptSource: 'estimated', outputSource: 'counted' } });
     expect(settlement?.usage.outputTokens).toBeGreaterThanOrEqual(2);
     expect(BigInt(settlement?.costPicoUsd ?? 0)).toBeGreaterThan(0n);
   }

@@ -40,7 +40,11 @@ test('a client that takes nothing stops its upstream, is cut off after a while, 
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const { reason, usage } = await stack.billOf(reader.requestId);
   const { promptSource, outputSource } = usage;
-  expect({ reason, promptSource, outputSource }).toEqual({ reason: 'client-left', promptSource: 'estimated', outputSource: 'counted' });
+  expect({ reason, promptSource, outputSource }).toEqual({
+    reason: 'client-disconnected',
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
   // What had come is more than the client has read, and less than the upstream has written.
   expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
   expect(usage.outputTokens * 4).toBeLessThan(bytes);

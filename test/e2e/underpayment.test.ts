@@ -174,7 +174,7 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
   goOn.resolve();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const bill = await stack.billOf(requestId);
-  expect(bill.reason).toBe('client-left');
+  expect(bill.reason).toBe('client-disconnected');
   if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   return bill;
 }
@@ -194,7 +194,7 @@ async function stall(column: Column): Promise<Bill> {
   await untilNoHolds(stack.administrator, stack.tenant.accountId, 40_000);
   client.leave();
   const bill = await stack.billOf(client.requestId);
-  expect(bill.reason).toBe('client-left');
+  expect(bill.reason).toBe('client-disconnected');
   if (bill.usage.outputSource === 'reported') expect(bill.usage.outputTokens).toBe(outputTokens);
   else expect(bill.usage.outputTokens).toBeGreaterThan(FLOOD_PIECE / 4);
   return bill;

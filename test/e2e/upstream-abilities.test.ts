@@ -1,7 +1,7 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { UpstreamTestEnd } from '#contracts/upstream-test.js';
-import { runUpstreamTest } from '../../apps/inference-proxy/src/upstream-test/run-upstream-test.js';
+import { runUpstreamTest } from '../../apps/inference-proxy/src/probe/run-probe.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
 /** What `upstreams test` finds out, of simulators that can do everything in every dialect, and of some that lack something. */

@@ -84,7 +84,7 @@ test('gateway killed: the proxy settles, plain requests for nothing, streams for
   await untilNoHolds(administrator, tenant.accountId, 9_000);
   await Promise.all([...plain, ...streams.ended]);
   const all = await settlements(requestIds);
-  expect(all).toMatchObject(all.map(() => ({ reason: 'client-left', settledBy: 'inference-proxy' })));
+  expect(all).toMatchObject(all.map(() => ({ reason: 'client-disconnected', settledBy: 'inference-proxy' })));
   const costs = all.map((settlement) => BigInt(settlement?.costPicoUsd ?? -1));
   expect(costs.filter((cost) => cost === 0n)).toHaveLength(4);
   expect(costs.filter((cost) => cost > 0n)).toHaveLength(4);

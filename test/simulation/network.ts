@@ -160,7 +160,7 @@ export class Process implements Messaging {
       this.waiting.add(fail);
       const server = this.network.serverOf(endpoint.subject);
       if (server === undefined) {
-        this.network.send(this, () => fail(new MessagingError('unavailable', `Nobody serves ${endpoint.subject}.`)));
+        this.network.send(this, () => fail(new MessagingError('unavailable', `No service listens on ${endpoint.subject}.`)));
         return;
       }
       const answer = (): void => {
@@ -182,7 +182,7 @@ export class Process implements Messaging {
     if (!this.isAlive) return stream;
     const isGone = (): boolean => server?.isAlive !== true;
     if (server === undefined || isGone()) {
-      stream.fail(new MessagingError('unavailable', `Nobody serves ${endpoint.subject}.`));
+      stream.fail(new MessagingError('unavailable', `No service listens on ${endpoint.subject}.`));
       return stream;
     }
     const handler = server.streamHandlers.get(endpoint.subject) as StreamHandler;

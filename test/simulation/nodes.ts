@@ -14,12 +14,12 @@ import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalo
 import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
 import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-inference.js';
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
-import { LateSettlements } from '../../apps/inference-proxy/src/leases/late-settlements.js';
+import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
-import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/stream-inference.js';
+import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
-import { CAPABILITIES } from '../../apps/inference-proxy/src/upstreams/conformance.js';
+import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
 import { type Network, Process } from './network.js';
 import type { SimulatedDatabase } from './simulated-database.js';
 import { HIDDEN_TOKENS, numberOf, type Script, simulatedPool, type UpstreamObserver } from './simulated-upstream.js';
@@ -42,7 +42,7 @@ export const MODEL: Model = {
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
 /** Called at the moments of a request that only billing knows. */
-export interface BillingObserver {
+interface BillingObserver {
   beforeReserve(requestId: string): void;
   held(request: ReserveRequest): void;
   reserveCommitted(requestId: string): void;

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from './random.js';
 
-export type ServerState = 'well' | 'gone' | 'hung' | 'status 500' | 'status 429' | 'flaky';
+type ServerState = 'well' | 'gone' | 'hung' | 'status 500' | 'status 429' | 'flaky';
 
 /** Of calls, how many fail while it is flaky. */
 const FLAKY_SHARE = 0.3;

@@ -27,7 +27,7 @@ const REPLICAS = 2;
 const FAULTY_SHARE = 0.15;
 const OUTAGE_MS = [200, 4_000] as const;
 
-export interface WorldReport {
+interface WorldReport {
   /** What went against the rules; empty when all is well. */
   violations: string[];
   /** How many requests came to each outcome. */

@@ -221,7 +221,7 @@ test('several settles and reserves of several customers in one message, answered
   expect(
     await messaging.request(holdApply, {
       settles: [
-        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-left', usage: usageOf(10) },
+        { holdId: first.holdId, accountId: acme.accountId, reason: 'client-disconnected', usage: usageOf(10) },
         { holdId: late, accountId: acme.accountId, reason: 'released' },
       ],
       reserves,

@@ -10,7 +10,7 @@ test('what alerts wait for is there before it happens, or they would not see it 
   expect(lines.filter((line) => watched.test(line))).toEqual([
     'tollgate_billing_settles_total{reason="completed"} 0',
     'tollgate_billing_settles_total{reason="failed"} 0',
-    'tollgate_billing_settles_total{reason="client-left"} 0',
+    'tollgate_billing_settles_total{reason="client-disconnected"} 0',
     'tollgate_billing_settles_total{reason="released"} 0',
     'tollgate_billing_settles_total{reason="lease-expired"} 0',
     'tollgate_billing_late_settlements_total 0',

@@ -84,7 +84,7 @@ test('reservations in a process outlive their requests (LiteLLM#27639, #40050): 
     // Another replica than the one that opened it ends it.
     await Promise.all(
       reserves.map(({ holdId, accountId }, count) =>
-        (all[(count + 1) % 3] as HoldLanes).settle({ holdId, accountId, reason: 'client-left' }),
+        (all[(count + 1) % 3] as HoldLanes).settle({ holdId, accountId, reason: 'client-disconnected' }),
       ),
     );
   }

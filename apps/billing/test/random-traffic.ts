@@ -89,8 +89,8 @@ export class RandomTraffic {
     const known = this.recent.length > 0 && this.chance(0.9);
     const among = this.lost.length > 0 && this.chance(0.3) ? this.lost : this.recent;
     const { holdId, accountId } = known ? this.oneOf(among) : this.remember(this.oneOf(this.tenants).accountId);
-    const reason = this.pick(['completed', 'failed', 'client-left', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 3]);
-    const billed = reason === 'completed' || reason === 'client-left';
+    const reason = this.pick(['completed', 'failed', 'client-disconnected', 'released', 'lease-expired'] as const, [6, 1, 2, 1, 3]);
+    const billed = reason === 'completed' || reason === 'client-disconnected';
     const wrongAccount = this.chance(0.02);
     return {
       holdId,

@@ -36,7 +36,7 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
 }
 
 /** What to print, and whether the exit code is to say that it is bad news. */
-export interface CommandResult {
+interface CommandResult {
   text: string;
   failed: boolean;
 }

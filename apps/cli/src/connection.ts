@@ -9,7 +9,7 @@ import type { CliConfig } from './cli.config.js';
 const CONNECT_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
-export interface ConnectionSettings {
+interface ConnectionSettings {
   url: string;
   password: string;
 }

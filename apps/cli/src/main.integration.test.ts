@@ -38,7 +38,7 @@ const REQUEST: BilledRequest = {
   price: { version: 1, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
   reservedAt: '2026-11-21T00:00:00.000Z',
   settlement: {
-    reason: 'client-left',
+    reason: 'client-disconnected',
     settledBy: 'inference-proxy',
     usage: {
       promptTokens: 1_200,
@@ -176,7 +176,7 @@ test('what a service refuses is one line and code 1', async () => {
 });
 
 test('a service that is not there is one line and code 1', async () => {
-  expect(await tollgate(['models', 'list'])).toEqual({ code: 1, out: '', err: 'error: Nobody serves catalog.v1.model.list.\n' });
+  expect(await tollgate(['models', 'list'])).toEqual({ code: 1, out: '', err: 'error: No service listens on catalog.v1.model.list.\n' });
 });
 
 test('the command gives up on a service that does not answer', async () => {
@@ -191,7 +191,7 @@ test('a wrong password is one line and code 1, at once', async () => {
   expect(await tollgate(['account', 'list'], { NATS_URL: nats.url, NATS_CLI_PASSWORD: 'wrong' })).toEqual({
     code: 1,
     out: '',
-    err: `error: ${new URL(nats.url).host}: NATS refuses user "cli": wrong user or password\n`,
+    err: `error: ${new URL(nats.url).host}: NATS authentication failed for user "cli": wrong user or password\n`,
   });
 });
 
@@ -200,7 +200,7 @@ test('no server is one line and code 1, and never shows what the URL carries', a
   expect(await tollgate(['account', 'list'], { NATS_URL: `nats://user:secret@${host}`, NATS_CLI_PASSWORD: 'x' })).toEqual({
     code: 1,
     out: '',
-    err: `error: ${host}: nothing answers at the NATS address\n`,
+    err: `error: ${host}: connection to NATS refused: no server at this address\n`,
   });
 });
 

@@ -7,7 +7,7 @@ export interface ProgramOutput {
   writeErr(text: string): void;
 }
 
-export type Runner = (command: CliCommand, values: Record<string, unknown>, json: boolean) => Promise<void>;
+type Runner = (command: CliCommand, values: Record<string, unknown>, json: boolean) => Promise<void>;
 
 /**
  * The command line as commander sees it, made from the table. It writes help and its own complaints (one line each) to

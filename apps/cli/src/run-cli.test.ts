@@ -393,8 +393,8 @@ describe('what goes wrong is one line, and a code', () => {
     ['not found', new ServiceError('not_found', 'There is no such account.', 'accountId'), 'error: There is no such account.\n'],
     [
       'no service',
-      new MessagingError('unavailable', 'Nobody serves billing.v1.account.list.'),
-      'error: Nobody serves billing.v1.account.list.\n',
+      new MessagingError('unavailable', 'No service listens on billing.v1.account.list.'),
+      'error: No service listens on billing.v1.account.list.\n',
     ],
     [
       'no answer',

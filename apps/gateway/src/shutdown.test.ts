@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
-import { type Answer, CHAT, errorOf, startTestGateway, type TestGateway, textOf, until } from './test-gateway.js';
+import { type Answer, CHAT, errorOf, startTestGateway, type TestGateway, textOf, until } from '../test/test-gateway.js';
 
 /** What becomes of the requests that run when the gateway is told to stop. */
 

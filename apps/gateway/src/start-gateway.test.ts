@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { balanceGet } from '#contracts/billing/money.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from './test-gateway.js';
+import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
 

@@ -5,15 +5,15 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { FrameworkLogger } from '#observability/logger.js';
 import type { ReadinessCheck } from '#observability/ops-server.js';
 import { BodyWorkers } from './bodies/body-workers.js';
+import { BodyReader } from './bodies/read-body.js';
 import { ApiKeys } from './clients/api-keys.js';
 import { CatalogClient } from './clients/catalog.js';
 import { type GatewayFoundation, gatewayModule } from './gateway.module.js';
 import { AccessLog } from './http/access-log.js';
 import { corsOptions } from './http/cors.js';
 import { GatewayMetrics } from './http/gateway-metrics.js';
-import { HttpServer } from './http/http-server.js';
-import { BodyReader } from './http/read-body.js';
-import { Readiness } from './http/readiness.js';
+import { HttpServer } from './http/server/http-server.js';
+import { Readiness } from './http/server/readiness.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
 export interface RunningGateway {

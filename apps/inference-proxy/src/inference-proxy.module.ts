@@ -2,9 +2,9 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
 import { RouteBook } from './routing/route-book.js';
 import { RouteStatusController } from './routing/route-status.controller.js';
-import type { InferenceDependencies } from './stream-inference.js';
-import { UpstreamTestController } from './upstream-test/upstream-test.controller.js';
-import { UpstreamTests } from './upstream-test/upstream-tests.js';
+import type { InferenceDependencies } from './calls/stream-inference.js';
+import { UpstreamTestController } from './probe/probe.controller.js';
+import { UpstreamTests } from './probe/probe-runner.js';
 
 @Module({ controllers: [InferenceController, RouteStatusController, UpstreamTestController] })
 class InferenceProxyModule {}

@@ -5,7 +5,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { validatePayload } from '#messaging/validate-payload.js';
-import { type InferenceDependencies, streamInference } from './stream-inference.js';
+import { type InferenceDependencies, streamInference } from './calls/stream-inference.js';
 
 export const INFERENCE_DEPENDENCIES = Symbol('InferenceDependencies');
 

@@ -24,7 +24,7 @@ import { freePort, type TestNatsServer } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
 import { InferenceProxyConfig } from './inference-proxy.config.js';
 import { startInferenceProxy } from './start-inference-proxy.js';
-import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from './test-upstream.js';
+import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../test/test-upstream.js';
 
 const logger = createLogger('test', 'silent');
 const REPORTED = {
@@ -231,7 +231,7 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   await dying.link.connection.close(); // without a word, as a process dies
   await closed;
   const { holdId, accountId } = work.ticket;
-  const settle = { holdId, accountId, reason: 'client-left', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
+  const settle = { holdId, accountId, reason: 'client-disconnected', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };
   expect((await settled)[0]).toEqual(settle);
 });
 

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { type SimServer, startSimServer } from './sim-server.js';
-import { completionTokens, promptTokens } from './usage-rule.js';
+import { completionTokens, promptTokens } from './reply/usage-rule.js';
 
 let sim: SimServer;
 let client: OpenAI;

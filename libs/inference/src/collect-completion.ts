@@ -3,7 +3,7 @@ import { GatewayError } from './errors.js';
 import type { FinishReason, StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
-/** Folds the events of one reply. Throws as `CompletionCollector` does. */
+/** Folds the events of one reply. @throws GatewayError like `CompletionCollector` */
 export function collectCompletion(events: Iterable<StreamEvent>): Completion {
   const collector = new CompletionCollector();
   for (const event of events) collector.add(event);
@@ -11,8 +11,8 @@ export function collectCompletion(events: Iterable<StreamEvent>): Completion {
 }
 
 /**
- * Folds events into a whole reply while they come. `add` throws a failure as a `GatewayError`; a stream that ends without its
- * terminal event has failed too: then `finish` throws an `upstream_error` (T-30).
+ * Folds events into a whole reply as they arrive. `add` throws a failure event as a `GatewayError`. `finish` throws `upstream_error`
+ * when the stream ended without its terminal event.
  */
 export class CompletionCollector {
   private readonly text: string[] = [];

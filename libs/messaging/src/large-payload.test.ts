@@ -11,7 +11,7 @@ const PIECES = 4;
 /** A link without a server: what is sent goes nowhere. */
 function newLink() {
   const receivers = new Map<string, Receiver>();
-  const beating = new Set<object>();
+  const heartbeating = new Set<object>();
   const sent: number[] = [];
   const link = {
     inbox: {
@@ -21,11 +21,11 @@ function newLink() {
       },
       remove: (kind: string) => receivers.delete(kind),
     },
-    pulse: { add: (one: object) => beating.add(one), remove: (one: object) => beating.delete(one) },
+    heartbeat: { add: (one: object) => heartbeating.add(one), remove: (one: object) => heartbeating.delete(one) },
     outbox: { send: (_subject: string, data: Uint8Array) => sent.push(data.length) },
     messageBytesMax: MESSAGE_BYTES_MAX,
   };
-  return { link: link as unknown as Link, receivers, beating, sent };
+  return { link: link as unknown as Link, receivers, heartbeating, sent };
 }
 
 function offerOf(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
@@ -42,16 +42,16 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
   ['delivered', (_offer, receivers) => fetchAll(receivers), PIECES],
   ['withdrawn', (offer) => offer.withdraw(), 0],
 ])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
-  const { link, receivers, beating, sent } = newLink();
+  const { link, receivers, heartbeating, sent } = newLink();
   let ends = 0;
   const { offer, bytes } = offerOf(link, () => ends++);
   expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
   end(offer, receivers);
-  expect({ ends, sent, receivers: receivers.size, beating: beating.size }).toEqual({
+  expect({ ends, sent, receivers: receivers.size, heartbeating: heartbeating.size }).toEqual({
     ends: 1,
     sent: Array(pieces).fill(MESSAGE_BYTES_MAX),
     receivers: 0,
-    beating: 0,
+    heartbeating: 0,
   });
   await untilCollected(bytes);
   offer.withdraw(); // it is still there

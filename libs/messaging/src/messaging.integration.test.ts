@@ -220,7 +220,7 @@ describe('a service that has too much to do', () => {
         (error) => error.message,
       );
     const greedy = Array.from({ length: 9 }, () => ask('greedy'));
-    const refusal = 'The service has too much to do for this caller.';
+    const refusal = 'The caller has too many requests in progress.';
     expect(await Promise.race(greedy)).toBe(refusal);
     const other = ask('other');
     await eventually(() => waiting.length === 9);
@@ -240,7 +240,7 @@ describe('a service that has too much to do', () => {
         ({ text }) => text.trimEnd(),
         (error) => error.message,
       );
-    const refusal = 'The service has too many large requests.';
+    const refusal = 'Too many large requests are in progress.';
     const greedy = Array.from({ length: 5 }, () => ask('greedy', 200_000));
     expect(await Promise.race(greedy)).toBe(refusal);
     expect(await ask('other', 2_000_000)).toBe(refusal);
@@ -370,7 +370,7 @@ describe('a request for every replica', () => {
   test('of nobody fails at once', async () => {
     const caller = await connections.connect('caller');
     await expect(caller.requestEvery(rollCall, { text: '' }, { timeoutMs: 60_000 })).rejects.toEqual(
-      new MessagingError('unavailable', 'Nobody serves test.v1.roll.call.'),
+      new MessagingError('unavailable', 'No service listens on test.v1.roll.call.'),
     );
   });
 

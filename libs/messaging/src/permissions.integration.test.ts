@@ -131,7 +131,7 @@ describe('without the right password', () => {
 
   test('a command fails at once with a clear message', async () => {
     await expect(connections.connect('cli', { password: 'guess', connectTimeoutMs: 60_000 })).rejects.toEqual(
-      new MessagingError('unavailable', 'NATS refuses user "cli": wrong user or password'),
+      new MessagingError('unavailable', 'NATS authentication failed for user "cli": wrong user or password'),
     );
   });
 
@@ -146,7 +146,7 @@ describe('without the right password', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect({ connected, lines }).toEqual({
       connected: false,
-      lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS refuses user "internal": wrong user or password']],
+      lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS authentication failed for user "internal": wrong user or password']],
     });
     environment[variableOf('internal')] = password;
     await server.restart();

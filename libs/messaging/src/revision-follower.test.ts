@@ -8,7 +8,7 @@ import { RevisionFollower } from './revision-follower.js';
 
 const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, 'The thing');
 const changed = new Topic('test.v1.event.changed', RevisionChanged, 'The thing has changed');
-const UNAVAILABLE = new MessagingError('unavailable', 'Nobody serves it.');
+const UNAVAILABLE = new MessagingError('unavailable', 'No service listens on it.');
 
 type Answer = Revisioned | Error | Promise<Revisioned>;
 

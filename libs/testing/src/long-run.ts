@@ -16,7 +16,7 @@ export function longOr<Value>(usual: Value, long: Value): Value {
   return TALLY ? long : usual;
 }
 
-export interface CaseCounts {
+interface CaseCounts {
   usual: number;
   long: number;
 }

@@ -55,7 +55,7 @@ export function inBatches(events: fc.Arbitrary<StreamEvent[]>): fc.Arbitrary<{ e
   });
 }
 
-export const usage: fc.Arbitrary<Usage> = fc
+const usage: fc.Arbitrary<Usage> = fc
   .record({ promptTokens: fc.nat(1_000_000), outputTokens: fc.nat(1_000_000), cached: fc.nat(100), reasoning: fc.nat(100) })
   .map(({ promptTokens, outputTokens, cached, reasoning }) => ({
     promptTokens,

@@ -3,8 +3,8 @@ import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import { estimateOutputTokens, estimatePromptTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
 import { costOf } from '#money/price.js';
-import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
-import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/usage-rule.js';
+import type { ChatRequest } from '../../../apps/upstream-sim/src/dialects/chat/parse-request.js';
+import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
 import { argumentsText, renderChat } from './chat-client.js';
 import { type Case, exceptionsOf, type Mode } from './grid.js';
 import type { Outcome } from './outcome.js';
@@ -12,7 +12,7 @@ import { type Ask, type ClientFormat, type Reply, type Scenario, TOOLS } from '.
 import { priceOf } from './upstreams.js';
 
 /** What a request comes to: for its client, and on its bill. */
-export interface Expected {
+interface Expected {
   status: number;
   seen: Outcome['seen'];
   bill: Bill;

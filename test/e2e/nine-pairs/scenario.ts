@@ -60,7 +60,7 @@ export interface Reply {
   ending: Ending;
 }
 
-export interface Failure {
+interface Failure {
   code: ErrorCode;
   /** Of the reply that fails before its content. */
   status: number;

@@ -50,6 +50,10 @@ describe('the sources of a usage', () => {
   });
 });
 
+test('the former name of a reason means the new one', () => {
+  expect(parseSettle({ ...SETTLE, reason: 'client-left' }).reason).toBe('client-disconnected');
+});
+
 test('a settling service that this version does not know is not recorded', () => {
   expect(parseSettle({ ...SETTLE, settledBy: 'sidecar' }).settledBy).toBeUndefined();
 });

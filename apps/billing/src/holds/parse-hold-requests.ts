@@ -1,4 +1,5 @@
 import {
+  currentReason,
   type HoldApplyRequest,
   type HoldRenewal,
   type HoldRenewRequest,
@@ -37,7 +38,7 @@ export function parseApply(payload: HoldApplyRequest): { settles: Settle[]; rese
 
 export function parseSettle(item: unknown, path = ''): Settle {
   const { holdId, accountId, reason, usage, upstream, settledBy } = record(item, path);
-  const known = SETTLE_REASONS.find((one) => one === reason);
+  const known = SETTLE_REASONS.find((one) => one === currentReason(reason));
   if (!known) throw invalid(`${path}reason`);
   return {
     holdId: uuid(holdId, `${path}holdId`),

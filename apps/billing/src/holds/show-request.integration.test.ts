@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { TokenUsage } from '#contracts/billing/holds.js';
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
@@ -63,12 +64,24 @@ test.each(SOURCES)('a prompt that is $promptSource and an output that is $output
   expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
 });
 
+test('a reason that a service of the version before has stored is shown by its new name', async () => {
+  const holdId = await hold();
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left' as never });
+  expect(await settlementOf(holdId)).toMatchObject({ reason: 'client-disconnected' });
+
+  const convert = readFileSync('prisma/migrations/20261123010100_convert_client_left/migration.sql', 'utf8');
+  await ledger.sql.query(convert);
+  const stored = 'SELECT reason FROM billing.settlement WHERE hold_id = $1';
+  expect((await ledger.sql.query(stored, [holdId])).rows).toEqual([{ reason: 'client-disconnected' }]);
+  await expect(ledger.sql.query('UPDATE billing.settlement SET reason = reason')).rejects.toThrow('is a journal');
+});
+
 test('a request without a usage shows none, and the service that settled it', async () => {
   const holdId = await hold();
-  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left', settledBy: 'inference-proxy' });
+  await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-disconnected', settledBy: 'inference-proxy' });
   expect(await settlementOf(holdId)).toEqual({
     ...IN_TIME,
-    reason: 'client-left',
+    reason: 'client-disconnected',
     settledBy: 'inference-proxy',
     usage: NOTHING,
     costPicoUsd: '0',

@@ -1,4 +1,4 @@
-import type { SettleReason, Settler, TokenUsage } from '#contracts/billing/holds.js';
+import { currentReason, type SettleReason, type Settler, type TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, RequestSettlement } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
@@ -77,7 +77,7 @@ function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSett
 function lastWord(
   last: Prisma.SettlementModel | LateRow,
 ): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'overPicoUsd' | 'settledAt'> {
-  const reason = last.reason as SettleReason;
+  const reason = currentReason(last.reason) as SettleReason;
   return {
     reason,
     settledBy: reason === 'lease-expired' ? 'reaper' : (last.settledBy as Settler | null),

@@ -234,8 +234,8 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'libs/contracts/src/billing/holds.ts': [
     [
       'the reaper’s reason is nobody else’s',
-      "'client-left', 'released'] as const;",
-      "'client-left', 'released', 'lease-expired'] as const;",
+      "'client-disconnected', 'released'] as const;",
+      "'client-disconnected', 'released', 'lease-expired'] as const;",
       SERVICE,
       'hold.apply refuses',
     ],

@@ -1,11 +1,11 @@
 import type { MutationsByFile } from './mutation.js';
 
 const KEEPER = 'apps/inference-proxy/src/leases/lease-keeper.test.ts';
-const LATE = 'apps/inference-proxy/src/leases/late-settlements.test.ts';
-const RUN = 'apps/inference-proxy/src/inference-run.test.ts';
-const LEFT = 'apps/inference-proxy/src/client-left.test.ts';
-const STREAM = 'apps/inference-proxy/src/stream-inference.test.ts';
-const SHAPER = 'apps/inference-proxy/src/reply-shaper.test.ts';
+const LATE = 'apps/inference-proxy/src/leases/settle-for-gateway.test.ts';
+const RUN = 'apps/inference-proxy/src/calls/inference-run.test.ts';
+const LEFT = 'apps/inference-proxy/src/calls/client-disconnected.test.ts';
+const STREAM = 'apps/inference-proxy/src/calls/stream-inference.test.ts';
+const SHAPER = 'apps/inference-proxy/src/calls/reply-shaper.test.ts';
 const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
 
 /** The gateway and the inference-proxy: whoever survives settles, and nothing is spent after a lease or beyond a hold. */
@@ -29,7 +29,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'asks again about what has ended',
     ],
   ],
-  'apps/inference-proxy/src/leases/late-settlements.ts': [
+  'apps/inference-proxy/src/leases/settle-for-gateway.ts': [
     [
       'a late settlement is asked for again',
       'if (this.closing.signal.aborted) return;',
@@ -52,7 +52,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'a hold that its gateway has settled',
     ],
   ],
-  'apps/inference-proxy/src/inference-run.ts': [
+  'apps/inference-proxy/src/calls/inference-run.ts': [
     [
       'the proxy settles what its reader has left',
       'if (!this.run.readerLeft()) this.schedule();',
@@ -104,7 +104,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'a lease that is revoked',
     ],
   ],
-  'apps/inference-proxy/src/reply-shaper.ts': [
+  'apps/inference-proxy/src/calls/reply-shaper.ts': [
     [
       'an upstream that ignores its cap is cut',
       'this.meter.outputTokensEstimate > this.runawayTokens',
@@ -120,7 +120,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'is found across pieces: the rest is read',
     ],
   ],
-  'apps/inference-proxy/src/usage-meter.ts': [
+  'apps/inference-proxy/src/calls/usage-meter.ts': [
     ['an abandoned prompt is billed', 'this.owesPrompt = this.hasBegun;', '', LEFT, 'after the upstream has answered'],
     [
       'a prompt that nobody has begun to read costs nothing',
@@ -151,7 +151,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ['settle, then finish', 'const outcome = await settle(', 'const outcome = settle(', PIPELINE, 'the reply is finished only when'],
     [
       'what the proxy settles is not settled here',
-      "if (ending === 'client-left' && meter.isDeferred) {",
+      "if (ending === 'client-disconnected' && meter.isDeferred) {",
       'if (ending === undefined) {',
       PIPELINE,
       'the proxy settles, and the record says so',

@@ -97,7 +97,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
   ],
   [
     'a client that disconnected, and a gateway that was gone',
-    { reason: 'client-left', settledBy: 'inference-proxy' },
+    { reason: 'client-disconnected', settledBy: 'inference-proxy' },
     [
       ...COUNTED,
       'ended: the client disconnected before the reply was complete',
@@ -115,7 +115,7 @@ test.each<[title: string, settlement: Partial<RequestSettlement>, lines: string[
   ],
   [
     'hidden output at a floor, beside a reported prompt',
-    { reason: 'client-left', usage: { ...BROKEN, promptSource: 'reported', outputSource: 'floor' } },
+    { reason: 'client-disconnected', usage: { ...BROKEN, promptSource: 'reported', outputSource: 'floor' } },
     [
       'prompt: 10 tokens, of which 0 cached: reported by the upstream',
       'output: 20 tokens, of which 0 reasoning: counted from the text that was received, and a floor added for output that the upstream hides',

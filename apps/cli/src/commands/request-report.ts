@@ -92,7 +92,7 @@ const OUTPUT_ORIGIN: Record<TokenUsage['outputSource'], string> = {
 const REASONS: Record<SettleReason, string> = {
   completed: 'the reply was complete',
   failed: 'the request failed, or its stream broke',
-  'client-left': 'the client disconnected before the reply was complete',
+  'client-disconnected': 'the client disconnected before the reply was complete',
   released: 'the gateway gave the request up before it called an upstream',
   'lease-expired': 'unknown: the lease expired and no service had settled',
 };
@@ -100,7 +100,7 @@ const REASONS: Record<SettleReason, string> = {
 const FREE_BECAUSE: Record<SettleReason, string> = {
   completed: 'the reply used no tokens',
   failed: 'the client had received no content',
-  'client-left': 'the client had received no content',
+  'client-disconnected': 'the client had received no content',
   released: 'no upstream was called',
   'lease-expired': 'no meter reading had arrived',
 };

@@ -1,10 +1,10 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { EncodedRequest, measureBothWays, type PromptSizes } from '../encoded-request.js';
-import { checkShape, type JsonShape, parseText, readUtf8 } from '../http/parse-json.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
+import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';
 
 /** A body within both limits is parsed on the main thread, in at most some ten milliseconds. */
 const SMALL_BYTES_MAX = 256 * 1024;

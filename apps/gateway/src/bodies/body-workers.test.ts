@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { createLogger } from '#observability/logger.js';
-import { ClientGoneError } from '../http/read-body.js';
-import { startBodyWorker } from '../test-gateway.js';
+import { startBodyWorker } from '../../test/test-gateway.js';
 import { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
+import { ClientGoneError } from './read-body.js';
 
 const LIMITS = { bodyWorkers: 1, bodyWorkerHeapMb: 64 };
 const logger = createLogger('test', 'silent');

@@ -1,9 +1,9 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 import type { Logger } from '#observability/logger.js';
-import { whyStopped } from '../http/read-body.js';
 import { BodyThread } from './body-thread.js';
 import { FairQueue, type WorkOwner } from './fair-queue.js';
 import type { BodyKind, LargeBody } from './parse-large-body.js';
+import { whyStopped } from './read-body.js';
 
 export interface BodyWorkerLimits {
   bodyWorkers: number;

@@ -1,9 +1,9 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { measureBothWays, type RequestSummary } from '../encoded-request.js';
-import { parseJson } from '../http/parse-json.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
+import { parseJson } from './parse-json.js';
 
 /** A format of generation requests, or the body of `count_tokens`. */
 export type BodyKind = ProtocolName | 'count-tokens';

@@ -1,5 +1,5 @@
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { KEY, startTestGateway, type TestGateway, textOf } from '../test-gateway.js';
+import { KEY, startTestGateway, type TestGateway, textOf } from '../../test/test-gateway.js';
 
 let gateway: TestGateway;
 

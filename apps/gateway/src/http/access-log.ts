@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from '#observability/logger.js';
-import type { Exchange } from './exchange.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
+import type { Exchange } from './http-exchange.js';
 
 /** Not an HTTP status that is ever sent: the client left before it got one. */
 const CLIENT_GONE = 499;

@@ -7,8 +7,8 @@ import { ERROR_CODES } from '#inference/errors.js';
 import { damagedJsonBytes } from '#testing/damaged-json.js';
 import { FakeServices, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { testCases } from '#testing/long-run.js';
+import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
-import { KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 import { protocolAt, ROUTES } from './routes.js';
 
 /** Whatever arrives over HTTP, the answer is not "we failed": it is a reply, or a refusal in the words of the path's format. */

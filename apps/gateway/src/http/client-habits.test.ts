@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
+import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
 /** What real clients do around their requests: headers nobody asked for, limits no model has, thirty tries at a failing model. */
 

@@ -1,6 +1,6 @@
 import { ConfigError, loadConfig } from '#config/load-config.js';
+import { type Answer, CHAT, CHAT_BODY, KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 import { GatewayConfig } from '../gateway.config.js';
-import { type Answer, CHAT, CHAT_BODY, KEY, startTestGateway, type TestGateway } from '../test-gateway.js';
 
 const ORIGIN = 'https://app.example.com';
 

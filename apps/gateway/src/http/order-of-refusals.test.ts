@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { type Ask, CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../test-gateway.js';
+import { type Ask, CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../../test/test-gateway.js';
 
 let gateway: TestGateway;
 

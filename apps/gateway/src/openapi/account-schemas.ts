@@ -1,5 +1,5 @@
 import type { Balance } from '#contracts/billing/money.js';
-import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema.js';
+import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 
 const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 

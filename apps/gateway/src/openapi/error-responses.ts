@@ -1,9 +1,9 @@
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
-import { renderErrorAt } from '../http/render-error.js';
+import { renderErrorAt } from '../http/replies/render-error.js';
+import { isRetryable } from '../http/replies/write-reply.js';
 import { protocolAt, ROUTES, type Route } from '../http/routes.js';
-import { isRetryable } from '../http/write-reply.js';
 import { ADAPTERS } from '../protocols/adapters.js';
-import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema.js';
+import { type JsonSchema, orNull, replyObject, text, word } from '../protocols/json-schema/json-schema.js';
 import { REPLY_HEADERS } from './headers.js';
 
 const REQUEST_ID = 'req_019a98a1c0de7f00a1b2c3d4e5f60718';

@@ -1,4 +1,4 @@
-import { RETRY_AFTER_MAX_SECONDS } from '../http/write-reply.js';
+import { RETRY_AFTER_MAX_SECONDS } from '../http/replies/write-reply.js';
 
 const requestId = {
   description: 'Names the request; quote it when you ask about one.',

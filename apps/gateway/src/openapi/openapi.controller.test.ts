@@ -1,4 +1,4 @@
-import { startTestGateway, type TestGateway } from '../test-gateway.js';
+import { startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 import { openApiDocument } from './document.js';
 
 let gateway: TestGateway;

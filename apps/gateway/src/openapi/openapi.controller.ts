@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { GatewayRequest } from '../http/exchange.js';
-import { RequestRates } from '../http/request-rates.js';
+import type { GatewayRequest } from '../http/http-exchange.js';
+import { RequestRates } from '../http/limits/request-rates.js';
 import { ROUTES } from '../http/routes.js';
 import { openApiDocument } from './document.js';
 

@@ -2,7 +2,7 @@ import type { ErrorCode } from '#inference/errors.js';
 import type { RouteName } from '../http/routes.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
-import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema.js';
+import { type JsonSchema, type RequestExample, ref } from '../protocols/json-schema/json-schema.js';
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';

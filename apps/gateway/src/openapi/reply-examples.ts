@@ -1,7 +1,7 @@
 import type { Completion } from '#inference/completion.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import type { RequestExample } from '../protocols/json-schema.js';
+import type { RequestExample } from '../protocols/json-schema/json-schema.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../protocols/protocol-adapter.js';
 
 const CREATED = 1_760_000_000;

@@ -7,7 +7,7 @@ import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { REQUEST_EXAMPLES as CHAT_EXAMPLES } from '../protocols/chat/examples.js';
-import type { RequestExample } from '../protocols/json-schema.js';
+import type { RequestExample } from '../protocols/json-schema/json-schema.js';
 import { REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import type { ProtocolAdapter, ProtocolName, ReplyContext } from '../protocols/protocol-adapter.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';

@@ -40,7 +40,7 @@ export class Meter {
         return this.usage();
       case 'failed':
         return this.streamed && this.received.hasContent ? this.usage() : undefined;
-      case 'client-left':
+      case 'client-disconnected':
         return this.owesSomething ? this.usage() : undefined;
     }
   }

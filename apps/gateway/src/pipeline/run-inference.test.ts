@@ -193,7 +193,7 @@ describe.each([
       {
         holdId: fakes.reserves[0]?.holdId,
         ...BY_GATEWAY,
-        reason: 'client-left',
+        reason: 'client-disconnected',
         usage,
         upstream: 'local',
       },
@@ -217,7 +217,14 @@ describe.each([
     expect(model?.isDetached).toBe(true);
     expect(fakes.settles).toEqual([]);
     const holdId = fakes.reserves[0]?.holdId;
-    expect(record).toEqual({ model: 'test-model', stream, holdId, upstream: 'local', ending: 'client-left', settlement: 'deferred' });
+    expect(record).toEqual({
+      model: 'test-model',
+      stream,
+      holdId,
+      upstream: 'local',
+      ending: 'client-disconnected',
+      settlement: 'deferred',
+    });
   });
 
   test('while its hold is being made starts nothing and pays nothing', async () => {
@@ -225,7 +232,7 @@ describe.each([
     fakes.beforeApply = () => reply.leave();
     await run({ stream });
     expect(fakes.opened).toEqual([]);
-    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'client-left' }]);
+    expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'client-disconnected' }]);
   });
 });
 

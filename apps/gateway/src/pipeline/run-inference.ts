@@ -71,17 +71,17 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const failure = stopped.aborted ? stopError(stopped) : await relay(open, meter, reply);
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
-  const ending: Ending = isClientGone(stopped) ? 'client-left' : finished && !failure ? 'completed' : 'failed';
+  const ending: Ending = isClientGone(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
   record.ending = ending;
   record.upstream = meter.upstream;
-  if (ending === 'client-left' && meter.isDeferred) {
+  if (ending === 'client-disconnected' && meter.isDeferred) {
     record.settlement = 'deferred';
     return;
   }
   const outcome = await settle(services, call, hold.holdId, meter, ending, record);
   record.costPicoUsd = outcome?.costPicoUsd;
 
-  if (ending === 'client-left') return;
+  if (ending === 'client-disconnected') return;
   if (failure) throw failure;
   if (finished) reply.finish(finished.reason, meter.usage());
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { answering, TestUpstream } from '../test-upstream.js';
+import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { HealthCheck } from './health-check.js';
 import { testBook } from './test-book.js';
 

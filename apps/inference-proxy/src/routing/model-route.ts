@@ -1,6 +1,6 @@
 import type { Route } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
-import { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import {
   type Breaker,
   type BreakerEvent,

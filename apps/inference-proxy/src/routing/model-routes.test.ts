@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
-import { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';
 import { testBook, upstreamNamed } from './test-book.js';

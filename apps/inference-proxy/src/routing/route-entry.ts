@@ -1,5 +1,5 @@
 import type { Route } from '#contracts/catalog.js';
-import type { RouteMetrics } from '../route-metrics.js';
+import type { RouteMetrics } from '../metrics/route-metrics.js';
 import type { ModelRoute } from './model-route.js';
 import type { UpstreamLink } from './upstream-link.js';
 

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { jest } from '@jest/globals';
 import { FaultServer, wholeReply } from '#testing/fault-server.js';
-import { upstreamAt } from '../test-calls.js';
+import { upstreamAt } from '../../test/upstream-calls.js';
 import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed, type Resolver } from './address-guard.js';
 import { createUpstreamPool } from './upstream-pool.js';
 

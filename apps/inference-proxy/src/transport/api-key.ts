@@ -2,8 +2,8 @@ import { readSecret } from '#config/load-config.js';
 import { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
 import { isOwnVariable } from '#contracts/own-variables.js';
-import { rememberKey } from '../known-keys.js';
-import { UpstreamFailure } from '../upstream-failure.js';
+import { rememberKey } from '../failures/known-keys.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** By the file they are in; as many as catalogs have named. */
 const FILES = new Map<string, SecretFile>();

@@ -1,5 +1,5 @@
 import { FairShares } from '#messaging/fair-shares.js';
-import { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /**
  * A bound that all replies share for what must be held until it is whole: plain replies, and lines of streams. Accounts have fair shares

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { AddressRefusedError } from './address-guard.js';
 import { ConnectionFault, explainClose, explainNoHttp } from './connection-fault.js';
 import { GrowingBuffer } from './growing-buffer.js';

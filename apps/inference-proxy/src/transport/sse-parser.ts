@@ -1,4 +1,4 @@
-import { UpstreamFailure } from '../upstream-failure.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { GrowingBuffer } from './growing-buffer.js';
 
 const LINE_FEED = 10;

@@ -3,7 +3,7 @@ import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import type { UpstreamFailure } from '../upstream-failure.js';
+import type { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** One call of one upstream: what is asked, of which model there, and what that upstream can do. */
 export interface UpstreamCall {

@@ -71,9 +71,14 @@ export class TokenUsage {
 }
 
 /** How a request ended, as those say who had to do with it. */
-export const SETTLE_REASONS = ['completed', 'failed', 'client-left', 'released'] as const;
+export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 'released'] as const;
 /** `lease-expired` is the reaper's alone: nobody said how. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
+
+/** Maps `client-left`, which services of the version before send and store, to `client-disconnected`. Goes with the next version. */
+export function currentReason(reason: unknown): unknown {
+  return reason === 'client-left' ? 'client-disconnected' : reason;
+}
 
 /** The services that settle: the gateway, or the inference-proxy after the client or the gateway is gone. */
 export const SETTLERS = ['gateway', 'inference-proxy'] as const;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { describeConformance } from '../conformance.js';
+import { describeConformance } from '../../../test/conformance/conformance.js';
 import { chatAdapter } from './adapter.js';
 import { readStream } from './conformance-client.js';
-import { ChatFields } from './schema.js';
+import { ChatFields } from './request.dto.js';
 
 const handParsed = ['tools', 'tool_choice', 'stop', 'response_format', 'logprobs', 'top_logprobs', 'functions', 'function_call', 'audio'];
 const ignored = ['modalities', 'seed', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'parallel_tool_calls', 'metadata'];

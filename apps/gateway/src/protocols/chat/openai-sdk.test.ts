@@ -3,7 +3,7 @@ import type { ChatCompletionFunctionTool } from 'openai/resources/chat/completio
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
-import { type Answer, adapterFetch } from '../test-adapter-fetch.js';
+import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
 import { chatAdapter } from './adapter.js';
 
 /** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */

@@ -1,4 +1,4 @@
-import { count, described, either, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../json-schema.js';
+import { count, described, either, type JsonSchema, list, orNull, ref, replyObject, text, word } from '../json-schema/json-schema.js';
 
 const FINISH_REASON = word('stop', 'length', 'tool_calls');
 

@@ -1,5 +1,6 @@
-import { TOOLS_MAX } from '../body-fields.js';
-import { fieldSchemas } from '../fields-schema.js';
+import { TOOLS_MAX } from '../body-fields/body-fields.js';
+import { stopSequence, stopSequences } from '../body-fields/stop-sequences.js';
+import { fieldSchemas } from '../json-schema/fields-schema.js';
 import {
   anyObject,
   anything,
@@ -14,9 +15,8 @@ import {
   requestObject,
   text,
   word,
-} from '../json-schema.js';
-import { stopSequence, stopSequences } from '../stop-sequences.js';
-import { ChatFields } from './schema.js';
+} from '../json-schema/json-schema.js';
+import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
   model: 'Id of a model of `GET /v1/models`; case counts.',

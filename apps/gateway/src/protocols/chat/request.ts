@@ -8,13 +8,13 @@ import {
   readObject,
   readOptionalBoolean,
   readOptionalObject,
-} from '../body-fields.js';
-import { parseJsonSchemaFormat } from '../json-schema-format.js';
+} from '../body-fields/body-fields.js';
+import { parseJsonSchemaFormat } from '../body-fields/json-schema-format.js';
+import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
+import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
-import { parseStopSequence, parseStopSequences } from '../stop-sequences.js';
-import { validateFields } from '../validate-fields.js';
-import { WireNames } from '../wire-names.js';
-import { ChatFields } from './schema.js';
+import { WireNames } from '../tool-calls/wire-names.js';
+import { ChatFields } from './request.dto.js';
 import { parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 

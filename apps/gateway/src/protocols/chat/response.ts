@@ -1,7 +1,8 @@
 import type { CompletedToolCall, Completion } from '#inference/completion.js';
 import type { FinishReason } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
 import type { ReplyContext } from '../protocol-adapter.js';
+import { renderFinishReason } from './finish-reason.js';
+import { renderUsage } from './usage.js';
 
 /** The body of a plain reply (spec 2.3, C-20 to C-23). */
 export function renderCompletion(reply: ReplyContext, completion: Completion): string {
@@ -45,24 +46,4 @@ export function isContentNull(hasToolCalls: boolean, hasReasoning: boolean, fini
 
 function renderToolCall(call: CompletedToolCall) {
   return { id: call.callId, type: 'function', function: { name: call.tool.name, arguments: call.argumentsText } };
-}
-
-/**
- * Tool calls decide, not the upstream's word: agents loop on `tool_calls` alone, and some upstreams say `stop` (C-21). Cut
- * output stays `length`, because its last call may be half a call.
- */
-export function renderFinishReason(reason: FinishReason, hasToolCalls: boolean): 'stop' | 'length' | 'tool_calls' {
-  if (reason === 'length') return 'length';
-  return hasToolCalls ? 'tool_calls' : 'stop';
-}
-
-/** Spec 2.8. */
-export function renderUsage(usage: Usage) {
-  return {
-    prompt_tokens: usage.promptTokens,
-    completion_tokens: usage.outputTokens,
-    total_tokens: usage.promptTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-  };
 }

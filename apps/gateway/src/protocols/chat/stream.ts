@@ -2,10 +2,12 @@ import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
-import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { renderError } from './errors.js';
+import { renderFinishReason } from './finish-reason.js';
 import type { ChatRequest } from './request.js';
-import { isContentNull, renderFinishReason, renderId, renderUsage } from './response.js';
+import { isContentNull, renderId } from './response.js';
+import { renderUsage } from './usage.js';
 
 /** A streamed reply as `data:` chunks (spec 2.4 and 6.3, C-30 to C-35). */
 export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ChatRequest>): StreamRenderer {

@@ -11,9 +11,9 @@ import {
   readOptionalString,
   readOptionalTrue,
   readTools,
-} from '../body-fields.js';
-import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
-import type { WireNames } from '../wire-names.js';
+} from '../body-fields/body-fields.js';
+import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
+import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** `tools` to canonical tools: functions only, each name once (C-9). */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {

@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolResult, Turn, UserTurn } from '#inference/turn.js';
-import { parseImageDataUrl } from '../base64-image.js';
+import { parseImageDataUrl } from '../body-fields/base64-image.js';
 import {
   asObject,
   invalidField,
@@ -12,8 +12,8 @@ import {
   readObject,
   readOptionalString,
   readString,
-} from '../body-fields.js';
-import type { WireNames } from '../wire-names.js';
+} from '../body-fields/body-fields.js';
+import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** `messages` to turns, in order; a run of tool messages becomes one turn (spec 4.3 "Message shapes", C-2 to C-5, C-11). */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { describeConformance } from '../conformance.js';
+import { describeConformance } from '../../../test/conformance/conformance.js';
 import { messagesAdapter } from './adapter.js';
 import { readStream } from './conformance-client.js';
-import { MessagesFields } from './schema.js';
+import { MessagesFields } from './request.dto.js';
 
 const required = ['model', 'max_tokens'];
 const handParsed = ['output_config', 'output_format', 'system', 'tools', 'tool_choice', 'stop_sequences', 'thinking', 'thread'];

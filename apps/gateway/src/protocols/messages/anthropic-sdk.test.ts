@@ -2,8 +2,8 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { safeCallId } from '../call-ids.js';
-import { type Answer, adapterFetch } from '../test-adapter-fetch.js';
+import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
 import { messagesAdapter } from './adapter.js';
 import type { MessagesRequest } from './request.js';
 

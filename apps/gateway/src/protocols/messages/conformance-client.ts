@@ -1,4 +1,4 @@
-import type { SseFrame, StreamedReply } from '../conformance.js';
+import type { SseFrame, StreamedReply } from '../../../test/conformance/conformance.js';
 
 interface Event {
   type: string;

@@ -1,5 +1,5 @@
-import { RED_PIXEL, WEATHER } from '../example-values.js';
-import type { RequestExample } from '../json-schema.js';
+import { RED_PIXEL, WEATHER } from '../json-schema/example-values.js';
+import type { RequestExample } from '../json-schema/json-schema.js';
 
 const WEATHER_TOOL = { name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.parameters };
 

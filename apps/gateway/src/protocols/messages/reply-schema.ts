@@ -1,4 +1,15 @@
-import { anyObject, byProperty, count, described, type JsonSchema, list, ref, replyObject, text, word } from '../json-schema.js';
+import {
+  anyObject,
+  byProperty,
+  count,
+  described,
+  type JsonSchema,
+  list,
+  ref,
+  replyObject,
+  text,
+  word,
+} from '../json-schema/json-schema.js';
 
 const index = count;
 const STOP_REASON = word('end_turn', 'max_tokens', 'tool_use', 'refusal');

@@ -10,12 +10,12 @@ import {
   readObject,
   readOptionalObject,
   readOptionalString,
-} from '../body-fields.js';
+} from '../body-fields/body-fields.js';
+import { parseStopSequences } from '../body-fields/stop-sequences.js';
+import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
-import { parseStopSequences } from '../stop-sequences.js';
-import { validateFields } from '../validate-fields.js';
-import { WireNames } from '../wire-names.js';
-import { MessagesFields } from './schema.js';
+import { WireNames } from '../tool-calls/wire-names.js';
+import { MessagesFields } from './request.dto.js';
 import { parseToolChoice, parseTools } from './tools.js';
 import { parseTurns } from './turns.js';
 

@@ -1,6 +1,8 @@
 import type { Completion } from '#inference/completion.js';
+import { renderStopReason } from './finish-reason.js';
 import { parseRequest } from './request.js';
-import { renderCompletion, renderStopReason, renderUsage } from './response.js';
+import { renderCompletion } from './response.js';
+import { renderUsage } from './usage.js';
 
 test.each([
   ['stop', false, 'end_turn'],

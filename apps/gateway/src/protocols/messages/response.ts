@@ -1,12 +1,10 @@
 import type { CompletedToolCall, Completion } from '#inference/completion.js';
-import type { FinishReason } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
-import { safeCallId } from '../call-ids.js';
 import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
-import { ToolInput } from '../tool-input.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
+import { ToolInput } from '../tool-calls/tool-input.js';
+import { renderStopReason, type StopReason } from './finish-reason.js';
 import type { MessagesRequest } from './request.js';
-
-export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+import { type MessageUsage, renderUsage } from './usage.js';
 
 /**
  * The body of a plain reply (spec 2.6, M-31): thinking, text, tool use. Text that a model added to its calls stands behind
@@ -33,31 +31,6 @@ export function renderMessage(reply: ReplyContext, blocks: readonly string[], st
   const start = JSON.stringify({ id: `msg_${reply.id}`, type: 'message', role: 'assistant', model: reply.model });
   const end = JSON.stringify({ stop_reason: stopReason, stop_sequence: null, usage });
   return `${start.slice(0, -1)},"content":[${blocks.join()}],${end.slice(1)}`;
-}
-
-/** Calls decide, not the upstream's word: agents loop on `tool_use` alone (T-18). Cut output stays cut (T-19). */
-export function renderStopReason(reason: FinishReason, hasToolCalls: boolean, hasRefusal: boolean): StopReason {
-  if (reason === 'length') return 'max_tokens';
-  if (hasToolCalls) return 'tool_use';
-  // `stop-sequence` too: spec 2.6 has no reason of its own for it.
-  return reason === 'content-filter' || hasRefusal ? 'refusal' : 'end_turn';
-}
-
-export interface MessageUsage {
-  input_tokens: number;
-  cache_creation_input_tokens: 0;
-  cache_read_input_tokens: number;
-  output_tokens: number;
-}
-
-/** Spec 2.10: cached tokens are not among the input tokens (T-24). */
-export function renderUsage({ promptTokens, cachedTokens, outputTokens }: Usage): MessageUsage {
-  return {
-    input_tokens: promptTokens - cachedTokens,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cachedTokens,
-    output_tokens: outputTokens,
-  };
 }
 
 /** `signature` is empty, never absent: clients check that it is a text (M-23). */

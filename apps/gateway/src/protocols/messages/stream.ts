@@ -1,13 +1,15 @@
 import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { safeCallId } from '../call-ids.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
-import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
-import { ToolInput } from '../tool-input.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
+import { ToolInput } from '../tool-calls/tool-input.js';
 import { renderError } from './errors.js';
+import { renderStopReason } from './finish-reason.js';
 import type { MessagesRequest } from './request.js';
-import { renderMessage, renderStopReason, renderUsage } from './response.js';
+import { renderMessage } from './response.js';
+import { renderUsage } from './usage.js';
 
 /** A streamed reply as named events (spec 6.1, M-20 to M-34). */
 export function renderStream(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>): StreamRenderer {

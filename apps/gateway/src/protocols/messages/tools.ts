@@ -9,8 +9,8 @@ import {
   readObject,
   readOptionalString,
   readTools,
-} from '../body-fields.js';
-import type { WireNames } from '../wire-names.js';
+} from '../body-fields/body-fields.js';
+import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** `tools` to canonical tools, each name once. Entries that are not the client's own are dropped unread (M-1, T-3). */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {

@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolCallPart, ToolResult, ToolTurn, Turn } from '#inference/turn.js';
-import { parseBase64Image } from '../base64-image.js';
+import { parseBase64Image } from '../body-fields/base64-image.js';
 import {
   asObject,
   fieldPath,
@@ -14,9 +14,9 @@ import {
   readOptionalObject,
   readOptionalString,
   readString,
-} from '../body-fields.js';
-import { safeCallId } from '../call-ids.js';
-import type { WireNames } from '../wire-names.js';
+} from '../body-fields/body-fields.js';
+import { safeCallId } from '../tool-calls/call-ids.js';
+import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** `system` and `messages` to turns (spec 4.5 "Message shapes", M-3 to M-8, M-11). */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { describeConformance } from '../conformance.js';
+import { describeConformance } from '../../../test/conformance/conformance.js';
 import { responsesAdapter } from './adapter.js';
 import { readStream } from './conformance-client.js';
-import { ResponsesFields } from './schema.js';
+import { ResponsesFields } from './request.dto.js';
 
 const handParsed = ['tools', 'tool_choice', 'text', 'metadata', 'previous_response_id', 'conversation', 'prompt', 'background', 'user'];
 const ignored = ['store', 'reasoning', 'include', 'prompt_cache_key', 'truncation', 'service_tier', 'safety_identifier', 'stream_options'];

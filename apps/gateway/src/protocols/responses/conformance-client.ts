@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { SseFrame, StreamedReply } from '../conformance.js';
+import type { SseFrame, StreamedReply } from '../../../test/conformance/conformance.js';
 
 type Fields = Record<string, unknown>;
 

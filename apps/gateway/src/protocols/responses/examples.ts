@@ -1,5 +1,5 @@
-import { CITY_SCHEMA, RED_PIXEL, WEATHER } from '../example-values.js';
-import type { RequestExample } from '../json-schema.js';
+import { CITY_SCHEMA, RED_PIXEL, WEATHER } from '../json-schema/example-values.js';
+import type { RequestExample } from '../json-schema/json-schema.js';
 
 const WEATHER_TOOL = { type: 'function', ...WEATHER };
 

@@ -12,7 +12,7 @@ import {
   replyObject,
   text,
   word,
-} from '../json-schema.js';
+} from '../json-schema/json-schema.js';
 
 const NULL: JsonSchema = { type: 'null' };
 const ZERO: JsonSchema = { type: 'integer', const: 0 };

@@ -1,5 +1,5 @@
-import { TOOLS_MAX } from '../body-fields.js';
-import { fieldSchemas } from '../fields-schema.js';
+import { TOOLS_MAX } from '../body-fields/body-fields.js';
+import { fieldSchemas } from '../json-schema/fields-schema.js';
 import {
   anyObject,
   anything,
@@ -14,8 +14,8 @@ import {
   requestObject,
   text,
   word,
-} from '../json-schema.js';
-import { ResponsesFields } from './schema.js';
+} from '../json-schema/json-schema.js';
+import { ResponsesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ResponsesFields, {
   model: 'Id of a model of `GET /v1/models`; case counts.',

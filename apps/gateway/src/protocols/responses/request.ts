@@ -1,12 +1,12 @@
 import { GatewayError } from '#inference/errors.js';
 import type { OutputFormat } from '#inference/request.js';
 import type { SystemTurn } from '#inference/turn.js';
-import { invalidField, isAbsent, isObject, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields.js';
-import { parseJsonSchemaFormat } from '../json-schema-format.js';
+import { invalidField, isAbsent, isObject, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields/body-fields.js';
+import { parseJsonSchemaFormat } from '../body-fields/json-schema-format.js';
+import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
-import { validateFields } from '../validate-fields.js';
-import { WireNames } from '../wire-names.js';
-import { ResponsesFields } from './schema.js';
+import { WireNames } from '../tool-calls/wire-names.js';
+import { ResponsesFields } from './request.dto.js';
 import { DeclaredTools, echoTools, parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 

@@ -1,6 +1,7 @@
 import type { Completion } from '#inference/completion.js';
+import { renderFinishReason } from './finish-reason.js';
 import { parseRequest } from './request.js';
-import { renderCompletion, renderEnding } from './response.js';
+import { renderCompletion } from './response.js';
 
 const reply = { id: 'x1', requestId: 'req_x1', createdSeconds: 1_760_000_000, nowSeconds: () => 1_760_000_002, model: 'sim-fast' };
 const completion: Completion = {
@@ -100,7 +101,7 @@ test.each([
   ['length', { status: 'incomplete', incompleteReason: 'max_output_tokens' }],
   ['content-filter', { status: 'incomplete', incompleteReason: 'content_filter' }],
 ] as const)('%s ends as %j [responses-status, R-13]', (reason, ending) => {
-  expect(renderEnding(reason)).toEqual(ending);
+  expect(renderFinishReason(reason)).toEqual(ending);
 });
 
 test('of a cut reply the last item is incomplete, and no other [R-13, T-35]', () => {

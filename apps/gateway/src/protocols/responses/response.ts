@@ -1,19 +1,20 @@
 import type { Completion } from '#inference/completion.js';
-import type { FinishReason } from '#inference/stream-event.js';
 import type { ToolKey } from '#inference/tool.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions } from '../protocol-adapter.js';
+import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
 import type { ResponsesRequest } from './request.js';
+import { renderUsage } from './usage.js';
 
 /** The body of a plain reply (spec 2.5). Failures are HTTP errors, so it is completed or incomplete, never failed (R-14). */
 export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>, completion: Completion): string {
-  const ending = renderEnding(completion.finishReason);
+  const end = renderFinishReason(completion.finishReason);
   const items = outputItems(completion);
   const output = items.map((item, index) => {
-    const status = index === items.length - 1 ? ending.status : 'completed';
+    const status = index === items.length - 1 ? end.status : 'completed';
     return JSON.stringify(renderItem(itemId(reply, item.kind, index), item, status));
   });
-  return responseRenderer(reply, parsed)({ ...ending, output, usage: completion.usage });
+  return responseRenderer(reply, parsed)({ ...end, output, usage: completion.usage });
 }
 
 /** One item of the output. `text` is the reasoning, the message, its refusal, or the arguments of a call. */
@@ -89,28 +90,9 @@ export function renderRefusal(refusal: string) {
   return { type: 'refusal', refusal };
 }
 
-export interface Ending {
-  /** Of the Response, and of its last item: that is the one that was cut (R-13). */
-  status: 'completed' | 'incomplete';
-  incompleteReason?: 'max_output_tokens' | 'content_filter';
-}
-
-export function renderEnding(reason: FinishReason): Ending {
-  switch (reason) {
-    case 'stop':
-    case 'stop-sequence':
-    case 'tool-calls':
-      return { status: 'completed' };
-    case 'length':
-      return { status: 'incomplete', incompleteReason: 'max_output_tokens' };
-    case 'content-filter':
-      return { status: 'incomplete', incompleteReason: 'content_filter' };
-  }
-}
-
 export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
-  incompleteReason?: Ending['incompleteReason'];
+  incompleteReason?: ResponseEnd['incompleteReason'];
   error?: { code: string; message: string };
   /** Rendered items. */
   output: readonly string[];
@@ -151,14 +133,3 @@ const NOT_OFFERED = JSON.stringify({
   truncation: 'disabled',
   user: null,
 }).slice(1);
-
-/** Spec 2.9. Writes to a cache are not counted apart. */
-function renderUsage(usage: Usage) {
-  return {
-    input_tokens: usage.promptTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
-    output_tokens: usage.outputTokens,
-    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
-    total_tokens: usage.promptTokens + usage.outputTokens,
-  };
-}

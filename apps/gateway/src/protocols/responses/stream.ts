@@ -2,16 +2,15 @@ import type { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
-import { type ToolCallEvent, ToolCallSequencer } from '../tool-call-sequencer.js';
+import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
 import { renderStreamError } from './errors.js';
+import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
 import type { ResponsesRequest } from './request.js';
 import {
-  type Ending,
   isWorthAMessage,
   itemId,
   type OutputItem,
   type ResponseState,
-  renderEnding,
   renderItem,
   renderRefusal,
   renderSummary,
@@ -69,8 +68,8 @@ class ResponsesStream implements StreamRenderer {
   }
 
   finish(reason: FinishReason, usage: Usage): string {
-    const ending = renderEnding(reason);
-    return this.create() + this.endItems(ending.status) + this.responseEvent(ending.status, { ...ending, usage });
+    const end = renderFinishReason(reason);
+    return this.create() + this.endItems(end.status) + this.responseEvent(end.status, { ...end, usage });
   }
 
   /** A failed Response, never a bare `error` event: clients take that for a cut line (R-12). */
@@ -167,7 +166,7 @@ class ResponsesStream implements StreamRenderer {
   }
 
   /** Every item is closed, whatever ended the reply: some clients know only what is in `output_item.done` (R-8d, T-35). */
-  private endItem(status: Ending['status']): string {
+  private endItem(status: ResponseEnd['status']): string {
     const { open } = this;
     if (open === undefined) return '';
     this.open = undefined;
@@ -180,7 +179,7 @@ class ResponsesStream implements StreamRenderer {
     );
   }
 
-  private endItems(status: Ending['status']): string {
+  private endItems(status: ResponseEnd['status']): string {
     let events = '';
     for (const kind of ['message', 'refusal'] as const) {
       if (isWorthAMessage(this.trailing[kind])) events += this.addItem({ kind, text: '' }) + this.delta(this.trailing[kind]);

@@ -13,9 +13,9 @@ import {
   readOptionalTrue,
   TOOLS_MAX,
   tooManyTools,
-} from '../body-fields.js';
-import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-choice-mode.js';
-import type { WireNames } from '../wire-names.js';
+} from '../body-fields/body-fields.js';
+import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
+import type { WireNames } from '../tool-calls/wire-names.js';
 
 /**
  * `tools`, and those that `additional_tools` items of the input declare (R-1b), to canonical tools. Namespaces are flattened

@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 import type { AssistantTurn, ImagePart, SystemTurn, TextPart, ToolCallPart, ToolResult, Turn, UserTurn } from '#inference/turn.js';
-import { parseImageDataUrl } from '../base64-image.js';
+import { parseImageDataUrl } from '../body-fields/base64-image.js';
 import {
   asObject,
   fieldPath,
@@ -11,7 +11,7 @@ import {
   readName,
   readOptionalString,
   readString,
-} from '../body-fields.js';
+} from '../body-fields/body-fields.js';
 import { type DeclaredTools, readToolKey } from './tools.js';
 
 /** `input` to turns, in order (spec 4.4 "Input item shapes", R-1c, R-1d, R-1h). Never empty. */

@@ -1,7 +1,7 @@
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import type { ToolCallPart } from '#inference/turn.js';
-import { isObject } from '../json-object.js';
-import { countValues, isDeeper, JSON_DEPTH_MAX } from '../reply-limits.js';
+import { isObject } from '../replies/json-object.js';
+import { countValues, isDeeper, JSON_DEPTH_MAX } from '../replies/reply-limits.js';
 
 /** Values in the arguments of one request that are parsed, in about 10 ms. No other request is served meanwhile. */
 const VALUES_MAX = 50_000;

@@ -1,4 +1,4 @@
-import { callOf } from '../conformance.js';
+import { callOf } from '../../../test/conformance.js';
 import { findError, parseError } from './errors.js';
 
 const body = (type: string, message = 'No') => ({ type: 'error', error: { type, message } });

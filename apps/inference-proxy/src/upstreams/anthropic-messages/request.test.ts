@@ -1,7 +1,7 @@
 import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
-import { callOf, sent } from '../conformance.js';
+import { callOf, sent } from '../../../test/conformance.js';
 import { renderRequest, takesStop } from './request.js';
 
 function bodyOf(request: Partial<InferenceRequest>, capabilities: Partial<UpstreamCapabilities> = {}): Record<string, unknown> {

@@ -1,8 +1,8 @@
 import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
-import { NO_MESSAGE } from '../arrange-turns.js';
-import { plainCallId } from '../short-call-id.js';
+import { NO_MESSAGE } from '../requests/arrange-turns.js';
+import { plainCallId } from '../requests/short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { CallInputs } from './call-inputs.js';
 

@@ -1,9 +1,9 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { UpstreamFailure } from '../../upstream-failure.js';
-import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../json-object.js';
-import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../reply-limits.js';
-import { ToolCallAssembler } from '../tool-call-assembler.js';
+import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../replies/json-object.js';
+import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
+import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
-import type { UpstreamFailure } from '../../upstream-failure.js';
-import { classifyRefusal, parseRetryAfter } from '../classify-refusal.js';
-import { errorFieldsOf, findObject, findStatus, isObject, wordsOf } from '../json-object.js';
+import type { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { classifyRefusal, parseRetryAfter } from '../refusals/classify-refusal.js';
+import { errorFieldsOf, findObject, findStatus, isObject, wordsOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** What a reply with an error status means (U-23). */

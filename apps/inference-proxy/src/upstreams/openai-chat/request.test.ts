@@ -2,7 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { callOf, sent } from '../conformance.js';
+import { callOf, sent } from '../../../test/conformance.js';
 import { renderRequest } from './request.js';
 
 function bodyOf(

@@ -2,9 +2,9 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
-import { arrangeTurns, liftResultImages } from '../arrange-turns.js';
-import { nineCharacterCallId } from '../short-call-id.js';
-import { isStrictSchema } from '../strict-schema.js';
+import { arrangeTurns, liftResultImages } from '../requests/arrange-turns.js';
+import { nineCharacterCallId } from '../requests/short-call-id.js';
+import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 
 /**

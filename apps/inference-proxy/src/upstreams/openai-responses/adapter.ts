@@ -1,4 +1,4 @@
-import { LowCapParser } from '../low-output-cap.js';
+import { LowCapParser } from './low-output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
 import { lowCapOf, renderRequest } from './request.js';

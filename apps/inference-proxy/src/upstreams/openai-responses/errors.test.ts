@@ -1,5 +1,5 @@
 import type { ImagePart } from '#inference/turn.js';
-import { callOf } from '../conformance.js';
+import { callOf } from '../../../test/conformance.js';
 import { parseError } from './errors.js';
 
 const IMAGE: ImagePart = { type: 'image', mediaType: 'image/png', base64: '' };

@@ -1,6 +1,6 @@
 import type { StreamEvent } from '#inference/stream-event.js';
-import { UpstreamFailure } from '../../upstream-failure.js';
-import { parseReplyObject } from '../json-object.js';
+import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { parseReplyObject } from '../replies/json-object.js';
 import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { lowCapOf } from './request.js';

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { FakeServices, TEST_MODEL } from '#testing/fake-services.js';
+import { leastMs } from '#testing/least-ms.js';
+import { cpuMsOf, longestTurnMs } from '#testing/longest-turn.js';
+import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf, until } from '../../test/test-gateway.js';
+import { protocolAt, ROUTES } from '../http/routes.js';
+import { ADAPTERS } from '../protocols/adapters.js';
+import { parseJson } from './parse-json.js';
+import { parseLargeBody } from './parse-large-body.js';
+
+/** Bodies that are parsed in worker threads: what comes of them is what the main thread would have made of them, without its time. */
+
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const fakes = new FakeServices();
+  fakes.models = [{ ...TEST_MODEL, contextTokens: 10_000_000 }];
+  gateway = await startTestGateway({}, fakes);
+  await post('/v1/chat/completions', chatBody({ role: 'user', content: LONG_TEXT })); // the thread has started
+});
+beforeEach(() => {
+  for (const record of [gateway.fakes.opened, gateway.fakes.reserves]) record.length = 0;
+});
+afterAll(() => gateway.close());
+
+const LONG_TEXT = 'A long story. '.repeat(25_000);
+const ECHOED = { tools: [{ type: 'function', name: 'f', parameters: { type: 'object', description: LONG_TEXT } }], metadata: { a: 'b' } };
+
+function chatBody(...messages: object[]): string {
+  return JSON.stringify({ model: 'test-model', messages });
+}
+
+function post(path: string, body: string): Promise<Answer> {
+  return gateway.ask(path, { headers: { ...KEY, ...JSON_TYPE }, body });
+}
+
+const BODIES: [path: keyof typeof ROUTES, body: object][] = [
+  ['chatCompletions', { messages: [{ role: 'user', content: LONG_TEXT }], stream: true, stream_options: { include_usage: true } }],
+  ['responses', { input: 'Hi', ...ECHOED }],
+  ['responses', { input: 'Hi', ...ECHOED, stream: true }],
+  ['messages', { messages: [{ role: 'user', content: LONG_TEXT }], max_tokens: 10, thinking: { type: 'enabled' } }],
+];
+
+test.each(BODIES)('%s: the request, its hold and the reply are those of the main thread', async (route, body) => {
+  const { path } = ROUTES[route];
+  const text = JSON.stringify({ model: 'test-model', ...body });
+  const answer = await post(path, text);
+  const adapter = ADAPTERS[protocolAt(path) as keyof typeof ADAPTERS];
+  const { request } = adapter.parseRequest(parseJson(Buffer.from(text)));
+  expect(gateway.fakes.opened.map((work) => work.request)).toEqual([JSON.parse(JSON.stringify(request))]);
+
+  const padded = `${text.slice(0, -1)},"ignored":[${'0,'.repeat(11_000)}0]}`; // small, but of many values
+  const small = JSON.stringify({
+    ...JSON.parse(text),
+    ...(route === 'responses' ? { tools: [] } : { messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  const [again, withoutWorker] = [await post(path, padded), await post(path, small)];
+  const [large, largeAgain, little] = gateway.fakes.reserves.map(({ amountPicoUsd }) => BigInt(amountPicoUsd));
+  expect(largeAgain).toBe(large);
+  expect(large).toBeGreaterThan(little as bigint);
+  expect([answer.status, shapeOf(answer)]).toEqual([200, shapeOf(again)]);
+  expect(withoutWorker.status).toBe(200);
+  if (route === 'responses' && !('stream' in body)) expect(JSON.parse(answer.text)).toMatchObject(ECHOED);
+});
+
+/** A reply without what is its own. */
+function shapeOf({ text }: Answer): string {
+  return text.replace(/[0-9a-f]{32}/g, 'id').replace(/"(created|created_at|completed_at)":\d+/g, '"$1":0');
+}
+
+test('count_tokens counts a large body as it counts a small one', async () => {
+  const count = async (content: string): Promise<number> => {
+    const answer = await post('/v1/messages/count_tokens', JSON.stringify({ model: 'test-model', messages: [{ role: 'user', content }] }));
+    return JSON.parse(answer.text).input_tokens;
+  };
+  expect((await count('x'.repeat(1_000_000))) - (await count('x'.repeat(100_000)))).toBe(900_000 / 4);
+});
+
+test('reasoning of earlier turns counts only for models that get it back', async () => {
+  const turns = [
+    { role: 'user', content: 'Hi' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: LONG_TEXT },
+        { type: 'text', text: 'Hi' },
+      ],
+    },
+  ];
+  const answer = await post('/v1/messages/count_tokens', JSON.stringify({ model: 'test-model', messages: turns }));
+  expect(JSON.parse(answer.text).input_tokens).toBeLessThan(100);
+});
+
+test.each([
+  ['JSON', `${chatBody({ role: 'user', content: LONG_TEXT })}]`, 'invalid_json', null, 'expected nothing after the end of the value'],
+  ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'nobody' }), 'invalid_request', 'messages[1].role', 'must be one of'],
+])('a fault of a large body is told as that of a small one: %s [limit-values]', async (_name, body, code, param, message) => {
+  const answer = await post('/v1/chat/completions', body);
+  expect([answer.status, errorOf(answer)]).toEqual([
+    400,
+    { message: expect.stringContaining(message), type: 'invalid_request_error', param, code },
+  ]);
+  expect(gateway.fakes.reserves).toEqual([]);
+});
+
+test('when clients leave, their bodies are dropped: the one that is being parsed and the one that waits', async () => {
+  const silent = await startTestGateway({}, new FakeServices(), () => {
+    return new Worker("require('node:worker_threads').parentPort.on('message', () => undefined)", { eval: true });
+  });
+  const send = async (): Promise<ClientRequest> => {
+    const request = httpRequest({ port: silent.port, path: '/v1/chat/completions', method: 'POST', headers: { ...KEY, ...JSON_TYPE } });
+    request.on('error', () => undefined).end(chatBody({ role: 'user', content: LONG_TEXT }));
+    return request;
+  };
+  const gauge = async (name: string): Promise<number> => {
+    await delay(2);
+    return Number(new RegExp(`^tollgate_gateway_${name} (\\d+)$`, 'm').exec(await silent.registry.metrics())?.[1]);
+  };
+  const [first, second] = [await send(), await send()];
+  while ((await gauge('bodies_waiting')) !== 1);
+  first.destroy();
+  second.destroy();
+  while ((await gauge('bodies_waiting')) !== 0 || (await gauge('body_bytes_in_flight')) !== 0);
+  await until(() => silent.logged.filter(({ status }) => status === 499).length === 2);
+  expect(silent.fakes.reserves).toEqual([]);
+  await silent.close();
+});
+
+const many = (count: number, item: (index: number) => string): string => Array.from({ length: count }, (_, index) => item(index)).join();
+const functionTool = (parameters: string): string => `{"type":"function","function":{"name":"f","parameters":${parameters}}}`;
+
+/** Processor time of a turn that has something to collect, besides what it does. */
+const TURN_MS = 15;
+
+const HOSTILE: [name: string, fields: string][] = [
+  ['numbers beyond a double', `"x":[${many(900_000, () => '1e9999')}]`],
+  ['long numbers', `"tools":[${functionTool(`{"enum":[${many(99_000, (index) => `123456789012345678${index}`)}]}`)}]`],
+  ['an enum of a schema', `"tools":[${functionTool(`{"enum":[${many(99_000, (index) => `"${index}th"`)}]}`)}]`],
+  ['different names of fields', `"tools":[${functionTool(`{"enum":[${many(19_900, (index) => `{"name ${index}":1}`)}]}`)}]`],
+  ['tools', `"tools":[${many(90_000, (index) => `{"type":"function","function":{"name":"f${index}"}}`)}]`],
+  ['fields', `"x":{${many(500_000, (index) => `"k${index}":1`)}}`],
+  ['escapes', `"user":"${'\\"'.repeat(3_900_000)}"`],
+  ['no JSON', `"user":"${'\\n'.repeat(3_900_000)}\\x"`],
+];
+
+test.each(HOSTILE)('no turn of the event loop is taken by a body of %s [limit-stall]', async (_name, fields) => {
+  // A model that does not exist: the request ends when it has been parsed.
+  const body = Buffer.from(`{"model":"none","messages":[{"role":"user","content":"Hi"}],${fields}}`);
+  const parseMs = cpuMsOf(() => attempt(() => parseLargeBody('chat', Buffer.from(body))));
+  const send = async (): Promise<void> => {
+    const request = httpRequest({ port: gateway.port, path: '/v1/chat/completions', method: 'POST', headers: { ...KEY, ...JSON_TYPE } });
+    // In pieces, so that writing it is not what takes a turn of this thread.
+    for (let at = 0; at < body.length; at += 65_536) if (!request.write(body.subarray(at, at + 65_536))) await once(request, 'drain');
+    request.end();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    await textOf(response);
+  };
+  const boundMs = Math.max(parseMs / 3, TURN_MS);
+  expect(await leastMs(boundMs, () => longestTurnMs(send))).toBeLessThan(boundMs);
+});
+
+function attempt(work: () => unknown): void {
+  try {
+    work();
+  } catch {
+    // refused, after all that was to be measured
+  }
+}

@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer';
+import { GatewayError } from '#inference/errors.js';
+import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
+import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
+import { findJsonFault } from './json-fault.js';
+
+/** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
+export const VALUES_MAX = 50_000;
+/** Different field names. V8 makes a hidden class or a dictionary entry of each: twenty times the cost of a name it knows. */
+export const FIELD_NAMES_MAX = 20_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Parses a request body. Throws `invalid_json` that says where it is not JSON, and `invalid_request` for what is JSON but
+ * would cost too much further in: deeper than 128 levels, too many values or field names. Keys are data: `JSON.parse` makes
+ * `__proto__` a property like any other.
+ */
+export function parseJson(body: Buffer): unknown {
+  const text = readUtf8(body);
+  return parseText(text, checkShape(text));
+}
+
+/** Throws `invalid_json` for bytes that are not UTF-8. */
+export function readUtf8(body: Buffer): string {
+  if (!isUtf8(body)) throw new GatewayError('invalid_json', 'The request body is not valid UTF-8.');
+  return body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0);
+}
+
+export interface JsonShape {
+  /** Objects, arrays and items: proportional to the time that parsing takes. */
+  values: number;
+  hasLongNumbers: boolean;
+}
+
+/** Parses a text whose shape was checked. Throws `invalid_json`. */
+export function parseText(text: string, { hasLongNumbers }: JsonShape): unknown {
+  try {
+    return hasLongNumbers ? parseExactly(text) : JSON.parse(text);
+  } catch {
+    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
+  }
+}
+
+/** Some clients on Windows write one, and JSON has no place for it. */
+function startsWithByteOrderMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}
+
+/**
+ * Checks the limits of `parseJson` in one pass over the structure; strings, which are most of a body, are skipped at the speed of
+ * `indexOf`. Tolerates what is not JSON. Numbers with more digits than a double holds are rare, and reading them exactly (T-46) is slow.
+ */
+export function checkShape(text: string): JsonShape {
+  let depth = 0;
+  let fields = 0;
+  const shape = { values: 1, hasLongNumbers: false };
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = stringEnd(text, at + 1);
+        if (end === -1) return shape;
+        at = end;
+        break;
+      }
+      case 0x7b: // {
+      case 0x5b: // [
+        if (++depth > JSON_LEVELS_MAX) {
+          throw new GatewayError('invalid_request', `The request body is nested deeper than ${JSON_LEVELS_MAX} levels.`);
+        }
+        shape.values++;
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        depth--;
+        break;
+      case 0x2c: // ,
+        shape.values++;
+        break;
+      case COLON:
+        fields++;
+        break;
+      default: {
+        const end = numberEnd(text, at);
+        if (end - at >= LONG_NUMBER_LENGTH_MIN && mayHoldLongNumbers(text.slice(at, end))) shape.hasLongNumbers = true;
+        if (end > at) at = end - 1;
+      }
+    }
+  }
+  if (shape.values > VALUES_MAX) throw new GatewayError('invalid_request', `The request body holds more than ${VALUES_MAX} values.`);
+  if (fields > FIELD_NAMES_MAX) checkFieldNames(text);
+  return shape;
+}
+
+/** A second pass, for bodies with many fields only. */
+function checkFieldNames(text: string): void {
+  const names = new Set<string>();
+  let start = text.indexOf('"');
+  while (start !== -1) {
+    const end = stringEnd(text, start + 1);
+    if (end === -1) return;
+    if (isFollowedByColon(text, end + 1)) names.add(text.slice(start + 1, end));
+    if (names.size > FIELD_NAMES_MAX) {
+      throw new GatewayError('invalid_request', `The request body holds more than ${FIELD_NAMES_MAX} different field names.`);
+    }
+    start = text.indexOf('"', end + 1);
+  }
+}
+
+const COLON = 0x3a;
+
+/** `1e999` */
+const LONG_NUMBER_LENGTH_MIN = 5;
+
+function numberEnd(text: string, from: number): number {
+  let end = from;
+  while (isOfNumber(text.charCodeAt(end))) end++;
+  return end;
+}
+
+/** Digits, `.`, `+`, `-`, `e` and `E`. */
+function isOfNumber(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2b || code === 0x2d || code === 0x65 || code === 0x45;
+}
+
+/** Where the string that begins at `from` has its closing quote, -1 for nowhere. */
+function stringEnd(text: string, from: number): number {
+  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return -1;
+}
+
+/** True when a colon comes next, after any white space of JSON. */
+function isFollowedByColon(text: string, from: number): boolean {
+  let at = from;
+  while (isWhiteSpace(text.charCodeAt(at))) at++;
+  return text.charCodeAt(at) === COLON;
+}
+
+function isWhiteSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}

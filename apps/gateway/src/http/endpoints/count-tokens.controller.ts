@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { estimatePromptTokens } from '#inference/estimate-tokens.js';
+import { BodyParser } from '../../bodies/body-parser.js';
+import { BodyReader } from '../../bodies/read-body.js';
+import { CatalogClient } from '../../clients/catalog.js';
+import { promptSizeOf } from '../../encoded-request.js';
+import { checkCapabilities } from '../../pipeline/quote.js';
+import { callerOf, type GatewayRequest } from '../http-exchange.js';
+import { ApiKeyGuard } from '../limits/api-key.guard.js';
+import { writeJson } from '../replies/write-reply.js';
+import { ROUTES } from '../routes.js';
+
+/** How large a prompt is, by the estimator that also checks contexts. Free; no hold, no limit, no model is run (spec 4.6). */
+@Controller()
+@UseGuards(ApiKeyGuard)
+export class CountTokensController {
+  constructor(
+    private readonly catalog: CatalogClient,
+    private readonly bodies: BodyReader,
+    private readonly parser: BodyParser,
+  ) {}
+
+  @Post(ROUTES.countTokens.path)
+  async countTokens(@Req() request: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
+    try {
+      const { exchange } = request;
+      const bytes = await this.bodies.read(request, response);
+      const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
+      const model = this.catalog.model(prompt.model);
+      const size = promptSizeOf(prompt.sizes, model.reasoningEcho);
+      checkCapabilities(model, size);
+      writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(size, model.tokensPerImageMax) }));
+    } finally {
+      this.bodies.release(request);
+    }
+  }
+}

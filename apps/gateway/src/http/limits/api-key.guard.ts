@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { API_KEY_PREFIX } from '#contracts/api-key.js';
+import { GatewayError } from '#inference/errors.js';
+import { ApiKeys } from '../../clients/api-keys.js';
+import type { GatewayRequest } from '../http-exchange.js';
+import { type Route, routeAt } from '../routes.js';
+import { EmptyAccounts } from './empty-accounts.js';
+import { RequestRates } from './request-rates.js';
+
+const BEARER = /^Bearer +(\S+) *$/i;
+const EMPTY_BEARER = /^Bearer *$/i;
+
+/**
+ * Decides from the headers alone, before the body is read: puts the owner of the key on the exchange, holds free endpoints to their rate, and
+ * refuses paid ones to an account with nothing available.
+ */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    private readonly keys: ApiKeys,
+    private readonly rates: RequestRates,
+    private readonly emptyAccounts: EmptyAccounts,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<GatewayRequest>();
+    const route = routeAt(request.url ?? '/');
+    const { exchange, headers } = request;
+    const key = keyOf(headers, route?.key ?? 'bearer');
+    if (key === undefined) throw keyMissing(route);
+    const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
+    exchange.caller = await this.keys.resolve(key, isSuspect);
+    if (route?.isFree) await this.rates.countFree(exchange);
+    else if (this.emptyAccounts.isSuspected(exchange)) await this.emptyAccounts.check(exchange);
+    return true;
+  }
+}
+
+/**
+ * The key as sent; `''`, which no key is, for an `Authorization` header of another form. SDKs send what they find in the environment, so
+ * where both headers may have it an empty one counts as absent, and of two keys the one with our prefix is used. Throws
+ * `invalid_api_key` for two different keys of ours.
+ */
+function keyOf({ authorization, 'x-api-key': header }: IncomingHttpHeaders, place: Route['key']): string | undefined {
+  const bearer = authorization === undefined || EMPTY_BEARER.test(authorization) ? undefined : (BEARER.exec(authorization)?.[1] ?? '');
+  const apiKey = place === 'bearer-or-x-api-key' ? String(header ?? '').trim() : '';
+  if (apiKey === '') return bearer;
+  if (!bearer?.startsWith(API_KEY_PREFIX) || bearer === apiKey) return apiKey;
+  if (!apiKey.startsWith(API_KEY_PREFIX)) return bearer;
+  throw new GatewayError('invalid_api_key', 'Two different API keys were sent, in "x-api-key" and in "Authorization". Send one of them.');
+}
+
+/** Names the header in which the format's own clients send the key (spec 5). */
+function keyMissing(route: Route | undefined): GatewayError {
+  const header = route?.format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
+  return new GatewayError('invalid_api_key', `No API key was sent. Send it in the header "${header}".`);
+}

@@ -1,0 +1,112 @@
+import { digestApiKey } from '#contracts/api-key.js';
+import { keyResolve } from '#contracts/billing/keys.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
+import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+
+let gateway: TestGateway;
+
+afterEach(() => gateway.close());
+
+const withKey = (number: number) => ({ headers: { authorization: `Bearer ${testKey(number)}` } });
+const MODELS = '/v1/models';
+const COUNT = '/v1/messages/count_tokens';
+const COUNT_BODY = { model: 'test-model', messages: [{ role: 'user', content: 'Hi' }] };
+
+describe('free endpoints', () => {
+  beforeEach(async () => {
+    gateway = await startTestGateway({ freeRequestsPerSecond: 1 });
+    for (let number = 0; number < 5; number++) expect((await gateway.ask(MODELS, { headers: KEY })).status).toBe(200);
+  });
+
+  test('beyond its rate a key gets 429 with `Retry-After` in the format of the endpoint [error-rate-limit, limit-free-rate, H-4]', async () => {
+    const [general, messages] = (await Promise.all([
+      gateway.ask(MODELS, { headers: KEY }),
+      gateway.ask(COUNT, { headers: { ...KEY, ...JSON_TYPE }, body: COUNT_BODY }),
+    ])) as [Answer, Answer];
+    expect([general.status, general.headers['retry-after'], errorOf(general)]).toEqual([
+      429,
+      '1',
+      { message: 'Too many requests. Please try again in 1s.', type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded' },
+    ]);
+    expect([messages.status, messages.headers['retry-after'], JSON.parse(messages.text)]).toMatchObject([
+      429,
+      '1',
+      { type: 'error', error: { type: 'rate_limit_error' } },
+    ]);
+  });
+
+  test('their rate does not apply to paid requests [limit-free-rate]', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.chat()));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  });
+});
+
+describe('requests without a valid key', () => {
+  /** Digests that were asked for. */
+  let asked: string[];
+  /** Answers to wrong keys wait for it. */
+  let refusing: Promise<void>;
+
+  beforeEach(async () => {
+    gateway = await startTestGateway({ unkeyedRequestsPerSecond: 1, trustedProxyHops: 1 });
+    asked = [];
+    refusing = Promise.resolve();
+    gateway.fakes.messaging.answer(keyResolve, async ({ keyDigest }) => {
+      asked.push(keyDigest);
+      if (keyDigest === digestApiKey(TEST_KEY)) return TEST_CALLER;
+      await refusing;
+      throw new ServiceError('invalid_api_key', 'no such key');
+    });
+  });
+
+  /** Answers in the order of their arrival, by name. */
+  function race() {
+    const order: string[] = [];
+    const add = (name: string, answer: Promise<Answer>): Promise<number> =>
+      answer.then(({ status }) => {
+        order.push(`${name}: ${status}`);
+        return status;
+      });
+    return { order, add };
+  }
+
+  test('beyond the rate of their address are refused late, and those with a valid key are not [limit-unkeyed-rate]', async () => {
+    for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
+    const { order, add } = race();
+    const late = [add('wrong key', gateway.ask(MODELS, withKey(6))), add('no path', gateway.ask('/nothing'))];
+    await add('valid key', gateway.chat());
+    await add('other address', gateway.ask(MODELS, { headers: { ...withKey(7).headers, 'x-forwarded-for': '1.2.3.4' } }));
+    expect(order).toEqual(['valid key: 200', 'other address: 401']);
+    expect(await Promise.all(late)).toEqual([401, 404]);
+  });
+
+  test('a flood of wrong keys has few look-ups under way, and a valid key behind it is found [limit-key-lookups]', async () => {
+    for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
+    let refuse: () => void = () => undefined;
+    refusing = new Promise((resolve) => {
+      refuse = resolve;
+    });
+    const flood = Array.from({ length: 100 }, (_, number) => gateway.ask(MODELS, withKey(100 + number)));
+    await until(() => asked.length >= 5 + 16);
+    const valid = gateway.chat();
+    await gateway.ask('/livez');
+    const underWay = asked.length - 5;
+    refuse();
+    expect([underWay, (await valid).status]).toEqual([16, 200]);
+    expect((await Promise.all(flood)).map(({ status }) => status)).toEqual(Array(100).fill(401));
+  });
+
+  test('the document of the API is refused beyond the rate', async () => {
+    const answers: number[] = [];
+    for (let number = 0; number < 5; number++) answers.push((await gateway.ask('/openapi.json')).status);
+    const refused = await gateway.ask('/openapi.json');
+    expect([answers, refused.status, refused.headers['retry-after']]).toEqual([Array(5).fill(200), 429, '1']);
+  });
+
+  test('probes are answered at once at any rate, and leave no log line and no count [limit-unkeyed-rate]', async () => {
+    for (let number = 0; number < 50; number++) expect((await gateway.ask('/livez')).status).toBe(200);
+    const counted = await gateway.registry.getSingleMetric('tollgate_gateway_requests_total')?.get();
+    expect([gateway.logged.filter(({ msg }) => msg === 'request'), counted?.values]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,71 @@
+import { TEST_CALLER } from '#testing/fake-services.js';
+import { Exchange } from '../http-exchange.js';
+import { RequestRates } from './request-rates.js';
+
+function set(connectionsMax = 100) {
+  const clock = { now: 0 };
+  const rates = new RequestRates({ freeRequestsPerSecond: 2, unkeyedRequestsPerSecond: 1, connectionsMax }, () => clock.now);
+  return { clock, rates };
+}
+
+/** A request of one of an account's keys. Its client is gone, so that nothing is held back in time. */
+function keyed(keyId: string): Exchange {
+  const exchange = new Exchange();
+  exchange.caller = { ...TEST_CALLER, keyId };
+  exchange.stop();
+  return exchange;
+}
+
+function unkeyed(address: string): Exchange {
+  const exchange = new Exchange();
+  exchange.address = address;
+  return exchange;
+}
+
+async function refused(count: Promise<void>): Promise<{ code: string; retryAfterSeconds: number } | undefined> {
+  return count.then(
+    () => undefined,
+    ({ code, retryAfterSeconds }) => ({ code, retryAfterSeconds }),
+  );
+}
+
+test('a key over its rate is refused with the time until the next request is admitted', async () => {
+  const { clock, rates } = set();
+  for (let number = 0; number < 10; number++) expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
+  expect(await refused(rates.countFree(keyed('a')))).toEqual({ code: 'rate_limit_exceeded', retryAfterSeconds: 1 });
+  expect(await refused(rates.countFree(keyed('b')))).toBeUndefined();
+  clock.now = 500;
+  expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
+});
+
+test('many keys do not multiply the rate of their account [limit-free-rate]', async () => {
+  const { rates } = set();
+  const outcomes = await Promise.all(Array.from({ length: 100 }, (_, number) => refused(rates.countFree(keyed(`key ${number}`)))));
+  expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(2 * 4 * 5);
+});
+
+test('a refusal without a valid key is held back only when its address is over its rate', async () => {
+  const { rates } = set();
+  for (let number = 0; number < 5; number++) expect(rates.countUnkeyed(unkeyed('1.2.3.4'))).toBeUndefined();
+  expect([rates.isOverRate('1.2.3.4'), rates.isOverRate('1.2.3.5')]).toEqual([true, false]);
+  const slow = unkeyed('1.2.3.4');
+  const held = rates.countUnkeyed(slow);
+  expect([held, rates.countUnkeyed(unkeyed('1.2.3.5'))]).toEqual([expect.any(Promise), undefined]);
+  slow.stop();
+  await held;
+});
+
+test('only a part of the connections is held back at once', async () => {
+  const { rates } = set(8);
+  for (let number = 0; number < 5; number++) void rates.countUnkeyed(unkeyed('::1'));
+  const slow = [unkeyed('::1'), unkeyed('::1'), unkeyed('::1')];
+  const order: number[] = [];
+  const held = slow.map(async (exchange, number) => {
+    await rates.countUnkeyed(exchange);
+    order.push(number);
+  });
+  await held[2];
+  expect(order).toEqual([2]);
+  for (const exchange of slow) exchange.stop();
+  await Promise.all(held);
+});

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { GatewayError } from '#inference/errors.js';
+import { ClientGoneError } from '../../bodies/read-body.js';
+import type { GatewayRequest } from '../http-exchange.js';
+import type { RequestRates } from '../limits/request-rates.js';
+import { routeAt, routeMeantBy } from '../routes.js';
+import { renderErrorAt } from './render-error.js';
+import { writeError } from './write-reply.js';
+
+/** Every error that reaches a client before its reply has begun goes through here. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly rates: RequestRates) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<GatewayRequest>();
+    const response = host.switchToHttp().getResponse<ServerResponse>();
+    const { exchange } = request;
+    if (thrown instanceof ClientGoneError) {
+      response.destroy();
+      return;
+    }
+    const { error, allow } = this.translate(thrown, request);
+    exchange.error = error;
+    const isUnkeyed = exchange.caller === undefined && error.status < 500;
+    const delay = isUnkeyed ? this.rates.countUnkeyed(exchange) : undefined;
+    if (delay) void delay.then(() => this.answer(request, response, error, allow));
+    else this.answer(request, response, error, allow);
+  }
+
+  private answer(request: GatewayRequest, response: ServerResponse, error: GatewayError, allow: string | undefined): void {
+    // Once the reply has begun its format has no place for this error: a connection cut short is at least not taken for a success.
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, request.exchange.requestId), allow);
+  }
+
+  private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {
+    if (thrown instanceof GatewayError) return { error: thrown };
+    // The router's own: no such path, no such method, or a path that cannot be decoded.
+    if (thrown instanceof HttpException && thrown.getStatus() === 404) return unrouted(request);
+    if (thrown instanceof HttpException && thrown.getStatus() < 500) {
+      return { error: new GatewayError('invalid_request', 'The URL is not valid.', { status: thrown.getStatus() }) };
+    }
+    return { error: new GatewayError('internal_error', 'The gateway failed. The request id leads to what happened.', { cause: thrown }) };
+  }
+}
+
+/** The code table has no code for these; they use the nearest (architecture.md, "Order of refusals"). */
+function unrouted(request: GatewayRequest): { error: GatewayError; allow?: string } {
+  const url = request.url ?? '/';
+  const route = routeAt(url);
+  if (!route) {
+    const meant = routeMeantBy(url);
+    const hint = meant ? ` Is the base URL right? This endpoint is ${meant.path}.` : '';
+    const message = `There is nothing at ${request.method} ${JSON.stringify(url.split('?')[0]?.slice(0, 200))}.${hint}`;
+    return { error: new GatewayError('invalid_request', message, { status: 404, type: 'not_found_error' }) };
+  }
+  const allow = route.method === 'GET' ? 'GET, HEAD' : route.method;
+  return { error: new GatewayError('invalid_request', `${route.path} takes ${allow}, not ${request.method}.`, { status: 405 }), allow };
+}

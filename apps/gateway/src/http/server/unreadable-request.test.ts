@@ -1,0 +1,76 @@
+import { TEST_KEY } from '#testing/fake-services.js';
+import { CHAT, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { unreadable } from './unreadable-request.js';
+
+let gateway: TestGateway;
+
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(() => gateway.close());
+
+/** What comes back for these bytes. */
+async function send(bytes: string): Promise<{ status: number; requestId: string; connection: string; body: unknown }> {
+  const socket = await gateway.connect();
+  socket.write(bytes);
+  const [head = '', body = ''] = (await textOf(socket)).split('\r\n\r\n');
+  const header = (name: string): string => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1] ?? '';
+  return {
+    status: Number(head.split(' ')[1]),
+    requestId: header('x-request-id'),
+    connection: header('connection'),
+    body: JSON.parse(body),
+  };
+}
+
+async function counted(): Promise<unknown[]> {
+  const metric = await gateway.registry.getSingleMetric('tollgate_gateway_requests_total')?.get();
+  return metric?.values.map(({ labels, value }) => ({ ...labels, value })) ?? [];
+}
+
+const HEAD = 'GET / HTTP/1.1\r\nhost: x\r\n';
+const CHUNKED = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ntransfer-encoding: chunked\r\n\r\n`;
+
+test.each([
+  ['an unknown method', 'PATCHX / HTTP/1.1\r\n\r\n', 400, 'Bad Request'],
+  ['headers that are too large', `${HEAD}x-secret: ${'s'.repeat(20_000)}\r\n\r\n`, 431, 'Request Header Fields Too Large'],
+])('%s is refused, logged once with its id and counted, and not a byte of it is kept', async (_name, bytes, status, reason) => {
+  const { requestId, ...answer } = await send(bytes);
+  const message = `The request could not be read: ${reason}.`;
+  const error = { message, type: 'invalid_request_error', param: null, code: 'invalid_request' };
+  expect(answer).toEqual({ status, connection: 'close', body: { error } });
+  const lines = gateway.logged.filter(({ msg }) => msg === 'request');
+  const [{ level, time, totalMs, ...line } = { msg: '' }] = lines;
+  expect([lines.length, line]).toEqual([
+    1,
+    { requestId, clientAddress: '127.0.0.1', route: 'unknown', status, code: 'invalid_request', msg: 'request' },
+  ]);
+  expect(await counted()).toEqual([{ route: 'unknown', status, code: 'invalid_request', value: 1 }]);
+});
+
+test.each([
+  ['a chunk without a size', `${CHUNKED}zz\r\n`, 400, 'invalid_request'],
+  ['a chunk with endless extensions', `${CHUNKED}1;${'x'.repeat(20_000)}`, 413, 'request_too_large'],
+])('%s is the failure of the request it belongs to, under its id and route', async (_name, bytes, status, code) => {
+  const { requestId, ...answer } = await send(bytes);
+  expect(answer).toMatchObject({ status, connection: 'close', body: { error: { code, type: 'invalid_request_error' } } });
+  await until(() => gateway.logged.some(({ msg }) => msg === 'request'));
+  expect(gateway.logged.filter(({ msg }) => msg === 'request')).toMatchObject([{ requestId, method: 'POST', route: CHAT, status, code }]);
+  expect(await counted()).toEqual([{ route: CHAT, status, code, value: 1 }]);
+});
+
+test('a connection that was opened and left is no request', async () => {
+  const socket = await gateway.connect();
+  socket.end();
+  await textOf(socket);
+  await gateway.close();
+  expect([gateway.logged.filter(({ msg }) => msg === 'request'), await counted()]).toEqual([[], []]);
+});
+
+test('what does not come in time is 408', () => {
+  expect(unreadable('ERR_HTTP_REQUEST_TIMEOUT')).toMatchObject({
+    status: 408,
+    code: 'invalid_request',
+    message: 'The request could not be read: Request Timeout.',
+  });
+});

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
+import { heapLimits, type StartWorker } from '../src/bodies/body-workers.js';
+import { GatewayConfig } from '../src/gateway.config.js';
+import { type RunningGateway, startGateway } from '../src/start-gateway.js';
+
+/** A gateway on a port of its own, in front of fakes of all it asks. */
+export async function startTestGateway(
+  settings: Partial<GatewayConfig> = {},
+  fakes = new FakeServices(),
+  startWorker: StartWorker = startBodyWorker,
+): Promise<TestGateway> {
+  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
+  const { messaging } = fakes;
+  const registry = new Registry();
+  const logged: LogLine[] = [];
+  const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  return new TestGateway(
+    fakes,
+    await startGateway({ config, logger, registry, messaging, startBodyWorker: startWorker }),
+    registry,
+    logged,
+  );
+}
+
+/** The worker of the sources, not of the last build. */
+export function startBodyWorker(heapMb: number): Worker {
+  const at = (path: string): URL => new URL(path, import.meta.url);
+  const hooks = at('../../../libs/testing/src/typescript-hooks.mjs').href;
+  return new Worker(at('../src/bodies/body-worker.ts'), { execArgv: ['--import', hooks], resourceLimits: heapLimits(heapMb) });
+}
+
+export const CHAT = '/v1/chat/completions';
+export const CHAT_BODY = { model: 'test-model', messages: [{ role: 'user', content: 'Hi' }] };
+export const KEY = { authorization: `Bearer ${TEST_KEY}` };
+export const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Of the access log, or another line. */
+export type LogLine = { msg: string; requestId?: string } & Record<string, unknown>;
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+export interface Ask {
+  method?: string;
+  headers?: Record<string, string>;
+  /** A string goes out as it is, anything else as JSON. */
+  body?: unknown;
+}
+
+export class TestGateway {
+  constructor(
+    readonly fakes: FakeServices,
+    private readonly running: RunningGateway,
+    readonly registry: Registry,
+    /** What has been logged, in order. */
+    readonly logged: readonly LogLine[],
+  ) {}
+
+  get port(): number {
+    return this.running.port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  close(): Promise<void> {
+    return this.running.close();
+  }
+
+  /** With no other headers than those that are given. */
+  async ask(path: string, ask: Ask = {}): Promise<Answer> {
+    const response = await this.open(path, ask);
+    return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) };
+  }
+
+  chat(over: object = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.ask(CHAT, { headers: { ...KEY, ...JSON_TYPE, ...headers }, body: { ...CHAT_BODY, ...over } });
+  }
+
+  /** A reply whose body is still to be read. */
+  openStream(over: object = {}): Promise<IncomingMessage> {
+    return this.open(CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: { ...CHAT_BODY, stream: true, ...over } });
+  }
+
+  /** With `fetch`, as SDKs do. `headers` are instead of the key, and besides the type. */
+  post(path: string, { method = 'POST', headers = KEY, body }: Ask): Promise<Response> {
+    return fetch(`${this.url}${path}`, { method, headers: { ...JSON_TYPE, ...headers }, body: textToSend(body) });
+  }
+
+  /** A raw connection, for what no client library would do. */
+  async connect(): Promise<Socket> {
+    const socket = connect(this.port, '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  private async open(path: string, { method, headers, body }: Ask): Promise<IncomingMessage> {
+    const sent = textToSend(body);
+    const request = httpRequest({ port: this.port, path, method: method ?? (sent === undefined ? 'GET' : 'POST'), headers });
+    request.end(sent);
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return response;
+  }
+}
+
+export function errorOf({ text }: Answer): { message: string; type: string; param?: string; code: string } {
+  return JSON.parse(text).error;
+}
+
+/** All that comes until the other side ends the connection. Fails when it is reset. */
+export async function textOf(incoming: IncomingMessage | Socket): Promise<string> {
+  let text = '';
+  for await (const chunk of incoming) text += String(chunk);
+  return text;
+}
+
+/** Waits for what comes about by itself, without saying how long that takes. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await delay(2);
+}
+
+function textToSend(body: unknown): string | undefined {
+  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+}

@@ -1,0 +1,83 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { CONTENT, DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
+import { TestCalls, upstreamAt } from '../../test/upstream-calls.js';
+import { failure, GOOD, received } from '../../test/upstream-faults.js';
+
+/**
+ * A connection that is lost at every byte of a reply, its head included, closed in order (FIN) or reset (RST): whatever came is told
+ * and billed, and nothing ends well but what is whole. Through all processes, with their settlements: test/e2e/every-byte.test.ts.
+ */
+const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is a', ' fine day'];
+const AT_ONCE = 8;
+
+let server: FaultServer;
+let raw: Buffer;
+let lose: (socket: Parameters<Fault>[0]['socket'], at: number) => Promise<void>;
+
+beforeAll(async () => {
+  server = await FaultServer.start(({ socket, body }) => lose(socket, Number(/cut at (\d+)/.exec(body)?.[1])));
+});
+afterAll(() => server.stop());
+
+const ends: [string, typeof lose][] = [
+  ['closed', async (socket, at) => void socket.end(raw.subarray(0, at))],
+  [
+    'reset',
+    async (socket, at) => {
+      await send(socket, raw.subarray(0, at));
+      await turn(); // a reset takes with it what has not been sent
+      socket.resetAndDestroy();
+    },
+  ],
+];
+
+describe.each(UPSTREAM_KINDS)('%s', (kind) => {
+  const { opening, text, ending, plain } = DIALECT_STREAMS[kind];
+
+  describe.each(ends)('%s [fault-lost]', (_end, how) => {
+    test('within a stream', async () => {
+      lose = how;
+      raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
+      // What comes after the blank line of the last event is HTTP's alone.
+      await atEveryByte(true, raw.length - `\r\n${LAST_CHUNK}`.length, (events) => {
+        const said = events[0]?.type === 'text-delta' ? events[0].text : '';
+        const isBeginning = TEXTS.join('').startsWith(said);
+        const told: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, received(tokensOf(said))];
+        return isBeginning ? [...told, failure('upstream_error')] : [];
+      });
+    });
+
+    test('within a plain reply', async () => {
+      lose = how;
+      raw = Buffer.from(wholeReply(plain(CONTENT)));
+      await atEveryByte(false, raw.length, () => [failure('upstream_error')]);
+    });
+  });
+
+  /** `wholeAt`: from this byte on nothing is missing. */
+  async function atEveryByte(stream: boolean, wholeAt: number, whatFails: (events: StreamEvent[]) => StreamEvent[]): Promise<void> {
+    const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind }));
+    const whole = stream ? [{ type: 'text-delta', text: TEXTS.join('') }, ...GOOD.slice(1)] : GOOD;
+    const bytes = Array(raw.length).keys();
+    const ask = async (): Promise<void> => {
+      for (const at of bytes) {
+        const turns = [{ role: 'user' as const, parts: [{ type: 'text' as const, text: `cut at ${at}` }] }];
+        const events = await calls.collect({ request: { stream, turns } });
+        expect({ at, events }).toEqual({ at, events: at < wholeAt ? whatFails(events) : whole });
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, ask));
+    } finally {
+      await calls.close();
+    }
+  }
+});
+
+function tokensOf(text: string): number {
+  return estimateOutputTokens(Buffer.byteLength(text));
+}

@@ -1,0 +1,316 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { leastMs } from '#testing/least-ms.js';
+import type { RoutingTerms } from '../routing/route-book.js';
+import type { RouteCall } from '../routing/route-call.js';
+import { streamInference } from './stream-inference.js';
+import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
+import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
+
+let upstream: TestUpstream;
+let stops: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start();
+  stops = [() => upstream.stop()];
+});
+
+afterEach(async () => {
+  for (const stop of stops) await stop();
+});
+
+/** A request to the one upstream, unless the test says otherwise. */
+function setUp(setting: Partial<Setting> = {}) {
+  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
+  stops.unshift(() => started.book.close());
+  return started;
+}
+
+describe('another route', () => {
+  let second: TestUpstream;
+
+  beforeEach(async () => {
+    second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
+    stops.push(() => second.stop());
+  });
+
+  const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
+  const SAVED = [{ type: 'upstream-start', upstream: 'second' }, text('saved'), usage({ outputTokens: 2 }), STOP];
+
+  test.each<[string, Behaviour]>([
+    ['500', answering(500, '')],
+    ['429', answering(429, '')],
+    ['a closed socket', (request) => void request.socket.destroy()],
+    ['a stream broken before content', streaming(chunk(''))],
+    ['a 504', answering(504, '')],
+    ['a line beyond every limit', streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`)],
+  ])('is tried after %s', async (_name, behaviour) => {
+    upstream.behave(behaviour);
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
+    expect(second.calls).toBe(1);
+  });
+
+  test('is tried when nothing listens, and then taken at once', async () => {
+    const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+  });
+
+  test.each<[what: string, name: string, make: (path: string) => void]>([
+    ['cannot be read', 'a-loop', (path) => symlinkSync(path, path)],
+    ['no header can carry', 'two-lines', (path) => writeFileSync(path, 'a b\nc')],
+  ])('is tried when the key is in a file that %s', async (_what, name, make) => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    const { UPSTREAM_SECRETS_DIR = '' } = process.env;
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    make(join(folder, name));
+    try {
+      expect(await collect(setUp({ upstreams: both({ apiKeyFile: name }) }).stream)).toEqual(SAVED);
+      expect(upstream.calls).toBe(0);
+    } finally {
+      process.env.UPSTREAM_SECRETS_DIR = UPSTREAM_SECRETS_DIR;
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('is tried after silence', async () => {
+    upstream.behave(hanging(chunk('')));
+    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
+    expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
+    upstream.behave(() => {});
+    expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
+  });
+
+  test('is not tried when the time for it is over', async () => {
+    upstream.behave(answering(500, ''));
+    expect(await collect(setUp({ upstreams: both(), failoverMs: 0 }).stream)).toEqual([START, failure('upstream_error')]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is not tried when the budget for it is spent', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { retryPercent: 50, retryBurst: 1 } });
+    const again = () => collect(streamInference(job, reader(), dependencies));
+    expect(await collect(stream)).toEqual(SAVED);
+    const outcomes = [await again(), await again()].map((events) => events.at(-1)?.type);
+    expect(outcomes).toEqual(['completion-failure', 'completion-finish']);
+  });
+
+  test('is not tried when an idle connection that was closed has spent the budget: a request brings its share once', async () => {
+    upstream.behave((request, response) => {
+      if (upstream.calls === 2) request.socket.destroy();
+      else return (upstream.calls === 3 ? answering(500, '') : streaming(chunk('first', 'stop'), DONE))(request, response);
+    });
+    const terms = { retryPercent: 100, retryBurst: 1 };
+    const { stream, job, dependencies } = setUp({ upstreams: both({ connectionsMax: 1 }), terms });
+    await collect(stream);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([START, failure('upstream_error')]);
+    expect([upstream.calls, second.calls]).toEqual([3, 0]);
+  });
+
+  test.each([429, 503])('is used as long as a %i has told the first to wait [U-23]', async (status) => {
+    upstream.behave(answering(status, '', { 'retry-after': '30' }));
+    const { stream, job, dependencies } = setUp({ upstreams: both() });
+    expect(await collect(stream)).toEqual(SAVED);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    expect(upstream.calls).toBe(1);
+  });
+
+  test('is used while the breaker of the first is open', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    await collect(stream);
+    for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
+    expect(upstream.calls).toBe(5);
+  });
+
+  test('is used while the first rests, which breaks a limit with every reply', async () => {
+    upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    expect(await collect(stream)).toEqual(SAVED);
+    for (let request = 0; request < 9; request++) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    expect(upstream.calls).toBe(5);
+  });
+
+  test('is used until a probe of the first succeeds', async () => {
+    upstream.behave(answering(500, ''));
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 20, restMsMax: 20 } });
+    await collect(stream);
+    while (upstream.calls < 6) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
+    upstream.behave(streaming(chunk('first', 'stop'), DONE));
+    let events = SAVED;
+    while (events[0]?.type === 'upstream-start' && events[0].upstream === 'second') {
+      events = (await collect(streamInference(job, reader(), dependencies))) as typeof SAVED;
+    }
+    expect(events[1]).toEqual(text('first'));
+  });
+
+  test('is not tried when the request itself is refused', async () => {
+    upstream.behave(answering(400, { error: { message: 'prompt is too long' } }));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, failure('context_length_exceeded')]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is never tried after content: what came is billed [T-29]', async () => {
+    upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
+      START,
+      text('Hello'),
+      usage({ outputTokens: 2 }),
+      failure('upstream_error'),
+    ]);
+    expect(second.calls).toBe(0);
+  });
+
+  test('is tried by a plain request as long as nothing was returned', async () => {
+    upstream.behave(streaming(chunk('half')));
+    const events = await collect(
+      setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
+    );
+    expect(events).toEqual(SAVED);
+  });
+
+  describe('is waited for by a plain request, and what the first one had sent is owed by nobody', () => {
+    const OWED = {
+      promptTokens: 0,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      promptSource: 'estimated' as const,
+      outputSource: 'counted' as const,
+    };
+
+    /** A request whose first upstream has broken off after content; the second has no room. */
+    async function wait(terms: Partial<RoutingTerms> = { queueMax: 1, queueWaitMs: 60_000 }) {
+      upstream.behave(streaming(chunk('x'.repeat(400))));
+      const upstreams = [
+        upstream.definition({ capabilities: { streamPlainRequests: true } }),
+        second.definition({ id: 'second', connectionsMax: 1 }),
+      ];
+      const started = setUp({ upstreams, request: { stream: false }, terms });
+      const { book, job, client, stream } = started;
+      const first = book.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
+      const taken = book.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
+      const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
+      first.end(ended);
+      const events = collect(stream, 'open');
+      while (terms.queueMax && book.status('here').waiting.length === 0) await new Promise(setImmediate);
+      return { ...started, events, goOn: () => taken.end(ended) };
+    }
+
+    test('when it comes', async () => {
+      const { lease, events, goOn } = await wait();
+      expect(lease.read?.()).toEqual(OWED);
+      goOn();
+      expect(await events).toEqual(SAVED);
+    });
+
+    test('when the client leaves', async () => {
+      const { client, events, settlements } = await wait();
+      client.abort();
+      expect(await events).toEqual([usage(OWED)]);
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'client-disconnected', usage: OWED, upstream: undefined }]);
+    });
+
+    test('when the hold is lost', async () => {
+      const { lease, client, events, settlements } = await wait();
+      lease.lose?.('lost');
+      expect(await events).toEqual([failure('model_unavailable')]);
+      client.abort();
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined, upstream: undefined }]);
+    });
+
+    test('when it does not come', async () => {
+      const { client, events, settlements } = await wait({ queueMax: 0 });
+      expect(await events).toEqual([START, failure('upstream_error')]);
+      client.abort();
+      expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined, upstream: 'test' }]);
+    });
+  });
+
+  test('is tried when the first says nothing [M-30]', async () => {
+    upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
+    expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
+  });
+
+  test('of a higher tier waits until the lower one is of no use', async () => {
+    upstream.behave(streaming(chunk('first', 'stop'), DONE));
+    const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
+    expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
+  });
+
+  test('attempts are bounded, and the last failure is told', async () => {
+    upstream.behave(answering(500, ''));
+    second.behave(answering(503, ''));
+    const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
+    expect(events).toEqual([{ type: 'upstream-start', upstream: 'second' }, failure('model_unavailable', 1)]);
+    expect([upstream.calls, second.calls]).toEqual([1, 1]);
+  });
+});
+
+describe('room', () => {
+  test('a full upstream is model_capacity, and room again once a call has ended', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
+    await stream.next();
+    const again = () => collect(streamInference(job, reader(), dependencies));
+    expect(await again()).toEqual([failure('model_capacity', 1)]);
+    client.abort();
+    await collect(stream, 'open');
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    expect((await again()).at(-1)).toEqual(STOP);
+  });
+
+  test('a request waits for room, and goes on when a call has ended', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const terms = { queueMax: 1, queueWaitMs: 5_000 };
+    const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
+    await stream.next();
+    const waiting = collect(streamInference(job, reader(), dependencies));
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_capacity', 2)]);
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    client.abort();
+    await collect(stream, 'open');
+    expect(await waiting).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
+  });
+
+  test('a reply that keeps its socket when it has said all, holds up nobody who needs it', async () => {
+    upstream.behave((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(chunk('ok', 'stop') + DONE);
+    });
+    const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
+    await collect(stream);
+    const threeMore = async (): Promise<number> => {
+      const since = performance.now();
+      for (let request = 0; request < 3; request++)
+        expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
+      return performance.now() - since;
+    };
+    // The upstream has a second to end the reply where its socket is not needed.
+    expect(await leastMs(1_000, threeMore)).toBeLessThan(1_000);
+    expect((upstream.connections - 1) % 3).toBe(0);
+  });
+
+  test('a reader that leaves while waiting takes nothing, and owes nothing', async () => {
+    upstream.behave(hanging(chunk('one')));
+    const terms = { queueMax: 9, queueWaitMs: 5_000 };
+    const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
+    await stream.next();
+    const leaving = new AbortController();
+    const waiting = collect(streamInference(job, reader(leaving.signal), dependencies), 'open');
+    leaving.abort();
+    expect(await waiting).toEqual([usage({ promptTokens: 0 })]);
+    expect(upstream.calls).toBe(1);
+    await stream.return();
+  });
+
+  test('whoever is told to wait hears of the upstream’s own time, not of ours', async () => {
+    upstream.behave(answering(429, '', { 'retry-after': '30' }));
+    const { stream, job, dependencies } = setUp();
+    expect(await collect(stream)).toEqual([START, failure('model_capacity', 30)]);
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_capacity', 30)]);
+    expect(upstream.calls).toBe(1);
+  });
+});

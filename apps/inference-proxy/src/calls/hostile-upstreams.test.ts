@@ -1,0 +1,225 @@
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import { CONTENT, DIALECT_STREAMS, goodStream } from '#testing/dialect-streams.js';
+import { chunked, type Fault, FaultServer, flood, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
+import { type CallSetting, PATIENT, TestCalls, upstreamAt } from '../../test/upstream-calls.js';
+import {
+  contents,
+  failedAfterHello,
+  failure,
+  fragments,
+  framing,
+  GOOD,
+  large,
+  type Row,
+  received,
+  slow,
+  whole,
+  writes,
+} from '../../test/upstream-faults.js';
+
+/**
+ * Every fault of the list of hostile upstreams (docs/upstreams.md, "Limits"), in every dialect.
+ */
+/** The test's own garbage included: it sends what the proxy refuses. */
+const MEMORY_MAX = 128 * 1024 * 1024;
+
+let server: FaultServer;
+beforeEach(async () => {
+  server = await FaultServer.start();
+});
+afterEach(() => server.stop());
+
+function callsTo(kind: (typeof UPSTREAM_KINDS)[number], timeouts = PATIENT): TestCalls {
+  return new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind, timeouts }));
+}
+
+/** The most that live objects and buffers have grown by while `work` ran. */
+async function memoryWhile<Result>(work: () => Promise<Result>): Promise<{ result: Result; grown: number }> {
+  const used = (): number => {
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = used();
+  let most = before;
+  const timer = setInterval(() => (most = Math.max(most, used())), 5);
+  try {
+    const result = await work();
+    return { result, grown: Math.max(most, used()) - before };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+describe.each(UPSTREAM_KINDS)('%s', (kind) => {
+  async function check([, fault, outcome, timeouts]: Row, setting: CallSetting = {}): Promise<void> {
+    server.behave(fault(fragments(kind)));
+    const calls = callsTo(kind, timeouts);
+    try {
+      expect(await calls.collect(setting)).toEqual(outcome);
+      // None is asked twice; an impatient one may give up before its request has arrived.
+      expect(server.requests).toBeLessThanOrEqual(1);
+    } finally {
+      await calls.close();
+    }
+  }
+
+  describe('takes its time', () => {
+    test.each(slow)('%s', (...row) => check(row));
+  });
+
+  describe('breaks HTTP', () => {
+    test.each(framing)('%s', (...row) => check(row));
+  });
+
+  describe('sends something else', () => {
+    test.each(contents)('%s', (...row) => check(row));
+  });
+
+  describe('sends too much, and memory stays within 128 MiB of 10 GiB on offer [fault-memory]', () => {
+    test.each(large)('%s', async (...row) => {
+      const { grown } = await memoryWhile(() => check(row));
+      expect(grown).toBeLessThan(MEMORY_MAX);
+    });
+
+    test.each(large)('asked for a plain reply: %s [fault-total-size]', async (...row) => {
+      const { grown } = await memoryWhile(() => check(row, { request: { stream: false } }));
+      expect(grown).toBeLessThan(MEMORY_MAX);
+    });
+
+    test('content without end is cut at twice the cap, and billed at the cap [fault-endless]', async () => {
+      const { opening, text } = DIALECT_STREAMS[kind];
+      server.behave(
+        ({ socket }) => void send(socket, replyHead() + chunked(opening)).then(() => flood(socket, chunked(text('x'.repeat(400))))),
+      );
+      const calls = callsTo(kind);
+      const events = await calls.collect();
+      await calls.close();
+      const [content, ...rest] = events;
+      expect(rest).toEqual([received(100), { type: 'completion-finish', reason: 'length' }]);
+      expect(content).toMatchObject({ type: 'text-delta' });
+      expect((content as { text: string }).text.length).toBeLessThan(256 * 1024);
+    });
+
+    const withTools = { request: { tools: [{ key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const }] } };
+
+    test('calls of tools without end: 128 are taken, and billed [fault-tool-calls]', async () => {
+      const { opening, call, args } = DIALECT_STREAMS[kind];
+      server.behave(async ({ socket }) => {
+        await send(socket, replyHead() + chunked(opening));
+        for (let index = 0; await send(socket, chunked(call(index), args(index, '{}'))); index++);
+      });
+      const calls = callsTo(kind);
+      const events = await calls.collect({ ...withTools, outputTokensMax: 10_000 });
+      await calls.close();
+      expect(events.filter(({ type }) => type === 'tool-call-start')).toHaveLength(128);
+      expect(events.slice(-2)).toEqual([received((128 * ('get_weather'.length + 2)) / 4), failure('upstream_error')]);
+    });
+
+    test('arguments without end are cut like text [fault-tool-calls]', async () => {
+      const { opening, call, args } = DIALECT_STREAMS[kind];
+      server.behave(
+        ({ socket }) =>
+          void send(socket, replyHead() + chunked(opening + call(0))).then(() => flood(socket, chunked(args(0, '{"a":1}'.repeat(60))))),
+      );
+      const calls = callsTo(kind);
+      const events = await calls.collect(withTools);
+      await calls.close();
+      expect(events.slice(-3)).toEqual([
+        { type: 'tool-call-end', index: 0 },
+        received(100),
+        { type: 'completion-finish', reason: 'length' },
+      ]);
+    });
+
+    test('deep JSON is no fault of ours [fault-json]', async () => {
+      const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+      const { opening, text, call, ending } = DIALECT_STREAMS[kind];
+      const hello = opening + text(CONTENT);
+      const calls = callsTo(kind);
+      // Where nobody looks it does no harm.
+      server.behave(writes(replyHead(), chunked(hello, `data: ${deep}\n\n`, ending), LAST_CHUNK));
+      expect(await calls.collect()).toEqual(GOOD);
+      const whole = call(0)
+        .replace(/"(arguments|input)":("[^"]*"|\{\})/, `"$1":${deep}`)
+        .replaceAll('item.added', 'item.done');
+      server.behave(writes(replyHead(), chunked(hello, whole, ending), LAST_CHUNK));
+      expect(await calls.collect(withTools)).toEqual(failedAfterHello());
+      await calls.close();
+    });
+  });
+
+  test('a stream where a plain reply was asked for is taken all the same [fault-type, U-24]', () =>
+    check(['', ({ good }) => writes(whole(good)), GOOD], { request: { stream: false } }));
+
+  describe('a stream where a plain reply was asked for has the limits of a stream [fault-type]', () => {
+    const plain = { request: { stream: false } };
+
+    test('it may take longer than a plain reply, while it goes on', () => {
+      const { opening, text, ending } = DIALECT_STREAMS[kind];
+      const slowly: Fault = ({ socket }) => {
+        socket.write(replyHead() + chunked(opening + text(CONTENT)));
+        setTimeout(() => socket.write(chunked(ending) + LAST_CHUNK), 600);
+      };
+      return check(['', () => slowly, GOOD, { ...PATIENT, totalMs: 300 }], plain);
+    });
+
+    test('and be longer', () =>
+      check(['', ({ good }) => writes(replyHead(), chunked(`: ${'x'.repeat(60_000)}\n`.repeat(100), good), LAST_CHUNK), GOOD], plain));
+  });
+
+  describe('keeps or loses its connection', () => {
+    const ask = async (calls: TestCalls): Promise<void> => expect(await calls.collect()).toEqual(GOOD);
+
+    test('a socket serves again after a whole reply', async () => {
+      server.behave(writes(whole(goodStream(kind))));
+      const calls = callsTo(kind);
+      for (let n = 0; n < 5; n++) await ask(calls);
+      await calls.close();
+      expect(server.connections).toBeLessThanOrEqual(2);
+    });
+
+    test.each<[string, Fault]>([
+      ['keep-alive, then close', ({ socket }) => void socket.end(whole(goodStream(kind)))],
+      ['two replies to one request', writes(whole(goodStream(kind)) + whole(goodStream(kind, 'Not asked for')))],
+      ['garbage after the reply', writes(`${whole(goodStream(kind))}garbage`)],
+      [
+        'HTTP/1.0 with keep-alive',
+        writes(wholeReply(goodStream(kind), { connection: 'keep-alive', 'content-type': 'text/event-stream' }, 'HTTP/1.0 200 OK')),
+      ],
+      [
+        'more after the end of the stream',
+        ({ socket }) =>
+          void send(socket, replyHead() + chunked(goodStream(kind))).then(() => flood(socket, chunked('data: {}\n\n'.repeat(5_000)))),
+      ],
+    ])('%s: the next requests get their own reply [fault-next]', async (_name, fault) => {
+      server.behave(fault);
+      const calls = callsTo(kind);
+      for (let n = 0; n < 5; n++) {
+        await ask(calls);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      await calls.close();
+    });
+  });
+});
+
+test('lines that do not end, on many streams at once: those beyond a bound for all are given up [fault-event-size]', async () => {
+  server.behave(({ socket }) => void send(socket, replyHead() + chunked(`data: {"a":"${'x'.repeat(900_000)}`)));
+  const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { timeouts: PATIENT, connectionsMax: 170 }));
+  const leaving = new AbortController();
+  const failures: unknown[] = [];
+  let isOverBound: () => void;
+  const overBound = new Promise<void>((resolve) => (isOverBound = resolve));
+  const all = Array.from({ length: 170 }, async () => {
+    const [end] = await calls.collect({ signal: leaving.signal }).catch(() => []);
+    if (end !== undefined) isOverBound();
+    failures.push(end);
+  });
+  await overBound;
+  leaving.abort(new Error('left'));
+  await Promise.all(all);
+  await calls.close();
+  const [given, ...others] = failures.filter((end) => end !== undefined);
+  expect(given).toEqual(failure('model_capacity'));
+  expect(others.length).toBeLessThan(40);
+});

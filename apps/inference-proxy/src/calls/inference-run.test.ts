@@ -1,0 +1,238 @@
+import type { SettleRequest } from '#contracts/billing/holds.js';
+import type { GenerateRequest } from '#contracts/inference.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { createLogger } from '#observability/logger.js';
+import { untilCollected } from '#testing/until-collected.js';
+import { InferenceRun } from './inference-run.js';
+import type { LeaseLoss } from '../leases/lease-keeper.js';
+import type { CallEnd, RouteCall } from '../routing/route-call.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { UsageMeter } from './usage-meter.js';
+
+const TICKET = {
+  holdId: '01990000-0000-7000-8000-000000000001',
+  accountId: '01990000-0000-7000-8000-000000000002',
+  requestId: 'req_1',
+  outputTokensMax: 100,
+  promptTokensEstimate: 20,
+  leaseMs: 60_000,
+};
+const NOTHING = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
+const HELLO: StreamEvent = { type: 'text-delta', text: 'Hello' };
+const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
+const SO_FAR = {
+  promptTokens: 20,
+  cachedTokens: 0,
+  outputTokens: 2,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
+
+/** What a run asks of leases, settlements and its call, in the test's hands. */
+interface Surroundings {
+  lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; unsettled?: (() => void) | undefined };
+  /** The gateway with each, since it is kept as long. */
+  settlements: { read: () => SettleRequest; gateway: object; delayMs: number | undefined }[];
+  ends: CallEnd[];
+  client: AbortController;
+  call: RouteCall;
+}
+
+function surround(): Surroundings {
+  const ends: CallEnd[] = [];
+  const call = { link: { upstream: { id: 'test' } }, end: (end: CallEnd) => ends.push(end) } as unknown as RouteCall;
+  return { lease: {}, settlements: [], ends, client: new AbortController(), call };
+}
+
+function newRun({ lease, settlements, client }: Surroundings, request: Partial<GenerateRequest['request']>): InferenceRun {
+  return new InferenceRun(
+    { ticket: TICKET, request } as GenerateRequest,
+    { signal: client.signal, callerIsThere: async () => false },
+    {
+      leases: {
+        keep: (_ticket, read, lose) => {
+          Object.assign(lease, { read, lose });
+          return (unsettled) => {
+            // As the keeper does: of what has ended it remembers this alone.
+            lease.read = undefined;
+            lease.lose = undefined;
+            lease.unsettled = unsettled;
+          };
+        },
+      },
+      settlements: { schedule: (read, gateway, delayMs) => settlements.push({ read, gateway, delayMs }), settleAfter: fail },
+      logger: createLogger('test', 'silent'),
+    },
+  );
+}
+
+function fail(): never {
+  throw new Error('nothing is read on');
+}
+
+/** A run that has returned `events`. */
+function begin(events: StreamEvent[]) {
+  const around = surround();
+  const run = newRun(around, { stream: true });
+  receive(run.startAttempt(around.call), events);
+  run.pass(events);
+  return { run, ...around };
+}
+
+/** A run that has collected `events` and returned nothing. */
+function beginPlain(events: StreamEvent[]) {
+  const around = surround();
+  const run = newRun(around, { stream: false });
+  receive(run.startAttempt(around.call), events);
+  run.collect(events);
+  return { run, ...around };
+}
+
+function receive(meter: UsageMeter, events: StreamEvent[]): void {
+  for (const event of events) meter.count(event);
+}
+
+test.each([
+  ['lost', 'model_unavailable'],
+  ['revoked', 'invalid_api_key'],
+] as const)('a lease that is %s stops the upstream: the stream says so, with what it has used', (loss, code) => {
+  const { run, lease } = begin([HELLO]);
+  lease.lose?.(loss);
+  expect(run.stopped).toBe(true);
+  expect([...run.closing(undefined)].flat()).toEqual([
+    { type: 'usage-report', usage: SO_FAR },
+    { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds: undefined },
+  ]);
+});
+
+test.each([
+  ['a finished one', [HELLO, FINISH], { reason: 'completed', usage: SO_FAR }],
+  ['one that broke after content', [HELLO], { reason: 'failed', usage: SO_FAR }],
+  ['one that failed before content', [], { reason: 'failed', usage: undefined }],
+])('what a gateway leaves unsettled is settled in its place, at once when it is found: %s', (_, events, settlement) => {
+  const { run, lease, settlements } = begin(events);
+  Array.from(run.closing(undefined));
+  run.end();
+  expect(settlements).toEqual([]);
+  lease.unsettled?.();
+  const { holdId, accountId } = TICKET;
+  expect(settlements.map(({ read, delayMs }) => [read(), delayMs])).toEqual([[{ holdId, accountId, upstream: 'test', ...settlement }, 0]]);
+});
+
+test('what a reader has left is settled in its place after a while, once', () => {
+  const { run, lease, settlements, client } = begin([HELLO]);
+  client.abort();
+  run.end();
+  const { holdId, accountId } = TICKET;
+  expect(settlements.map(({ read, delayMs }) => [read(), delayMs])).toEqual([
+    [{ holdId, accountId, reason: 'client-disconnected', usage: SO_FAR, upstream: 'test' }, undefined],
+  ]);
+  expect(lease.unsettled).toBeUndefined();
+});
+
+describe('an attempt that fails before anything was returned', () => {
+  const BROKEN = new UpstreamFailure('broken', 'upstream_error');
+  const { holdId, accountId } = TICKET;
+
+  test('leaves nothing to be billed, from then on: its reader leaves before the next one', () => {
+    const { run, lease, settlements, client } = beginPlain([HELLO]);
+    expect(lease.read?.()).toEqual(SO_FAR);
+    run.endCall(BROKEN);
+    expect(lease.read?.()).toEqual(NOTHING);
+    client.abort();
+    expect([...run.closing(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NOTHING }]);
+    run.end();
+    expect(settlements.map(({ read }) => read())).toEqual([
+      { holdId, accountId, reason: 'client-disconnected', usage: NOTHING, upstream: undefined },
+    ]);
+  });
+
+  test('leaves nothing to be billed: its hold is lost before the next one', () => {
+    const { run, lease } = beginPlain([HELLO]);
+    run.endCall(BROKEN);
+    lease.lose?.('lost');
+    expect([...run.closing(BROKEN)].flat()).toEqual([
+      { type: 'completion-failure', code: 'model_unavailable', message: expect.any(String), retryAfterSeconds: undefined },
+    ]);
+  });
+
+  test('is told with its upstream when there is no next one', () => {
+    const { run } = beginPlain([HELLO]);
+    run.endCall(BROKEN);
+    expect([...run.closing(BROKEN)].flat()).toEqual([
+      { type: 'upstream-start', upstream: 'test' },
+      { type: 'completion-failure', code: 'upstream_error', message: BROKEN.message, retryAfterSeconds: undefined },
+    ]);
+  });
+
+  test('is no part of what the next one returns', () => {
+    const { run, call } = beginPlain([HELLO]);
+    run.endCall(BROKEN);
+    receive(run.startAttempt(call), [FINISH]);
+    run.collect([FINISH]);
+    expect(run.passCollected()).toEqual([{ type: 'upstream-start', upstream: 'test' }, FINISH]);
+  });
+});
+
+test('the pieces of a plain reply go out joined, as far as they are pieces of the same', () => {
+  const { run } = beginPlain([HELLO]);
+  run.collect([{ type: 'text-delta', text: ', you' }]);
+  run.collect([{ type: 'reasoning-delta', text: 'Well' }, FINISH]);
+  expect(run.passCollected().slice(1)).toEqual([
+    { type: 'text-delta', text: 'Hello, you' },
+    { type: 'reasoning-delta', text: 'Well' },
+    FINISH,
+  ]);
+});
+
+describe('a route is given back once', () => {
+  test.each<[string, string, (begun: ReturnType<typeof begin>) => void]>([
+    ['the reply is whole', 'completed', ({ run }) => void [run.pass([FINISH]), run.endCall()]],
+    ['its reader has left', 'cancelled', ({ client }) => client.abort()],
+    ['its hold is lost', 'cancelled', ({ lease }) => lease.lose?.('lost')],
+    ['the run has ended without it', 'cancelled', ({ run }) => run.end()],
+  ])('as soon as %s', (_, outcome, happen) => {
+    const begun = begin([HELLO]);
+    happen(begun);
+    expect(begun.ends).toEqual([{ outcome, failure: undefined, usage: SO_FAR }]);
+    begun.run.endCall();
+    begun.run.end();
+    expect(begun.ends).toHaveLength(1);
+  });
+});
+
+describe('a run that has ended is not remembered with its request, however long its settlement takes', () => {
+  /** Nothing but what leases and settlements keep, and the request as far as they keep it. */
+  function endOne(happen: (run: InferenceRun, around: Surroundings) => void) {
+    const { call, ...around } = surround();
+    const request = { stream: false };
+    const run = newRun({ call, ...around }, request);
+    receive(run.startAttempt(call), [HELLO]);
+    run.collect([HELLO]);
+    happen(run, { call, ...around });
+    run.end();
+    return { ...around, request: new WeakRef(request) };
+  }
+
+  test('when its reader has left', async () => {
+    const { request, settlements } = endOne((_run, { client }) => client.abort());
+    await untilCollected(request);
+    expect(settlements.map(({ read }) => read().usage)).toEqual([SO_FAR]);
+  });
+
+  test('when its reader has not', async () => {
+    const { request, lease, settlements } = endOne((run) => run.passCollected());
+    await untilCollected(request);
+    lease.unsettled?.();
+    expect(settlements.map(({ read }) => read().usage)).toEqual([SO_FAR]);
+  });
+});

@@ -1,0 +1,484 @@
+import { once } from 'node:events';
+import type { StreamEvent } from '#inference/stream-event.js';
+import { leastMs } from '#testing/least-ms.js';
+import { streamInference } from './stream-inference.js';
+import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
+import { answering, type Behaviour, chunk, DONE, hanging, plainReply, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
+
+let upstream: TestUpstream;
+let stops: (() => Promise<void>)[];
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start();
+  stops = [() => upstream.stop()];
+});
+
+afterEach(async () => {
+  for (const stop of stops) await stop();
+});
+
+/** A request to the one upstream, unless the test says otherwise. */
+function setUp(setting: Partial<Setting> = {}) {
+  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
+  stops.unshift(() => started.book.close());
+  return started;
+}
+
+describe('a good reply', () => {
+  test('is streamed, with what the upstream counted, and its socket serves again', async () => {
+    upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
+    const { stream, lease, settlements, dependencies, job } = setUp();
+    const expected = [START, text('Hello'), REPORTED, STOP];
+    expect(await collect(stream)).toEqual(expected);
+    expect({ ended: lease.ended, settlements: settlements.length }).toEqual({ ended: true, settlements: 0 });
+    for (let again = 0; again < 5; again++) {
+      expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
+    }
+    // One, or two where a request came before the last bytes of the reply before it.
+    expect(upstream.connections).toBeLessThanOrEqual(2);
+    expect(upstream.bodies[0]).toEqual({
+      model: 'their-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 100,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  test('asked for plain goes upstream plain and is one batch', async () => {
+    upstream.behave(answering(200, plainReply('Hello')));
+    const { stream } = setUp({ request: { stream: false } });
+    const batches: unknown[] = [];
+    for await (const batch of stream) batches.push(batch);
+    expect(batches).toEqual([[START, text('Hello'), REPORTED, STOP]]);
+    expect(upstream.bodies[0]).toEqual({
+      model: 'their-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 100,
+      stream: false,
+    });
+  });
+
+  test('asked for plain where the upstream wants streams is one batch as well', async () => {
+    upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true, streamOptions: false } })];
+    const { stream } = setUp({ upstreams, request: { stream: false } });
+    const batches: unknown[] = [];
+    for await (const batch of stream) batches.push(batch);
+    expect(batches).toEqual([[START, text('Hello'), REPORTED, STOP]]);
+    expect(upstream.bodies[0]).toMatchObject({ stream: true });
+    expect(upstream.bodies[0]).not.toHaveProperty('stream_options');
+  });
+
+  test('the upstream decides otherwise: JSON to a stream, a stream to a plain request, blank lines first [U-24]', async () => {
+    upstream.behave(answering(200, `\n\n ${JSON.stringify(plainReply('Hello'))}`));
+    expect(await collect(setUp().stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
+    upstream.behave(streaming(`: waking\n\n${chunk('Hello', 'stop')}`, DONE));
+    expect(await collect(setUp({ request: { stream: false } }).stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), STOP]);
+  });
+
+  test('usage that nobody counted is estimated, and never beyond the caps [U-3, T-26]', async () => {
+    upstream.behave(streaming(chunk('x'.repeat(45)), chunk('', 'stop'), DONE));
+    expect((await collect(setUp().stream)).at(-2)).toEqual(usage({ outputTokens: 12 }));
+    expect((await collect(setUp({ outputTokensMax: 8 }).stream)).at(-2)).toEqual(usage({ outputTokens: 8 }));
+  });
+});
+
+describe('a stop sequence the upstream does not know [T-44]', () => {
+  const takesNone = () => ({ upstreams: [upstream.definition({ capabilities: { stop: false } })] });
+  const STOPPED: StreamEvent = { type: 'completion-finish', reason: 'stop-sequence' };
+
+  test('is found across pieces: the rest is read for what the upstream reports, and not passed on [chat-stop, T-44]', async () => {
+    upstream.behave(streaming(chunk('one EN'), chunk('D two'), chunk(' three', 'stop'), USAGE_CHUNK, DONE));
+    const { stream } = setUp({ ...takesNone(), request: { stop: ['END', '###'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
+    expect(upstream.bodies[0]).not.toHaveProperty('stop');
+  });
+
+  test('in a plain reply: the upstream is billed as it reports', async () => {
+    upstream.behave(answering(200, plainReply('one END two')));
+    const { stream } = setUp({ ...takesNone(), request: { stop: ['END'], stream: false } });
+    expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
+  });
+
+  test('what comes before it is passed on at once', async () => {
+    upstream.behave(hanging(chunk('one END two')));
+    const { stream, client } = setUp({ ...takesNone(), request: { stop: ['END'] } });
+    expect((await stream.next()).value).toEqual([START, text('one ')]);
+    client.abort();
+    await collect(stream, 'open');
+  });
+
+  test.each<[string, Behaviour]>([
+    ['breaks off', streaming(chunk('one END two'), chunk(' three'))],
+    ['has an error', streaming(chunk('one END two'), chunk(' three'), 'data: {"error":{"message":"boom"}}\n\n')],
+    ['falls silent', hanging(chunk('one END two'), chunk(' three'))],
+    ['reports nothing', streaming(chunk('one END two'), chunk(' three'), chunk('', 'stop'), DONE)],
+  ])('an upstream that %s after it: the reply is whole, and all that came is estimated', async (_name, behaviour) => {
+    upstream.behave(behaviour);
+    const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 100, totalMs: 5_000 };
+    const upstreams = [upstream.definition({ capabilities: { stop: false }, timeouts })];
+    const { stream } = setUp({ upstreams, request: { stop: ['END'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 5 }), STOPPED]);
+  });
+
+  test('an upstream that goes on for ever after it is cut, and billed at the cap', async () => {
+    upstream.behave(async (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('one END two'));
+      while (!response.destroyed)
+        if (!response.write(chunk('x'.repeat(400)))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    });
+    const { stream } = setUp({ ...takesNone(), outputTokensMax: 100, request: { stop: ['END'] } });
+    expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 100 }), STOPPED]);
+  });
+
+  test('text that only looked like one comes out, before what follows it', async () => {
+    upstream.behave(streaming(chunk('one E'), chunk('', 'stop'), DONE));
+    const upstreams = [upstream.definition({ capabilities: { stop: false } })];
+    const events = await collect(setUp({ upstreams, request: { stop: ['END'] } }).stream);
+    expect(events).toEqual([START, text('one E'), usage({ outputTokens: 2 }), STOP]);
+  });
+
+  test('an upstream that knows them is told', async () => {
+    upstream.behave(streaming(chunk('ok', 'stop'), DONE));
+    await collect(setUp({ request: { stop: ['END'] } }).stream);
+    expect(upstream.bodies[0]).toMatchObject({ stop: ['END'] });
+  });
+});
+
+test('an upstream that ignores its cap is cut, and given up', async () => {
+  upstream.behave(async (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    while (!response.destroyed)
+      if (!response.write(chunk('x'.repeat(400)))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+  });
+  const events = await collect(setUp({ outputTokensMax: 100 }).stream);
+  expect(events.slice(-2)).toEqual([usage({ outputTokens: 100 }), { type: 'completion-finish', reason: 'length' }]);
+});
+
+describe('failures before the first content', () => {
+  test.each<[string, Behaviour, string, number | undefined]>([
+    ['a 500', answering(500, { error: { message: 'boom' } }), 'upstream_error', undefined],
+    ['a 503', answering(503, 'busy'), 'model_unavailable', 1],
+    ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
+    ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'model_unavailable', 1],
+    ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 1],
+    ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
+    [
+      'a context overflow',
+      answering(400, { error: { message: "This model's maximum context length is 10" } }),
+      'context_length_exceeded',
+      undefined,
+    ],
+    ['a 408', answering(408, ''), 'upstream_timeout', undefined],
+    ['a redirect', answering(307, '', { location: 'http://169.254.169.254/' }), 'upstream_error', undefined],
+    ['compression nobody asked for', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
+    ['an error in a 200', streaming('data: {"error":{"message":"boom"}}\n\n', DONE), 'upstream_error', undefined],
+    ['an empty reply', streaming(), 'upstream_error', undefined],
+    ['a reply of nothing [M-30]', streaming(chunk('', 'stop'), USAGE_CHUNK, DONE), 'upstream_error', undefined],
+    ['a web page', answering(200, '<html>', { 'content-type': 'text/html' }), 'upstream_error', undefined],
+    ['a closed socket', (request) => void request.socket.destroy(), 'upstream_error', undefined],
+  ])('%s', async (_name, behaviour, code, retryAfterSeconds) => {
+    upstream.behave(behaviour);
+    const events = await collect(setUp().stream);
+    expect(events).toEqual([START, failure(code, retryAfterSeconds)]);
+    expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
+  });
+
+  test('silence [error-timeout]', async () => {
+    upstream.behave(hanging());
+    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
+    expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
+  });
+
+  test('an error whose text never ends is told all the same, soon', async () => {
+    upstream.behave((_request, response) => void response.writeHead(429, { 'retry-after': '9' }).write('{"error":'));
+    expect(await collect(setUp().stream)).toEqual([START, failure('model_capacity', 9)]);
+  });
+
+  test('a model without routes, and one whose upstream is away [error-unavailable]', async () => {
+    expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 5)]);
+    const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
+    const { stream, job, dependencies } = setUp({ upstreams: [gone], terms: { restMs: 3_000, restMsMax: 3_000 } });
+    expect(await collect(stream)).toEqual([START, failure('model_unavailable', 1)]);
+    // For a moment it is not even tried again.
+    expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 1)]);
+  });
+
+  test('an address that may not be called, a secret that is not there', async () => {
+    const inside = upstream.definition({ allowPrivateNetwork: false });
+    expect(await collect(setUp({ upstreams: [inside] }).stream)).toEqual([START, failure('model_unavailable', 1)]);
+    const locked = upstream.definition({ apiKeyEnv: 'A_KEY_THAT_IS_NOT_SET' });
+    expect(await collect(setUp({ upstreams: [locked] }).stream)).toEqual([START, failure('model_unavailable', 1)]);
+    expect(upstream.calls).toBe(0);
+  });
+});
+
+test('an idle socket that has just been closed is no failure of the route, and no attempt', async () => {
+  upstream.behave((request, response) => {
+    if (upstream.calls === 2) request.socket.destroy();
+    else return streaming(chunk('ok', 'stop'), DONE)(request, response);
+  });
+  const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], attemptsMax: 1 });
+  const expected = [START, text('ok'), usage({ outputTokens: 1 }), STOP];
+  expect(await collect(stream)).toEqual(expected);
+  expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
+});
+
+test('a new connection that is closed without an answer is an attempt', async () => {
+  upstream.behave((request) => void request.socket.destroy());
+  expect(await collect(setUp({ attemptsMax: 1 }).stream)).toEqual([START, failure('upstream_error')]);
+  expect(upstream.calls).toBe(1);
+});
+
+describe('failures after content', () => {
+  test.each<[string, string[]]>([
+    ['an end without a finish [T-30]', []],
+    ['an error, then [DONE] [T-29]', ['data: {"error":{"message":"boom"}}\n\n', DONE]],
+    ['garbage', ['data: {{{\n\n']],
+  ])('%s', async (_name, rest) => {
+    upstream.behave(streaming(chunk('Hello'), ...rest));
+    expect(await collect(setUp().stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_error')]);
+  });
+
+  test('silence beyond the idle limit', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 60, totalMs: 1_000 };
+    const events = await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream);
+    expect(events).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_timeout')]);
+  });
+
+  test('a plain request has returned nothing, so it fails and nothing is billed', async () => {
+    upstream.behave(streaming(chunk('Hello')));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
+    expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, failure('upstream_error')]);
+  });
+});
+
+describe('a client that leaves [T-39]', () => {
+  test('within the stream: the socket is closed within 250 ms, and what was received is reported [H-9]', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const leave = async (): Promise<number> => {
+      const { stream, client, settlements } = setUp();
+      const asked = upstream.nextRequest();
+      expect((await stream.next()).value).toEqual([START, text('Hello')]);
+      const closed = once((await asked).socket, 'close');
+      const leftAt = performance.now();
+      client.abort();
+      expect(await collect(stream, 'open')).toEqual([usage({ outputTokens: 2 })]);
+      await closed;
+      const tookMs = performance.now() - leftAt;
+      expect(settlements.map((read) => read())).toEqual([
+        {
+          holdId: '01990000-0000-7000-8000-000000000001',
+          accountId: '01990000-0000-7000-8000-000000000002',
+          reason: 'client-disconnected',
+          usage: {
+            promptTokens: 20,
+            cachedTokens: 0,
+            outputTokens: 2,
+            reasoningTokens: 0,
+            promptSource: 'estimated',
+            outputSource: 'counted',
+          },
+          upstream: 'test',
+        },
+      ]);
+      return tookMs;
+    };
+    expect(await leastMs(250, leave)).toBeLessThan(250);
+  });
+
+  test('before the head of the reply: the socket is closed, and nothing is owed', async () => {
+    upstream.behave(() => {});
+    const { stream, client, settlements, lease } = setUp();
+    const asked = upstream.nextRequest();
+    const events = collect(stream, 'open');
+    const closed = once((await asked).socket, 'close');
+    client.abort();
+    await closed;
+    expect(await events).toEqual([START, usage({ promptTokens: 0 })]);
+    expect(settlements.map((read) => read().usage?.promptTokens)).toEqual([0]);
+    expect(lease.ended).toBe(true);
+  });
+
+  test('of a plain request: what had been collected is reported', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
+    const { stream, client, lease } = setUp({ upstreams, request: { stream: false } });
+    const events = collect(stream, 'open');
+    while (lease.read?.().outputTokens !== 2) await new Promise(setImmediate);
+    client.abort();
+    expect(await events).toEqual([START, text('Hello'), usage({ outputTokens: 2 })]);
+  });
+
+  test('before anything: nothing is sent', async () => {
+    const { job, dependencies } = setUp();
+    expect(await collect(streamInference(job, reader(AbortSignal.abort()), dependencies), 'open')).toEqual([usage({ promptTokens: 0 })]);
+    expect(upstream.calls).toBe(0);
+  });
+
+  test('after the end: the proxy settles what the reader may not have got', async () => {
+    upstream.behave(streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE));
+    const { stream, client, settlements } = setUp();
+    await collect(stream);
+    client.abort();
+    expect(settlements.map((read) => read())).toMatchObject([{ reason: 'completed', usage: { promptTokens: 12, outputTokens: 3 } }]);
+  });
+
+  test('by breaking the loop: the socket is closed too', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const { stream } = setUp();
+    const asked = upstream.nextRequest();
+    await stream.next();
+    const closed = once((await asked).socket, 'close');
+    await stream.return();
+    await closed;
+  });
+});
+
+describe('a reader that takes its time keeps nobody from a route', () => {
+  /** Everything up to the terminal event, after which nothing more is asked for. */
+  async function takeAll({ stream }: ReturnType<typeof setUp>): Promise<void> {
+    for (let batch = await stream.next(); !batch.done; batch = await stream.next())
+      if (batch.value.at(-1)?.type === 'completion-finish') return;
+    throw new Error('the stream ended without its last event');
+  }
+  const inFlight = ({ book }: ReturnType<typeof setUp>) => book.status('here').routes.map((route) => route.inFlight);
+
+  test.each([
+    ['a stream', true],
+    ['a plain reply', false],
+  ])('once %s is whole', async (_, stream) => {
+    upstream.behave(stream ? streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE) : answering(200, plainReply('Hello')));
+    const started = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], request: { stream } });
+    await takeAll(started);
+    expect(inFlight(started)).toEqual([0]);
+    const { job, dependencies } = started;
+    expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
+  });
+
+  test('once we have cut it: its upstream is given up at once', async () => {
+    upstream.behave(hanging(chunk('x'.repeat(2_000))));
+    const started = setUp({ outputTokensMax: 100 });
+    const closed = upstream.nextRequest().then(({ socket }) => once(socket, 'close'));
+    await takeAll(started);
+    await closed;
+    expect(inFlight(started)).toEqual([0]);
+  });
+
+  test('once its lease is lost', async () => {
+    upstream.behave(hanging(chunk('Hello')));
+    const started = setUp();
+    await started.stream.next();
+    expect(inFlight(started)).toEqual([1]);
+    started.lease.lose?.('revoked');
+    expect(inFlight(started)).toEqual([0]);
+    await started.stream.return();
+  });
+});
+
+test('a lost lease stops the upstream, and the stream says so', async () => {
+  upstream.behave(hanging(chunk('Hello')));
+  const { stream, lease } = setUp();
+  const asked = upstream.nextRequest();
+  await stream.next();
+  const closed = once((await asked).socket, 'close');
+  lease.lose?.('lost');
+  expect(await collect(stream)).toEqual([usage({ outputTokens: 2 }), failure('model_unavailable')]);
+  await closed;
+});
+
+test('the meter reading of a lease is nothing before content, then what has come', async () => {
+  upstream.behave(hanging(chunk('Hello')));
+  const { stream, lease, client } = setUp();
+  const first = stream.next();
+  expect(lease.read?.()).toEqual({
+    promptTokens: 0,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
+  await first;
+  expect(lease.read?.()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 2,
+    reasoningTokens: 0,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
+  client.abort();
+  await collect(stream, 'open');
+});
+
+test('a secret goes to the upstream that names it, and to no other', async () => {
+  process.env.TEST_UPSTREAM_KEY = 'secret-1';
+  const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));
+  stops.push(() => other.stop());
+  upstream.behave(answering(500, ''));
+  const upstreams = [upstream.definition({ apiKeyEnv: 'TEST_UPSTREAM_KEY' }), other.definition({ id: 'other' })];
+  await collect(setUp({ upstreams }).stream);
+  delete process.env.TEST_UPSTREAM_KEY;
+  expect([upstream.headers[0]?.authorization, other.headers[0]?.authorization]).toEqual(['Bearer secret-1', undefined]);
+});
+
+test('calls are counted by their outcome', async () => {
+  upstream.behave(streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE));
+  const { stream, registry } = setUp();
+  await collect(stream);
+  const metrics = await registry.metrics();
+  expect(metrics).toContain(
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="their-model",outcome="completed"} 1',
+  );
+  expect(metrics).toContain('tollgate_upstream_calls_in_flight{upstream="test",model="our-model",upstream_model="their-model"} 0');
+  expect(metrics).toContain(
+    'tollgate_upstream_tokens_total{upstream="test",model="our-model",upstream_model="their-model",kind="output"} 3',
+  );
+  const labels =
+    'upstream="test",model="our-model",gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="their-model"';
+  expect(metrics).toContain(`gen_ai_client_operation_duration_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_server_time_to_first_token_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_server_time_per_output_token_seconds_count{${labels}} 1`);
+  expect(metrics).toContain(`gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 12`);
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="their-model"} 0');
+  expect(metrics).toContain('tollgate_model_requests_waiting{model="our-model"} 0');
+});
+
+test('two models of one upstream are two routes, each with its own numbers', async () => {
+  upstream.behave(streaming(chunk('Hello', 'stop'), DONE));
+  const routes = [
+    { upstream: 'test', model: 'first' },
+    { upstream: 'test', model: 'second', priority: 1 },
+  ];
+  const { stream, registry } = setUp({ routes });
+  await collect(stream);
+  const metrics = await registry.metrics();
+  const lines = metrics.split('\n').filter((line) => /^tollgate_upstream_(calls_total\{.*"completed"|breaker_state)/.test(line));
+  expect(lines.sort()).toEqual([
+    'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="first"} 0',
+    'tollgate_upstream_breaker_state{upstream="test",model="our-model",upstream_model="second"} 0',
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="first",outcome="completed"} 1',
+    'tollgate_upstream_calls_total{upstream="test",model="our-model",upstream_model="second",outcome="completed"} 0',
+  ]);
+});
+
+test('failures are counted by their kind, and the breaker is shown', async () => {
+  upstream.behave((request) => void request.socket.destroy());
+  const { stream, registry } = setUp({
+    upstreams: [upstream.definition(), { ...upstream.definition({ id: 'gone' }), baseUrl: 'http://127.0.0.1:1/v1' }],
+    terms: { restMs: 9_000, restMsMax: 9_000 },
+  });
+  await collect(stream);
+  const metrics = await registry.metrics();
+  expect(metrics).toContain(
+    'tollgate_upstream_errors_total{upstream="test",model="our-model",upstream_model="their-model",kind="unanswered"} 1',
+  );
+  expect(metrics).toContain(
+    'tollgate_upstream_errors_total{upstream="gone",model="our-model",upstream_model="their-model",kind="unreachable"} 1',
+  );
+  expect(metrics).toContain('tollgate_upstream_breaker_state{upstream="gone",model="our-model",upstream_model="their-model"} 2');
+  expect(metrics).toMatch(/gen_ai_client_operation_duration_seconds_count\{upstream="gone",.*error_type="unreachable"\} 1/);
+});

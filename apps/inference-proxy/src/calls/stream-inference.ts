@@ -1,0 +1,133 @@
+import type { GenerateRequest } from '#contracts/inference.js';
+import { isContent, type StreamEvent } from '#inference/stream-event.js';
+import { callUpstream } from './call-upstream.js';
+import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
+import type { ModelRoute } from '../routing/model-route.js';
+import type { RouteBook } from '../routing/route-book.js';
+import type { RouteCall } from '../routing/route-call.js';
+import { readApiKey } from '../transport/api-key.js';
+import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
+
+export interface InferenceDependencies extends RunDependencies {
+  routes: Pick<RouteBook, 'acquire' | 'retryAfterSeconds'>;
+  /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
+  attemptsMax: number;
+  /** After so long no further call is begun for a request. */
+  failoverMs: number;
+}
+
+type Batch = readonly StreamEvent[];
+
+/**
+ * Runs one request: chooses a route, calls it, and passes on what it says, by the grammar of `stream-event.ts`. Another
+ * route is tried only while nothing has been returned. Never throws: a failure is an event.
+ *
+ * `reader.signal` fires when the reader has left. The upstream's socket is then closed at once, and the stream ends with a
+ * `usage-report` of what had been received, without a terminal event. An upstream that hides some of what it bills is read on instead, and
+ * the stream ends with `settlement-deferred`.
+ */
+export async function* streamInference(
+  job: GenerateRequest,
+  reader: Reader,
+  dependencies: InferenceDependencies,
+): AsyncGenerator<Batch, void, undefined> {
+  const run = new InferenceRun(job, reader, dependencies);
+  const attempts = new Attempts(dependencies);
+  try {
+    let failure: UpstreamFailure | undefined;
+    while (!run.stopped) {
+      const call = await acquireRoute(run, attempts.tried, dependencies, failure);
+      if (call === undefined || call instanceof UpstreamFailure) {
+        failure = call ?? failure;
+        break;
+      }
+      failure = yield* attemptOn(call, run);
+      if (failure === undefined || run.hasReturnedContent || !attempts.mayGoOn(call.route, failure)) break;
+    }
+    yield* run.closing(failure, failure && retryAfterSeconds(failure, job, dependencies));
+  } finally {
+    run.end();
+  }
+}
+
+/** How often one request may still be tried. */
+class Attempts {
+  readonly tried = new Set<ModelRoute>();
+  private made = 0;
+  private hadStaleSocket = false;
+  private readonly startedAt = performance.now();
+
+  constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
+
+  mayGoOn(route: ModelRoute, failure: UpstreamFailure): boolean {
+    const { attemptsMax, failoverMs } = this.dependencies;
+    // An idle socket that the upstream had just closed says nothing about the route: once, that is no attempt.
+    const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
+    if (isFree) this.hadStaleSocket = true;
+    else {
+      this.tried.add(route);
+      this.made += 1;
+    }
+    return failure.retryable && this.made < attemptsMax && performance.now() - this.startedAt < failoverMs;
+  }
+}
+
+/** A route, or why there is none; an earlier failure says more than that nothing is left to try. Undefined: nobody wants one any more. */
+async function acquireRoute(
+  run: InferenceRun,
+  tried: ReadonlySet<ModelRoute>,
+  { routes, logger }: InferenceDependencies,
+  earlier: UpstreamFailure | undefined,
+): Promise<RouteCall | UpstreamFailure | undefined> {
+  const { request, ticket } = run.job;
+  try {
+    return await routes.acquire(request, ticket.accountId, tried, run.stopSignal, earlier === undefined);
+  } catch (error) {
+    if (run.stopped) return undefined;
+    const failure = asFailure(error);
+    if (earlier === undefined) logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route');
+    return earlier ?? failure;
+  }
+}
+
+/** One call on one route. Returns why it failed; undefined when it came to its end, or was stopped by us. */
+async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
+  const { request } = run.job;
+  const meter = run.startAttempt(call);
+  let failure: UpstreamFailure | undefined;
+  let last: Batch = [];
+  try {
+    for await (const events of run.follow(callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal))) {
+      if (run.isReadingOn) break;
+      if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
+      if (!request.stream) {
+        run.collect(events);
+        continue;
+      }
+      const batch = run.pass(events);
+      if (run.hasFinished) {
+        last = batch;
+        break;
+      }
+      yield batch;
+    }
+    if (!request.stream && !run.isReadingOn) last = run.passCollected();
+  } catch (error) {
+    const failed = run.stopped ? undefined : await asFailure(error).withoutEcho(request);
+    if (!run.stopped && !run.isReadingOn) failure = failed;
+  } finally {
+    if (!run.isReadingOn) run.endCall(failure);
+  }
+  if (failure === undefined && last.length > 0) yield last; // only now: its reader may take its time, which is not the upstream's
+  return failure;
+}
+
+/** Of failures that pass: the routes know when, an upstream's own word included (H-4). */
+function retryAfterSeconds(
+  failure: UpstreamFailure,
+  { request, ticket }: GenerateRequest,
+  { routes }: InferenceDependencies,
+): number | undefined {
+  const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
+  return passes ? (routes.retryAfterSeconds(request.model, ticket.accountId) ?? failure.retryAfterSeconds) : undefined;
+}

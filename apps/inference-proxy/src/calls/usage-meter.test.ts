@@ -1,0 +1,96 @@
+import type { Usage } from '#inference/usage.js';
+import { UsageMeter } from './usage-meter.js';
+
+const CAPS = { promptTokensEstimate: 20, outputTokensMax: 1000 };
+const REPORT: Usage = {
+  promptTokens: 30,
+  cachedTokens: 10,
+  outputTokens: 5,
+  reasoningTokens: 2,
+  promptSource: 'reported',
+  outputSource: 'reported',
+};
+const NOTHING: Usage = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};
+
+test('nothing is owed before content, whatever was reported', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.report(REPORT);
+  expect([meter.soFar(), meter.final()]).toEqual([NOTHING, REPORT]);
+});
+
+test('without a report the text is measured, in bytes', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'reasoning-delta', text: '漢字漢字' }); // 12 bytes
+  meter.count({ type: 'text-delta', text: 'abcde' });
+  meter.count({ type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'function' });
+  meter.count({ type: 'tool-call-delta', index: 0, text: '{"a":1}' });
+  expect(meter.soFar()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 7,
+    reasoningTokens: 3,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
+});
+
+test('the last report wins as it is [T-25]', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(400) });
+  meter.report({ ...REPORT, outputTokens: 1 });
+  meter.report(REPORT);
+  expect(meter.final()).toEqual(REPORT);
+});
+
+test('a report without output, or without a prompt, is completed, and each count keeps its own source', () => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  meter.report({ ...REPORT, outputTokens: 0, reasoningTokens: 0 });
+  expect(meter.final()).toEqual({ ...REPORT, outputTokens: 10, reasoningTokens: 0, outputSource: 'counted' });
+  meter.report({ ...REPORT, promptTokens: 0, cachedTokens: 0 });
+  expect(meter.final()).toEqual({ ...REPORT, promptTokens: 20, cachedTokens: 0, promptSource: 'estimated' });
+});
+
+test.each([
+  ['the prompt alone', { outputTokens: 0 }, { outputTokens: 10, outputSource: 'counted' }],
+  ['less output than was received', { outputTokens: 9 }, { outputTokens: 10, outputSource: 'counted' }],
+  ['more output than was received', { outputTokens: 11 }, { outputTokens: 11, outputSource: 'reported' }],
+] as const)('of a client that left, an upstream that has counted %s is taken at its word for it', (_title, counted, billed) => {
+  const meter = new UsageMeter(CAPS);
+  meter.sent();
+  meter.answered();
+  meter.follow({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  meter.clientDisconnected();
+  expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });
+});
+
+test.each([
+  ['is added', 500, { outputTokens: 510, reasoningTokens: 500, outputSource: 'floor' }],
+  ['of 0 adds nothing', 0, { outputTokens: 10, reasoningTokens: 0, outputSource: 'counted' }],
+] as const)('a floor for hidden output %s, and the source says so', (_title, floor, output) => {
+  const meter = new UsageMeter(CAPS);
+  meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
+  expect(meter.withHidden(floor)).toEqual({ promptTokens: 20, cachedTokens: 0, promptSource: 'estimated', ...output });
+});
+
+test('an estimate stays within the cap', () => {
+  const meter = new UsageMeter({ ...CAPS, outputTokensMax: 3 });
+  meter.count({ type: 'reasoning-delta', text: 'a'.repeat(400) });
+  expect(meter.final()).toEqual({
+    promptTokens: 20,
+    cachedTokens: 0,
+    outputTokens: 3,
+    reasoningTokens: 3,
+    promptSource: 'estimated',
+    outputSource: 'counted',
+  });
+  expect(meter.outputTokensEstimate).toBe(100);
+});

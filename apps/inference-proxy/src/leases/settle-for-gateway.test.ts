@@ -1,0 +1,99 @@
+import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
+import { createLogger } from '#observability/logger.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
+import { LateSettlements } from './settle-for-gateway.js';
+
+const GONE = { callerIsThere: async () => false };
+const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-disconnected' };
+const ASKED: SettleRequest = { ...SETTLE, settledBy: 'inference-proxy' };
+
+function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean = () => true) {
+  const messaging = new FakeMessaging();
+  const asked: SettleRequest[] = [];
+  messaging.answer(holdRenew, ({ ended = [] }) => ({ renewed: [], leaseMs: 1, unsettled: isOpen() ? ended : [] }));
+  messaging.answer(holdSettle, (request) => {
+    asked.push(request);
+    const answer = answers.shift() ?? 'already';
+    if (answer instanceof Error) throw answer;
+    return { status: answer, holdId: request.holdId, costPicoUsd: '0' };
+  });
+  return { settlements: new LateSettlements(messaging, createLogger('test', 'silent'), 5), asked };
+}
+
+test('asks after the delay, with what is known by then', async () => {
+  const { settlements, asked } = setUp(['settled']);
+  const settle = { ...SETTLE };
+  settlements.schedule(() => settle, GONE);
+  expect(asked).toEqual([]);
+  settle.reason = 'completed';
+  await settlements.close();
+  expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
+});
+
+test('asks again when billing is away', async () => {
+  const { settlements, asked } = setUp([new Error('away'), new Error('away'), 'already']);
+  settlements.schedule(() => SETTLE, GONE);
+  while (asked.length < 3) await new Promise(setImmediate);
+  await settlements.close();
+  expect(asked).toEqual([ASKED, ASKED, ASKED]);
+});
+
+test('a shutdown does not wait for ever', async () => {
+  const { settlements, asked } = setUp([new Error('away'), new Error('away')]);
+  settlements.schedule(() => SETTLE, GONE);
+  await settlements.close();
+  expect(asked).toHaveLength(1);
+});
+
+test('a gateway that lives is left to settle, until it is gone', async () => {
+  const { settlements, asked } = setUp(['settled']);
+  const answers = [true, true, false];
+  const askedBy: number[] = [];
+  settlements.schedule(() => SETTLE, {
+    callerIsThere: async () => {
+      askedBy.push(asked.length);
+      return answers.shift() ?? false;
+    },
+  });
+  while (asked.length === 0) await new Promise(setImmediate);
+  await settlements.close();
+  expect({ asked, askedBy }).toEqual({ asked: [ASKED], askedBy: [0, 0, 0] });
+});
+
+test('a hold that its gateway has settled is not remembered', async () => {
+  let open = true;
+  let looks = 0;
+  const { settlements, asked } = setUp([], () => {
+    looks++;
+    return open;
+  });
+  settlements.schedule(() => SETTLE, { callerIsThere: async () => true });
+  while (looks < 2) await new Promise(setImmediate);
+  open = false;
+  while (looks < 3) await new Promise(setImmediate);
+  await settlements.close(); // has nothing to wait for
+  expect({ asked, looks }).toEqual({ asked: [], looks: 3 });
+});
+
+describe('what a gateway has left to the proxy', () => {
+  test('is settled as soon as it is known what it comes to, and asked for again until billing answers', async () => {
+    const { settlements, asked } = setUp([new Error('away'), 'settled']);
+    const known = Promise.withResolvers<SettleRequest>();
+    settlements.settleAfter(() => known.promise);
+    await new Promise(setImmediate);
+    expect(asked).toEqual([]);
+    known.resolve(SETTLE);
+    while (asked.length < 2) await new Promise(setImmediate);
+    await settlements.close();
+    expect(asked).toEqual([ASKED, ASKED]);
+  });
+
+  test('is settled at a shutdown with what is known', async () => {
+    const { settlements, asked } = setUp(['settled']);
+    settlements.settleAfter(
+      (closing) => new Promise((resolve) => closing.addEventListener('abort', () => resolve({ ...SETTLE, reason: 'completed' }))),
+    );
+    await settlements.close();
+    expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
+  });
+});

@@ -1,0 +1,103 @@
+import { Registry } from 'prom-client';
+import type { Upstream } from '#contracts/catalog.js';
+import type { RouteBook, RoutingTerms } from '../routing/route-book.js';
+import type { CallEnd, RouteCall } from '../routing/route-call.js';
+import { testBook } from '../routing/test-book.js';
+import { answering, TestUpstream } from '../../test/test-upstream.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
+
+let upstream: TestUpstream;
+let book: RouteBook;
+
+beforeEach(async () => {
+  upstream = await TestUpstream.start(answering(500, ''));
+});
+
+afterEach(async () => {
+  await book.close();
+  await upstream.stop();
+});
+
+/** One model with one route. */
+function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) {
+  const registry = new Registry();
+  book = testBook(terms, registry);
+  const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
+  const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
+    book.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
+  apply({}, 'm');
+  const lines = async (name: RegExp): Promise<string[]> => {
+    const metrics = await registry.metrics();
+    return metrics.split('\n').filter((line) => name.test(line));
+  };
+  const breakerState = async (): Promise<number> => Number((await lines(/^tollgate_upstream_breaker_state\{/))[0]?.split(' ')[1]);
+  return { apply, lines, breakerState };
+}
+
+function take(): RouteCall {
+  const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
+  return book.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
+}
+
+const failure = new UpstreamFailure('unreachable', 'model_unavailable');
+const FAILED: CallEnd = { outcome: failure.code, failure, usage: undefined };
+
+test('what alerts wait for is there before it happens, or they would not see it happen for the first time', async () => {
+  const { lines } = setUp();
+  const labels = 'upstream="test",model="m",upstream_model="theirs"';
+  const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'broken', 'empty', 'limit'];
+  const codes = ['context_length_exceeded', 'unsupported_content', 'model_capacity', 'model_unavailable'];
+  const outcomes = ['completed', 'cancelled', ...codes, 'upstream_error', 'upstream_timeout', 'internal_error'];
+  const seen = await lines(/^tollgate_(upstream_errors|upstream_calls|model_retries)_total\{/);
+  expect(seen.toSorted()).toEqual(
+    [
+      ...kinds.map((kind) => `tollgate_upstream_errors_total{${labels},kind="${kind}"} 0`),
+      ...outcomes.map((outcome) => `tollgate_upstream_calls_total{${labels},outcome="${outcome}"} 0`),
+      'tollgate_model_retries_total{model="m",outcome="made"} 0',
+      'tollgate_model_retries_total{model="m",outcome="over-budget"} 0',
+    ].toSorted(),
+  );
+});
+
+test('no series is there twice when the dialect of an upstream changes, and a provider has what all of its dialects have', async () => {
+  const { apply, lines } = setUp();
+  for (const kind of ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
+    apply({ kind }, 'm');
+    take().end(FAILED);
+  }
+  const counts = await lines(/^gen_ai_client_operation_duration_seconds_count\{/);
+  expect(counts.map((line) => [/provider_name="(\w+)"/.exec(line)?.[1], line.split(' ').at(-1)])).toEqual([
+    ['openai', '3'],
+    ['anthropic', '1'],
+  ]);
+  const names = (await lines(/^[^#]/)).map((line) => line.slice(0, line.lastIndexOf(' ')));
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
+describe('the breaker of a route is shown as', () => {
+  test('2 while it rests', async () => {
+    const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
+    take().end(FAILED);
+    expect(await breakerState()).toBe(2);
+  });
+
+  test('1 once it has rested, though nobody calls it, and while a call tries it; 0 when that has come to something', async () => {
+    const { breakerState } = setUp({ restMs: 0, restMsMax: 0 });
+    take().end(FAILED);
+    const due = await breakerState();
+    const probe = take();
+    const probing = await breakerState();
+    probe.contentCame();
+    expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
+  });
+
+  test('2 while the health check of its upstream fails, however long it has rested, and 0 from its next good answer', async () => {
+    const { apply, lines, breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
+    while ((await breakerState()) === 0) await new Promise(setImmediate);
+    apply({}, 'm', 'new');
+    const failing = (await lines(/^tollgate_upstream_breaker_state\{/)).map((line) => line.split(' ')[1]);
+    upstream.behave(answering(200, ''));
+    while ((await breakerState()) !== 0) await new Promise(setImmediate);
+    expect(failing).toEqual(['2', '2']);
+  });
+});

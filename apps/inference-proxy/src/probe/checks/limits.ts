@@ -1,0 +1,68 @@
+import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Check, count, inMs, no, unclear, yes } from './check.js';
+import { COUNTING } from './streaming.js';
+
+/** Larger ones are tried only when the operator says so: a server that takes them bills them. */
+const CONTEXT_TOKENS_UNASKED_MAX = 65_536;
+/** A prefix long enough for caches that begin at 1,024 tokens. */
+const PREFIX_LINES = 120;
+
+export const limitChecks: Check[] = [
+  {
+    id: 'cached-tokens',
+    title: 'reports cached tokens',
+    async run(prober) {
+      const probe = { turns: `${longPrefix()}\nSay yes.`, outputTokensMax: 16 };
+      const first = await prober.send(probe);
+      return first.failure === undefined ? judgeCached(await prober.send(probe)) : unclear('the long prompt was not taken');
+    },
+  },
+  {
+    id: 'context-error',
+    title: 'a prompt too long is recognised',
+    async run(prober, { context }) {
+      if (context === undefined) return 'its context is not known: say --context-tokens';
+      if (context.tokens > CONTEXT_TOKENS_UNASKED_MAX && !context.isTheOperators) {
+        return `of ${count(context.tokens, 'token')}: to try it, say --context-tokens ${context.tokens}`;
+      }
+      const words = 'word '.repeat(Math.ceil(context.tokens * 1.25));
+      return judgeContextError(await prober.send({ turns: `${words}\nSay yes.`, outputTokensMax: 16 }));
+    },
+  },
+  {
+    id: 'cancel',
+    title: 'its socket closes when left',
+    run: async (prober) => judgeCancel(await prober.send({ turns: COUNTING, stream: true, leaveAtContent: true })),
+  },
+];
+
+/** Another one each time: what an earlier test left in a cache shall not count. */
+function longPrefix(): string {
+  const nonce = Math.random().toString(36).slice(2);
+  const lines = Array.from({ length: PREFIX_LINES }, (_, index) => `Rule ${index + 1} of ${nonce}: be short, be exact, and be friendly.`);
+  return lines.join('\n');
+}
+
+export function judgeCached({ failure, usage }: Exchange): Finding {
+  if (failure !== undefined) return judgeFailure(failure);
+  if (usage?.promptSource !== 'reported') return no('no usage');
+  if (usage.cachedTokens === 0) return no(`none of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
+  return yes(`${usage.cachedTokens.toLocaleString('en-US')} of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
+}
+
+/** A refusal in words that are known reaches the client as its own fault (400), any other as ours (502). */
+export function judgeContextError({ failure, usage }: Exchange): Finding {
+  if (failure === undefined) {
+    const tokens = usage?.promptSource === 'reported' ? `, counted as ${count(usage.promptTokens, 'token')}` : '';
+    return no(`it takes the prompt${tokens}: it may cut it without a word`);
+  }
+  if (failure.code === 'context_length_exceeded') return yes(`refused with ${failure.status ?? 'an error in the reply'}, in known words`);
+  const { verdict, evidence } = judgeFailure(failure);
+  return verdict === 'unclear' ? unclear(evidence) : no(`${evidence}: not known as such, clients get 502`);
+}
+
+export function judgeCancel({ failure, contentAtMs, finishReason, closedAfterMs }: Exchange): Finding {
+  if (failure !== undefined) return judgeFailure(failure);
+  if (finishReason !== undefined || contentAtMs.length === 0) return unclear('the reply was over before it could be left');
+  return closedAfterMs === undefined ? no('still open after 250 ms') : yes(`after ${inMs(closedAfterMs)}`);
+}

@@ -1,0 +1,162 @@
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
+import type { Hints } from '#inference/request.js';
+import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { CHAT_ONLY, type Check, no, unclear, yes } from './check.js';
+import { COUNTING } from './streaming.js';
+import { judgeTaken } from './turns.js';
+
+const COUNT_ON = 'Count from one to two hundred in words, with a space between them. Write nothing else.';
+const PONDER = 'Is 391 a prime number? Think first.';
+const EFFORT: Hints = { reasoningEffort: 'low' };
+const CAP = 16;
+const FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
+
+export const parameterChecks: Check[] = [
+  {
+    id: 'stop',
+    title: 'stops at stop sequences',
+    kinds: ['openai-chat', 'anthropic-messages'],
+    async run(prober, { stream }) {
+      const sequence = stream && stopIn(stream.text);
+      if (sequence === undefined) return 'there is no text to stop in';
+      return judgeStop(await prober.send({ turns: COUNTING, stop: [sequence], capabilities: { stop: true } }), sequence);
+    },
+  },
+  hint('seed', 'takes seed', { seed: 7 }),
+  hint('penalties', 'takes penalties', { presencePenalty: 0.5, frequencyPenalty: 0.5 }),
+  {
+    id: 'output-cap',
+    title: 'keeps the output cap',
+    async run(prober) {
+      const exchange = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP });
+      return judgeCap(exchange);
+    },
+  },
+  {
+    id: 'max-tokens-field',
+    title: 'takes both names of the cap',
+    kinds: CHAT_ONLY,
+    async run(prober) {
+      const mine = prober.capabilities.maxTokensField;
+      const other = FIELDS.find((field) => field !== mine) ?? mine;
+      const known = judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP }));
+      const found = judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP, capabilities: { maxTokensField: other } }));
+      return judgeFields(mine, known, other, found);
+    },
+  },
+  {
+    id: 'reasoning',
+    title: 'tells its reasoning',
+    async run(prober, notes) {
+      const exchange = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024 });
+      notes.reasoningField ??= exchange.reasoningField;
+      return judgeReasoning(exchange, notes.reasoningField, prober.capabilities.thinkTags);
+    },
+  },
+  {
+    id: 'reasoning-effort',
+    title: 'takes reasoning_effort',
+    kinds: CHAT_ONLY,
+    async run(prober, { reasoningField }) {
+      const exchange = await prober.send({ turns: 'Say yes.', hints: EFFORT, capabilities: { reasoningEffort: true } });
+      return judgeEffort(exchange, reasoningField !== undefined || prober.capabilities.thinkTags);
+    },
+  },
+  {
+    id: 'reasoning-summary',
+    title: 'tells a summary of its reasoning',
+    kinds: ['openai-responses'],
+    async run(prober, notes) {
+      const exchange = await prober.send({
+        turns: PONDER,
+        hints: EFFORT,
+        outputTokensMax: 1_024,
+        capabilities: { reasoningSummary: true },
+      });
+      notes.reasoningField ??= exchange.reasoningField;
+      return judgeSummary(exchange);
+    },
+  },
+];
+
+type Flag = 'seed' | 'penalties';
+
+/** A parameter that is either taken or not; what it does cannot be seen from a few words. */
+function hint(id: Flag, title: string, hints: Hints): Check {
+  return {
+    id,
+    title,
+    kinds: CHAT_ONLY,
+    run: async (prober) => judgeHint(await prober.send({ turns: 'Say yes.', hints, capabilities: { [id]: true } }), id),
+  };
+}
+
+export function judgeHint(exchange: Exchange, flag: Flag): Finding {
+  const finding = judgeTaken(exchange);
+  return finding.verdict === 'unclear' ? finding : { ...finding, learned: { [flag]: finding.verdict === 'yes' } };
+}
+
+/** Many servers take every field they do not know: of a model that does not reason that says nothing. */
+export function judgeEffort(exchange: Exchange, reasons: boolean): Finding {
+  const finding = judgeTaken(exchange);
+  if (finding.verdict === 'no') return { ...finding, learned: { reasoningEffort: false } };
+  if (finding.verdict === 'unclear') return finding;
+  if (reasons || (exchange.usage?.reasoningTokens ?? 0) > 0) return yes('taken', { reasoningEffort: true });
+  return unclear('taken, but nothing is seen of its reasoning');
+}
+
+export function judgeSummary({ failure, reasoning }: Exchange): Finding {
+  if (failure === undefined) return reasoning === '' ? unclear('taken, but none was told') : yes('told', { reasoningSummary: true });
+  const finding = judgeFailure(failure);
+  return finding.verdict === 'no' ? { ...finding, learned: { reasoningSummary: false } } : finding;
+}
+
+/** A word from the middle of a text, that stands there for the first time. */
+export function stopIn(text: string): string | undefined {
+  const words = text.split(/\s+/).filter((word) => /^[A-Za-z]{3,}$/.test(word));
+  const from = Math.floor(words.length / 2);
+  return words.slice(from).find((word) => text.indexOf(word) > text.length / 4);
+}
+
+/** The same question with a stop in the middle of its answer. */
+export function judgeStop({ failure, text, finishReason }: Exchange, sequence: string): Finding {
+  if (failure !== undefined) {
+    const finding = judgeFailure(failure);
+    return finding.verdict === 'no' ? { ...finding, learned: { stop: false } } : finding;
+  }
+  if (text.includes(sequence)) return no('writes on behind it', { stop: false });
+  if (finishReason === 'length') return unclear('cut before it came to that');
+  return yes(`before the sequence, finish ${finishReason}`, { stop: true });
+}
+
+/** Whether the output is about as long as it may be. */
+export function judgeCap({ failure, text, reasoning, usage, finishReason }: Exchange): Finding {
+  if (failure !== undefined) return judgeFailure(failure);
+  const written = Math.max(
+    estimateOutputTokens(Buffer.byteLength(text + reasoning)),
+    usage?.outputSource === 'reported' ? usage.outputTokens : 0,
+  );
+  if (written > 3 * CAP) return no(`about ${written} tokens where ${CAP} are allowed`);
+  return finishReason === 'length' ? yes(`cut at ${CAP} tokens`) : unclear(`it stopped by itself, finish ${finishReason}`);
+}
+
+export function judgeFields(mine: (typeof FIELDS)[number], known: Finding, other: (typeof FIELDS)[number], found: Finding): Finding {
+  if (known.verdict === 'no' && found.verdict === 'yes') return no(`only ${other}`, { maxTokensField: other });
+  if (found.verdict === 'yes') return yes(`${mine} and ${other}`);
+  if (found.verdict === 'no') return no(`${other}: ${found.evidence}`);
+  return unclear(`${other}: ${found.evidence}`);
+}
+
+/** Before what it has to say, and in the midst of it. */
+export function beginsThinking(text: string): boolean {
+  return /^\s*<think>/.test(text);
+}
+
+/** In a field of its own, or as tags at the head of the text. */
+export function judgeReasoning({ failure, text, reasoning }: Exchange, field: string | undefined, splitsTags: boolean): Finding {
+  if (failure !== undefined) return judgeFailure(failure);
+  if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true });
+  if (field !== undefined) return yes(`in ${field}`, { thinkTags: false });
+  if (reasoning !== '' && splitsTags) return yes('as <think> in the text');
+  return no('none was told');
+}

@@ -1,0 +1,80 @@
+import type { Upstream } from '#contracts/catalog.js';
+import { describeFailure, type Exchange, type ExchangeFailure, type Finding } from '../probe-result.js';
+import type { ListedModel } from '../list-models.js';
+import { inMs, no, unclear, yes } from './check.js';
+
+type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'timeouts'>;
+
+/** Name, connection, TLS: whether anybody answers there at all. Any status is an answer. */
+export function judgeReach({ failure, totalMs }: Exchange, place: Place): Finding {
+  const { host, hostname, protocol } = new URL(place.baseUrl);
+  if (failure === undefined) return yes(`${host} answers, ${inMs(totalMs)} for a reply`);
+  const { kind, status, errorCode = '', connectionFault, words } = failure;
+  if (status !== undefined) return yes(`${host} answers, with ${status}`);
+  if (errorCode === 'ADDRESS_REFUSED') return no(place.allowPrivateNetwork ? `${hostname} may never be called` : refusedAddress(hostname));
+  if (errorCode === 'ENOTFOUND' || errorCode === 'EAI_AGAIN') return no(`no name server knows ${hostname}: check baseUrl`);
+  if (errorCode === 'ECONNREFUSED') return no(`nothing listens at ${host}: is it running, and is the port right?`);
+  if (connectionFault !== undefined) return no(connectionFault);
+  if (errorCode === 'HPE')
+    return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
+  if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
+  if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${words}; if it loads the model first, try again`);
+  return yes(`${host} answers: ${words}`);
+}
+
+function refusedAddress(hostname: string): string {
+  return `${hostname} is not a public address: if it is yours, say allowPrivateNetwork: true`;
+}
+
+/** Whether it takes the key, or wants one. */
+export function judgeKey(failure: ExchangeFailure | undefined, { apiKeyEnv, apiKeyFile }: Place): Finding {
+  const source = apiKeyFile ? `the file ${apiKeyFile}` : apiKeyEnv;
+  if (failure?.status === 401 || failure?.status === 403) {
+    if (source === null) return no(`${failure.status}: it wants a key; name the variable that holds it in apiKeyEnv`);
+    const more = failure.status === 403 ? ', and what it is allowed to do' : '';
+    return no(`${failure.status}: check ${source}, as the inference-proxy has it${more}`);
+  }
+  if (failure?.status === 402) return no('402: the account there has no credit');
+  if (failure !== undefined && failure.status === undefined) return unclear('it did not come to that');
+  return yes(source === null ? 'none is needed' : `${source} is taken`);
+}
+
+const NAMES_MAX = 6;
+
+/** Whether the upstream has the model; a list that it has counts only where the name is refused, since lists leave out aliases. */
+export function judgeModel(exchange: Exchange, model: string, listed: readonly ListedModel[] | undefined): Finding {
+  const { failure } = exchange;
+  const isListed = listed?.some(({ id }) => id === model);
+  if (failure === undefined)
+    return yes(isListed === false ? 'answers, though it is not on its list' : isListed ? 'on its list' : 'answers');
+  if (failure.status === 404 && isListed !== true) {
+    if (listed === undefined)
+      return no('404: no such model, or no such path: baseUrl ends before /chat/completions, /responses or /messages');
+    return no(`404: there is no ${model}; ${namesOf(listed)}`);
+  }
+  if (isListed === false) return no(`not on its list; ${namesOf(listed ?? [])}`);
+  return isListed ? yes('on its list') : unclear(describeFailure(failure));
+}
+
+/** Names are an upstream's words too: only what looks like one is repeated. */
+function namesOf(listed: readonly ListedModel[]): string {
+  const names = listed.map(({ id }) => id).filter((id) => /^[\w.:/@-]{1,64}$/.test(id));
+  if (names.length === 0) return 'its list is empty';
+  const more = names.length - NAMES_MAX;
+  return `it lists ${names.slice(0, NAMES_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+export function judgePlain(exchange: Exchange): Finding {
+  const { failure, text, reasoning, finishReason, totalMs } = exchange;
+  if (failure !== undefined) return no(whyNot(failure));
+  if (text !== '') return yes(`${Buffer.byteLength(text)} bytes of text in ${inMs(totalMs)}, finish ${finishReason}`);
+  if (reasoning !== '') return yes('answers; all it could write was reasoning');
+  return no(`no text, finish ${finishReason}`);
+}
+
+function whyNot(failure: ExchangeFailure): string {
+  if (failure.kind === 'broken' && failure.status === undefined) {
+    return `${failure.words}: that is not a reply of this kind of upstream; check baseUrl and kind`;
+  }
+  return describeFailure(failure);
+}

@@ -1,0 +1,62 @@
+import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Check, no, says, WITH_ROLES, yes } from './check.js';
+
+const BRIEF = says('system', 'You answer in one word.');
+const QUESTION = says('user', 'Which is larger, two or three?');
+
+/** The first says under which name the system speaks. */
+export const turnChecks: Check[] = [
+  {
+    id: 'developer-role',
+    title: 'takes the developer role',
+    kinds: WITH_ROLES,
+    async run(prober) {
+      const system = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: false } });
+      const developer = await prober.send({ turns: [BRIEF, QUESTION], capabilities: { developerRole: true } });
+      return judgeRole(developer, system);
+    },
+  },
+  {
+    id: 'system-messages',
+    title: 'system messages anywhere',
+    kinds: WITH_ROLES,
+    async run(prober) {
+      const later = [BRIEF, says('user', 'Hello.'), says('assistant', 'Hello.'), says('system', 'Be brief.'), QUESTION];
+      const anywhere = await prober.send({ turns: later, capabilities: { systemMessages: 'anywhere' } });
+      if (anywhere.failure?.kind !== 'rejected') return judgeTaken(anywhere, { systemMessages: 'anywhere' });
+      const first = await prober.send({ turns: later, capabilities: { systemMessages: 'first' } });
+      if (first.failure === undefined) return no('only as the first message', { systemMessages: 'first' });
+      const none = await prober.send({ turns: later, capabilities: { systemMessages: 'none' } });
+      return none.failure === undefined ? no('none at all', { systemMessages: 'none' }) : judgeFailure(anywhere.failure);
+    },
+  },
+  {
+    id: 'same-role',
+    title: 'two messages of one role',
+    kinds: WITH_ROLES,
+    async run(prober) {
+      const turns = [says('assistant', 'I am ready.'), says('user', 'Listen.'), QUESTION];
+      const exchange = await prober.send({ turns, capabilities: { alternatingRoles: false } });
+      if (exchange.failure?.kind !== 'rejected') return judgeTaken(exchange, { alternatingRoles: false });
+      const other = await prober.send({ turns, capabilities: { alternatingRoles: true } });
+      return other.failure === undefined
+        ? no('user and assistant must alternate', { alternatingRoles: true })
+        : judgeFailure(exchange.failure);
+    },
+  },
+];
+
+/** The same conversation under either name: `developer` is said only to who will not have `system`. */
+export function judgeRole(developer: Exchange, system: Exchange): Finding {
+  if (developer.failure !== undefined) {
+    const finding = judgeFailure(developer.failure);
+    return finding.verdict === 'no' ? { ...finding, learned: { developerRole: false } } : finding;
+  }
+  if (system.failure?.kind === 'rejected') return yes('and not the system role', { developerRole: true });
+  return yes('as well as the system role');
+}
+
+/** Whether a request was taken at all; of an answer in a few words there is no more to say. */
+export function judgeTaken({ failure, finishReason }: Exchange, learned?: Finding['learned']): Finding {
+  return failure === undefined ? yes(`taken, finish ${finishReason}`, learned) : judgeFailure(failure);
+}

@@ -1,0 +1,67 @@
+import type { Pool } from 'undici';
+import { GrowingBuffer } from '../transport/growing-buffer.js';
+import { assertFewValues } from '../upstreams/replies/reply-limits.js';
+
+const LIST_MS = 10_000;
+const LIST_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface ListedModel {
+  id: string;
+  /** What one request may have in all, where the upstream says so. */
+  contextTokens: number | undefined;
+}
+
+/** What an upstream lists at `GET models`. Undefined when it has no such list, or none that can be read: many do not. */
+export async function listModels(
+  { pool, basePath, headers }: { pool: Pool; basePath: string; headers: Record<string, string> },
+  signal: AbortSignal,
+): Promise<ListedModel[] | undefined> {
+  const { 'content-type': _, ...others } = headers;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+  try {
+    const { statusCode, body } = await pool.request({
+      method: 'GET',
+      path: `${basePath}models`,
+      headers: { ...others, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+      signal: limited,
+    });
+    const list = new GrowingBuffer();
+    // Leaving the loop closes the socket.
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      list.push(chunk);
+      if (list.length > LIST_BYTES_MAX) return undefined;
+    }
+    return statusCode === 200 ? parseModelList(list.take().toString()) : undefined;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
+
+/** The fields in which servers say the size of a model's context. */
+const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'max_context_length', 'max_input_tokens'];
+
+/** `{data: […]}`, `{models: […]}` or a bare list, of objects with an `id` or `name`. */
+export function parseModelList(text: string): ListedModel[] | undefined {
+  let value: unknown;
+  try {
+    assertFewValues(text);
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const list = Array.isArray(value) ? value : isObject(value) ? (value.data ?? value.models) : undefined;
+  if (!Array.isArray(list)) return undefined;
+  return list.filter(isObject).flatMap((model) => {
+    const id = model.id ?? model.name;
+    if (typeof id !== 'string') return [];
+    const meta = isObject(model.meta) ? model.meta.n_ctx_train : undefined; // llama.cpp
+    const sizes = [...CONTEXT_FIELDS.map((field) => model[field]), meta];
+    const contextTokens = sizes.find((size): size is number => Number.isSafeInteger(size) && (size as number) > 0);
+    return [{ id, contextTokens }];
+  });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,91 @@
+import { routeList, type Upstream } from '#contracts/catalog.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
+import { runUpstreamTest, type UpstreamTestJob } from './run-probe.js';
+
+/** Each costs at the upstream, and nobody needs many at once. */
+const TESTS_MAX = 4;
+const OTHER_MODELS_MAX = 9;
+
+/** The tests operators have this replica run. */
+export class UpstreamTests {
+  private running = 0;
+
+  constructor(
+    private readonly messaging: Pick<Messaging, 'request'>,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Throws `ServiceError` for an upstream that the catalog does not have, for want of a model, and when there are too many. */
+  async *run(request: UpstreamTestRequest, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
+    if (this.running >= TESTS_MAX)
+      throw new ServiceError('unavailable', 'Too many upstream tests are under way; try again when one has ended.');
+    this.running += 1;
+    try {
+      const job = await this.jobOf(request);
+      const { id, baseUrl, kind, apiKeyEnv, apiKeyFile } = job.upstream;
+      const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, model: job.models[0] };
+      this.logger.info(fields, 'upstream test');
+      for await (const events of runUpstreamTest(job, signal)) {
+        yield events;
+        for (const event of events) {
+          if (event.type === 'test-end')
+            this.logger.info({ ...fields, servesText: event.servesText, changes: event.changes.length }, 'upstream test done');
+        }
+      }
+    } finally {
+      this.running -= 1;
+    }
+  }
+
+  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamTestRequest): Promise<UpstreamTestJob> {
+    if (candidate !== undefined) {
+      if (model === undefined)
+        throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');
+      assertConsistent(candidate);
+      return { upstream: upstreamOf(upstreamId, candidate), isInCatalog: false, models: [model], contextTokens };
+    }
+    const catalog = await this.messaging.request(routeList, {});
+    const upstream = catalog.upstreams.find(({ id }) => id === upstreamId);
+    if (upstream === undefined)
+      throw new ServiceError('not_found', `The catalog has no upstream ${upstreamId}, or it is disabled.`, 'upstreamId');
+    const routed = catalog.models.flatMap(({ routes }) =>
+      routes.filter((route) => route.upstream === upstreamId).map((route) => route.model),
+    );
+    const [first, ...others] = model === undefined ? [...new Set(routed)] : [model];
+    if (first === undefined)
+      throw new ServiceError('invalid_request', 'model is missing: no model of the catalog is routed to this upstream', 'model');
+    return { upstream, isInCatalog: true, models: [first, ...others.slice(0, OTHER_MODELS_MAX)], contextTokens };
+  }
+}
+
+/** The rules of the catalog between fields. */
+function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandidate): void {
+  const refuse = (field: string, problem: string): never => {
+    throw new ServiceError('invalid_request', `candidate.${field} ${problem}`, `candidate.${field}`);
+  };
+  if (apiKeyEnv !== undefined && apiKeyFile !== undefined) refuse('apiKeyFile', 'cannot stand beside apiKeyEnv; an upstream has one key');
+  if (tls === undefined) return;
+  if (tls.certFile === undefined && tls.keyFile !== undefined) refuse('tls.certFile', 'is missing: a key goes with its certificate');
+  if (tls.certFile !== undefined && tls.keyFile === undefined) refuse('tls.keyFile', 'is missing: a certificate goes with its key');
+  if (!/^https:/i.test(baseUrl)) refuse('baseUrl', 'must begin with https:// where there are certificates');
+}
+
+/** As an entry of the catalog that says no more than this. */
+function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
+  return {
+    id,
+    kind,
+    baseUrl,
+    apiKeyEnv: apiKeyEnv ?? null,
+    apiKeyFile: apiKeyFile ?? null,
+    allowPrivateNetwork: allowPrivateNetwork ?? false,
+    tls: tls ?? null,
+    capabilities: { ...CAPABILITY_DEFAULTS },
+    timeouts: { ...TIMEOUT_DEFAULTS },
+    connectionsMax: 2,
+  };
+}

@@ -1,0 +1,276 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { createServer as createTcpServer, type Server as TcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Upstream } from '#contracts/catalog.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
+import { TestAuthority } from '#testing/test-certificates.js';
+import { runUpstreamTest } from './run-probe.js';
+
+const KEY_VARIABLE = 'UPSTREAM_TEST_KEY';
+const KEY = 'k3y-that-nobody-may-see';
+const NEVER = new AbortController().signal;
+const servers: (Server | TcpServer)[] = [];
+
+afterEach(() => {
+  delete process.env[KEY_VARIABLE];
+  for (const server of servers.splice(0)) server.close();
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: Record<string, unknown>) => void;
+
+/** A server of the test's own; `answer` gets the generation requests, and `GET models` lists two. */
+async function serve(answer: Answer): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    if (request.method === 'GET') return void response.end(JSON.stringify({ data: [{ id: 'small-1' }, { id: 'evil\u001b[2J name' }] }));
+    answer(request, response, JSON.parse(body) as Record<string, unknown>);
+  });
+  server.keepAliveTimeout = 1;
+  return listen(server);
+}
+
+async function listen(server: Server): Promise<string> {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function upstream(over: Partial<Upstream>): Upstream {
+  return {
+    id: 'new',
+    kind: 'openai-chat',
+    baseUrl: 'http://127.0.0.1:1/v1',
+    apiKeyEnv: null,
+    allowPrivateNetwork: true,
+    capabilities: { ...CAPABILITY_DEFAULTS },
+    timeouts: { ...TIMEOUT_DEFAULTS, connectMs: 5_000, firstByteMs: 10_000 },
+    connectionsMax: 2,
+    ...over,
+  };
+}
+
+/** What a test says until it is known whether the upstream serves plain text. */
+async function reach(
+  over: Partial<Upstream>,
+  model = 'big-2',
+): Promise<{ checks: Record<string, string>; end: UpstreamTestEnd | undefined }> {
+  const checks: Record<string, string> = {};
+  let end: UpstreamTestEnd | undefined;
+  for await (const events of runUpstreamTest({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
+    for (const event of events) {
+      if (event.type === 'check-end') checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
+      if (event.type === 'test-end') end = event;
+    }
+  }
+  return { checks, end };
+}
+
+const NOT_REACHED = 'skipped: not reached';
+const withoutMs = (text: string | undefined): string | undefined => text?.replace(/\d+ ms/g, 'N ms');
+
+function respond(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  return (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+describe('where nobody can be reached', () => {
+  async function reachOnly(over: Partial<Upstream>): Promise<string | undefined> {
+    const { checks, end } = await reach(over);
+    const { reachable, ...others } = checks;
+    expect(others).toEqual({ key: NOT_REACHED, model: NOT_REACHED, plain: NOT_REACHED });
+    expect(end).toMatchObject({ servesText: false, requests: 1, promptTokens: 0, changes: [] });
+    return reachable;
+  }
+
+  test('a dead port', async () => {
+    expect(await reachOnly({})).toBe('no: nothing listens at 127.0.0.1:1: is it running, and is the port right?');
+  });
+
+  test('a name that nobody knows', async () => {
+    expect(await reachOnly({ baseUrl: 'http://nowhere.invalid/v1' })).toBe('no: no name server knows nowhere.invalid: check baseUrl');
+  });
+
+  test('a private address that is not allowed, by number and by name', async () => {
+    const cure = 'is not a public address: if it is yours, say allowPrivateNetwork: true';
+    expect(await reachOnly({ allowPrivateNetwork: false })).toBe(`no: 127.0.0.1 ${cure}`);
+    expect(await reachOnly({ baseUrl: 'http://localhost:1/v1', allowPrivateNetwork: false })).toBe(`no: localhost ${cure}`);
+  });
+
+  test('an address that is never called', async () => {
+    expect(await reachOnly({ baseUrl: 'http://169.254.169.254/v1' })).toBe('no: 169.254.169.254 may never be called');
+  });
+
+  test('HTTPS where plain HTTP is spoken', async () => {
+    const host = await serve(respond(200, {}));
+    expect((await reachOnly({ baseUrl: `https://${host}/v1` }))?.replace(/ERR_SSL_\w+/, 'CODE')).toBe(
+      `no: ${host} does not speak TLS as it should: http:// instead of https://? (CODE)`,
+    );
+  });
+
+  test('something that is not HTTP', async () => {
+    const host = await listen(createTcpServer((socket) => socket.end('220 mail ready\r\n')));
+    expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(`no: ${host} does not speak HTTP: https:// instead of http://?`);
+  });
+
+  test('a server that closes without a word', async () => {
+    const host = await listen(createTcpServer((socket) => socket.once('data', () => socket.destroy())));
+    expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(
+      `no: ${host} takes the connection and closes it without an answer: https:// instead of http://? (CLOSED)`,
+    );
+  });
+
+  test('a certificate for another host: both hosts are named', async () => {
+    const authority = new TestAuthority();
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    writeFileSync(join(folder, 'upstream-test-ca.pem'), authority.cert);
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    const host = await listen(createTlsServer(authority.issue('upstream', { hosts: ['other.example'] })));
+    const reachable = await reachOnly({ baseUrl: `https://${host}/v1`, tls: { caFile: 'upstream-test-ca.pem' } });
+    delete process.env.UPSTREAM_SECRETS_DIR;
+    rmSync(folder, { recursive: true });
+    const words = 'has a certificate for other.example, not for 127.0.0.1: is that the host in baseUrl?';
+    expect(reachable).toBe(`no: ${host} ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
+  });
+
+  test('a server that says nothing', async () => {
+    const host = await listen(createTcpServer(() => undefined));
+    const timeouts = { ...TIMEOUT_DEFAULTS, firstByteMs: 300 };
+    expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
+      `no: ${host} takes the request and says nothing: no byte of a reply in time; if it loads the model first, try again`,
+    );
+  });
+});
+
+describe('what keeps an upstream that answers from serving', () => {
+  const unauthorized = { error: { message: `Incorrect API key provided: ${KEY}.`, code: 'invalid_api_key' } };
+
+  test('a key it wants and does not get', async () => {
+    const host = await serve(respond(401, unauthorized));
+    expect((await reach({ baseUrl: `http://${host}/v1` })).checks).toEqual({
+      reachable: `yes: ${host} answers, with 401`,
+      key: 'no: 401: it wants a key; name the variable that holds it in apiKeyEnv',
+      model: NOT_REACHED,
+      plain: NOT_REACHED,
+    });
+  });
+
+  test('a wrong key: the variable is named, the key is not', async () => {
+    process.env[KEY_VARIABLE] = KEY;
+    const host = await serve(respond(401, unauthorized));
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
+    expect(checks.key).toBe(`no: 401: check ${KEY_VARIABLE}, as the inference-proxy has it`);
+    expect(JSON.stringify(checks)).not.toContain(KEY);
+  });
+
+  test('a key that an error repeats stays here, in the dialect’s own error too', async () => {
+    process.env[KEY_VARIABLE] = KEY;
+    const host = await serve(respond(418, { error: { message: `I know ${KEY} well` } }));
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
+    expect(checks.plain).toBe('no: refused with 418: “I know … well”');
+  });
+
+  test('a key of two lines', async () => {
+    process.env[KEY_VARIABLE] = `${KEY}\n${KEY}`;
+    const host = await serve(respond(401, unauthorized));
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
+    expect(checks.key).toBe(
+      `no: the key in ${KEY_VARIABLE} has characters that no header can carry (two lines?), as the inference-proxy sees it`,
+    );
+    expect(JSON.stringify(checks)).not.toContain(KEY);
+  });
+
+  test('a variable that is not set', async () => {
+    const host = await serve(respond(401, unauthorized));
+    expect((await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE })).checks.key).toBe(
+      `no: no key in ${KEY_VARIABLE}, as the inference-proxy sees it`,
+    );
+  });
+
+  test('a key in a file: it is sent, and where it is wrong the file is named', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    writeFileSync(join(folder, 'hosted'), `${KEY}\n`);
+    process.env.UPSTREAM_SECRETS_DIR = folder;
+    let sent: string | undefined;
+    const host = await serve((request, response, body) => {
+      sent = request.headers.authorization;
+      respond(401, unauthorized)(request, response, body);
+    });
+    const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyFile: 'hosted' });
+    delete process.env.UPSTREAM_SECRETS_DIR;
+    rmSync(folder, { recursive: true });
+    expect({ sent, key: checks.key }).toEqual({
+      sent: `Bearer ${KEY}`,
+      key: 'no: 401: check the file hosted, as the inference-proxy has it',
+    });
+    expect(JSON.stringify(checks)).not.toContain(KEY);
+  });
+
+  test('an account without credit', async () => {
+    const host = await serve(respond(402, { error: { message: 'Insufficient Balance' } }));
+    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.key).toBe('no: 402: the account there has no credit');
+  });
+
+  test('a model it does not have: what it lists is said, but for names that are none', async () => {
+    const host = await serve(respond(404, { error: { message: 'The model `big-2` does not exist' } }));
+    const { checks, end } = await reach({ baseUrl: `http://${host}/v1` });
+    expect(checks).toEqual({
+      reachable: `yes: ${host} answers, with 404`,
+      key: 'yes: none is needed',
+      model: 'no: 404: there is no big-2; it lists small-1',
+      plain: 'no: refused with 404: “The model `big-2` does not exist”',
+    });
+    expect(end?.servesText).toBe(false);
+  });
+
+  test('garbage', async () => {
+    const host = await serve(respond(200, '<html>Welcome to nginx</html>', { 'content-type': 'text/html' }));
+    const { checks } = await reach({ baseUrl: `http://${host}/v1` }, 'small-1');
+    expect({ ...checks, reachable: withoutMs(checks.reachable) }).toEqual({
+      reachable: `yes: ${host} answers: a reply that is not JSON`,
+      key: 'unclear: it did not come to that',
+      model: 'yes: on its list',
+      plain: 'no: a reply that is not JSON: that is not a reply of this kind of upstream; check baseUrl and kind',
+    });
+  });
+
+  test('a redirect', async () => {
+    const host = await serve(respond(301, '', { location: 'http://elsewhere.invalid/' }));
+    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.plain).toBe('no: a redirect (301), which is never followed');
+  });
+});
+
+test('an upstream that asks for patience gets it, once', async () => {
+  let calls = 0;
+  const host = await serve((request, response, body) => {
+    calls += 1;
+    if (calls === 1) respond(429, { error: { message: 'slow down' } }, { 'retry-after': '1' })(request, response, body);
+    else respond(404, { error: { message: 'no model' } })(request, response, body);
+  });
+  const { checks } = await reach({ baseUrl: `http://${host}/v1` });
+  expect({ calls, plain: checks.plain }).toEqual({ calls: 2, plain: 'no: refused with 404: “no model”' });
+});
+
+test('whoever asks for the test leaves: it ends at once, in the middle of a request', async () => {
+  const asked = new AbortController();
+  let left: Promise<unknown> | undefined;
+  const host = await serve((request) => {
+    left = once(request.socket, 'close');
+    asked.abort(new Error('left'));
+  });
+  const events = runUpstreamTest({ upstream: upstream({ baseUrl: `http://${host}/v1` }), isInCatalog: false, models: ['m'] }, asked.signal);
+  const checks: UpstreamCheck[] = [];
+  await expect(async () => {
+    for await (const batch of events) for (const event of batch) if (event.type === 'check-end') checks.push(event.check);
+  }).rejects.toThrow('left');
+  await left;
+  expect(checks).toEqual([]);
+});

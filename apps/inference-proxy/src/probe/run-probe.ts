@@ -1,0 +1,164 @@
+import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/upstream-test.js';
+import type { FailureKind } from '../failures/upstream-failure.js';
+import type { Check, Notes } from './checks/check.js';
+import { limitChecks } from './checks/limits.js';
+import { outputChecks } from './checks/output.js';
+import { beginsThinking, parameterChecks } from './checks/parameters.js';
+import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js';
+import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
+import { toolChecks } from './checks/tools.js';
+import { turnChecks } from './checks/turns.js';
+import { type Exchange, type Finding, judgeFailure } from './probe-result.js';
+import { listModels } from './list-models.js';
+import { Prober } from './prober.js';
+
+/** In the order in which they are asked: later ones rest on what earlier ones have learned. */
+const CHECKS: readonly Check[] = [...streamingChecks, ...turnChecks, ...parameterChecks, ...toolChecks, ...outputChecks, ...limitChecks];
+
+/** The whole of a test; what is not asked by then is skipped. */
+const TEST_MS_MAX = 300_000;
+const PING = { turns: 'Say pong.' };
+
+export interface UpstreamTestJob {
+  upstream: Upstream;
+  isInCatalog: boolean;
+  /** Models there: the first is tested in full, the others are asked for one reply. */
+  models: readonly [string, ...string[]];
+  contextTokens?: number;
+}
+
+/** Tests one upstream, check by check, and tells each as it is done. Throws only the signal's reason. */
+export async function* runUpstreamTest(job: UpstreamTestJob, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
+  const { upstream, models, isInCatalog } = job;
+  const [model, ...others] = models;
+  const deadline = Date.now() + TEST_MS_MAX;
+  const prober = new Prober(upstream, model, signal, deadline);
+  const notes: Notes = {};
+  yield [{ type: 'test-start', upstreamId: upstream.id, kind: upstream.kind, model, isInCatalog }];
+  try {
+    const servesText = yield* reach(prober, notes, signal);
+    notes.context = contextOf(job, notes, model);
+    for (const check of servesText ? checksFor(upstream.kind) : []) yield [await perform(check, prober, notes, deadline)];
+    for (const other of servesText ? others : []) yield [await askOther(prober, other)];
+    yield [endOf(job, prober, notes, servesText)];
+  } finally {
+    await prober.close();
+  }
+}
+
+/** From the name server to a first plain reply: one exchange says all of it. Returns whether the upstream serves plain text. */
+async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[], boolean> {
+  const { upstream, model } = prober;
+  const startedAt = performance.now();
+  const plain = await firstReply(prober);
+  const { failure } = plain;
+  const tell = (id: string, title: string, finding: Finding | undefined): UpstreamTestEvent =>
+    checkEnd({ id, title }, finding ?? { verdict: 'skipped', evidence: 'not reached' }, performance.now() - startedAt);
+  const reached = judgeReach(plain, upstream);
+  const key = judgeMissingKey(prober) ?? (reached.verdict === 'yes' ? judgeKey(failure, upstream) : undefined);
+  yield [tell('reachable', 'reachable', reached), tell('key', 'key', key)];
+  if (reached.verdict !== 'yes' || key?.verdict === 'no') {
+    yield [tell('model', 'model', undefined), tell('plain', 'plain reply', undefined)];
+    return false;
+  }
+  notes.listed = await listModels(prober, signal);
+  notes.reasoningField = plain.reasoningField;
+  // Known from the beginning, or all that is asked for would be looked for in its thoughts.
+  if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };
+  const answered = judgePlain(plain);
+  yield [tell('model', 'model', judgeModel(plain, model, notes.listed)), tell('plain', 'plain reply', answered)];
+  return answered.verdict === 'yes';
+}
+
+function judgeMissingKey({ missingKey }: Prober): Finding | undefined {
+  return missingKey === undefined ? undefined : { verdict: 'no', evidence: `${missingKey}, as the inference-proxy sees it` };
+}
+
+/** What a first request may be refused for although the upstream is well, each by itself. */
+const FIRST_WISHES: Partial<UpstreamCapabilities>[] = [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }];
+
+const OF_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'broken', 'empty']);
+
+async function firstReply(prober: Prober): Promise<Exchange> {
+  const exchange = await prober.send(PING);
+  const { failure } = exchange;
+  if (failure === undefined || !OF_THE_REQUEST.has(failure.kind) || failure.errorCode !== undefined) return exchange;
+  const wishes = [
+    ...(failure.kind === 'rejected' && prober.upstream.kind === 'openai-chat' ? FIRST_WISHES : []),
+    { streamPlainRequests: true },
+  ];
+  for (const capabilities of wishes) {
+    if (Object.entries(capabilities).every(([name, value]) => prober.capabilities[name as keyof UpstreamCapabilities] === value)) continue;
+    const other = await prober.send({ ...PING, capabilities });
+    if (other.failure !== undefined) continue;
+    prober.capabilities = { ...prober.capabilities, ...capabilities };
+    return other;
+  }
+  return exchange;
+}
+
+function checksFor(kind: Upstream['kind']): Check[] {
+  return CHECKS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
+}
+
+async function perform(check: Check, prober: Prober, notes: Notes, deadline: number): Promise<UpstreamTestEvent> {
+  const startedAt = performance.now();
+  const finding = Date.now() < deadline ? await check.run(prober, notes) : 'out of time';
+  const milliseconds = performance.now() - startedAt;
+  if (typeof finding === 'string') return checkEnd(check, { verdict: 'skipped', evidence: finding }, 0);
+  prober.capabilities = { ...prober.capabilities, ...finding.learned };
+  return checkEnd(check, finding, milliseconds);
+}
+
+async function askOther(prober: Prober, model: string): Promise<UpstreamTestEvent> {
+  const startedAt = performance.now();
+  const other = prober.withModel(model);
+  try {
+    const exchange = await other.send(PING);
+    const finding = exchange.failure === undefined ? judgePlain(exchange) : judgeFailure(exchange.failure);
+    return checkEnd({ id: `model:${model}`, title: `model ${model}` }, finding, performance.now() - startedAt);
+  } finally {
+    await other.close();
+  }
+}
+
+function checkEnd(
+  { id, title }: { id: string; title: string },
+  { verdict, evidence }: Pick<UpstreamCheck, 'verdict' | 'evidence'>,
+  ms: number,
+): UpstreamTestEvent {
+  return { type: 'check-end', check: { id, title, verdict, evidence, milliseconds: Math.round(ms) } };
+}
+
+/** The operator's word counts, then the list's. */
+function contextOf({ contextTokens }: UpstreamTestJob, { listed }: Notes, model: string): Notes['context'] {
+  if (contextTokens !== undefined) return { tokens: contextTokens, isTheOperators: true };
+  const tokens = listed?.find(({ id }) => id === model)?.contextTokens;
+  return tokens === undefined ? undefined : { tokens, isTheOperators: false };
+}
+
+function endOf({ upstream }: UpstreamTestJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamTestEnd {
+  const { capabilities, tally } = prober;
+  return {
+    type: 'test-end',
+    servesText,
+    firstContentMs: notes.stream?.contentAtMs[0] === undefined ? null : Math.round(notes.stream.contentAtMs[0]),
+    tokensPerSecond: notes.stream === undefined ? null : tokensPerSecond(notes.stream),
+    ...tally,
+    capabilities,
+    changes: changesBetween(upstream.capabilities, capabilities),
+    modelFacts: {
+      input: notes.seesImages ? ['text', 'image'] : ['text'],
+      reasoning: notes.reasoningField !== undefined || capabilities.thinkTags,
+      contextTokens: notes.context?.tokens ?? null,
+    },
+  };
+}
+
+function changesBetween(catalog: UpstreamCapabilities, found: UpstreamCapabilities): CapabilityChange[] {
+  const names = Object.keys(found) as (keyof UpstreamCapabilities)[];
+  return names.flatMap((name) =>
+    catalog[name] === found[name] ? [] : [{ name, catalog: catalog[name] ?? null, found: found[name] ?? null }],
+  );
+}

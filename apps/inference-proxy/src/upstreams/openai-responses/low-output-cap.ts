@@ -1,0 +1,127 @@
+import { bytesOfTokens } from '#inference/estimate-tokens.js';
+import { withinCap } from '#inference/received-output.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { StreamParser } from '../upstream-adapter.js';
+
+/** Far more than what an upstream may write before its own least cap, 16 tokens, ends it. */
+const DROPPED_LENGTH_MAX = 4_096;
+
+/**
+ * Keeps a client's output cap that is lower than the dialect takes: the upstream writes up to its own least cap, and what is
+ * too much of that is dropped, by estimate. It is let finish, being nearly there, so that its count of the prompt is known; of
+ * its output no more is counted than the client asked for.
+ */
+export class LowOutputCap {
+  /** The upstream knows no cap at all: the reply has been ended here. */
+  isOver = false;
+  private bytesLeft: number;
+  private hasDropped = false;
+  private droppedLength = 0;
+  /** Calls that were passed on, and whether anything of their arguments was. */
+  private readonly calls = new Map<number, { bare: boolean }>();
+
+  constructor(private readonly outputTokensMax: number) {
+    this.bytesLeft = bytesOfTokens(outputTokensMax);
+  }
+
+  /** Appends to `kept` what may go on of the events that `read` appends. What came before a failure was good. */
+  keep(read: (events: StreamEvent[]) => void, kept: StreamEvent[]): void {
+    if (this.isOver) return;
+    const events: StreamEvent[] = [];
+    try {
+      read(events);
+    } finally {
+      for (const event of events) this.keepEvent(event, kept);
+    }
+    if (this.droppedLength > DROPPED_LENGTH_MAX && kept.at(-1)?.type !== 'completion-finish') this.cut(kept);
+  }
+
+  private cut(kept: StreamEvent[]): void {
+    this.isOver = true;
+    for (const index of this.calls.keys()) this.keepEvent({ type: 'tool-call-end', index }, kept);
+    kept.push({ type: 'completion-finish', reason: 'length' });
+  }
+
+  private keepEvent(event: StreamEvent, kept: StreamEvent[]): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'refusal-delta': {
+        const text = this.take(event.text);
+        if (text !== '') kept.push({ ...event, text });
+        return;
+      }
+      case 'tool-call-start':
+        this.hasDropped ||= this.bytesLeft === 0;
+        if (this.hasDropped) return;
+        this.calls.set(event.index, { bare: event.kind === 'function' });
+        kept.push(event);
+        return;
+      case 'tool-call-delta': {
+        const text = this.calls.has(event.index) ? this.take(event.text) : '';
+        if (text === '') return;
+        this.calls.set(event.index, { bare: false });
+        kept.push({ ...event, text });
+        return;
+      }
+      case 'tool-call-end': {
+        const call = this.calls.get(event.index);
+        if (call === undefined) return;
+        if (call.bare) kept.push({ type: 'tool-call-delta', index: event.index, text: '{}' });
+        kept.push(event);
+        this.calls.delete(event.index);
+        return;
+      }
+      case 'usage-report':
+        kept.push({ ...event, usage: withinCap(event.usage, this.outputTokensMax) });
+        return;
+      case 'completion-finish':
+        kept.push(this.hasDropped ? { ...event, reason: 'length' } : event);
+        return;
+      case 'upstream-start':
+      case 'settlement-deferred':
+      case 'completion-failure':
+        kept.push(event);
+    }
+  }
+
+  /** The beginning of the text that still fits, in whole characters. After the first that does not, nothing does. */
+  private take(text: string): string {
+    if (this.hasDropped) {
+      this.droppedLength += text.length;
+      return '';
+    }
+    let fitting = '';
+    for (const character of text) {
+      const bytes = Buffer.byteLength(character);
+      if (bytes > this.bytesLeft) {
+        this.hasDropped = true;
+        this.bytesLeft = 0;
+        break;
+      }
+      this.bytesLeft -= bytes;
+      fitting += character;
+    }
+    return fitting;
+  }
+}
+
+/** A stream of which only so much is read. */
+export class LowCapParser implements StreamParser {
+  constructor(
+    private readonly parser: StreamParser,
+    private readonly cap: LowOutputCap,
+  ) {}
+
+  get done(): boolean {
+    return this.parser.done || this.cap.isOver;
+  }
+
+  push(payload: string, events: StreamEvent[]): void {
+    this.cap.keep((all) => this.parser.push(payload, all), events);
+  }
+
+  end(events: StreamEvent[]): void {
+    this.cap.keep((all) => this.parser.end(all), events);
+  }
+}

@@ -1,0 +1,243 @@
+import type { Turn } from '#inference/turn.js';
+import { ADAPTERS } from '../adapters.js';
+import { callOf } from '../../../test/conformance.js';
+
+const PICTURE: Turn = { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' }] };
+
+/** What a refusal is for the client, in every dialect that it may come in. */
+function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const call = callOf(true, turns === undefined ? {} : { turns });
+  const codes = Object.values(ADAPTERS).map((adapter) => adapter.parseError({ status, headers: {}, body: text }, call).code);
+  return [...new Set(codes)];
+}
+
+const says = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
+
+describe("a prompt that is too long is the client's to shorten [U-23]", () => {
+  test.each<[string, number, unknown]>([
+    ['OpenAI', 400, says("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.")],
+    ['OpenAI, by code', 400, says('No.', { code: 'context_length_exceeded' })],
+    ['OpenAI Responses', 400, says('Your input exceeds the context window of this model. Please adjust your input and try again.')],
+    ['OpenAI, one text', 400, says("Invalid 'messages[0].content': string too long. Expected a string with maximum length 1048576.")],
+    ['Azure', 400, says("This model's maximum context length is 4096 tokens, however you requested 5000 tokens (4000 in your prompt).")],
+    ['vLLM', 400, { object: 'error', message: "This model's maximum context length is 4096 tokens.", code: 400 }],
+    [
+      'vLLM, the cap',
+      400,
+      says("'max_tokens' is too large: 32000. This model's maximum context length is 32768 tokens and your request has 900."),
+    ],
+    ['vLLM, the prompt', 400, says('The decoder prompt (length 9000) is longer than the maximum model length of 8192.')],
+    ['vLLM, newer', 400, says("You passed 9001 input tokens. However, the model's context length is only 8192 tokens.")],
+    ['SGLang', 400, says("The input (5000 tokens) is longer than the model's context length (4096 tokens).")],
+    ['SGLang, the sum', 400, says("Requested token count exceeds the model's maximum context length of 4096 tokens.")],
+    ['SGLang, the input', 400, says('Input length (5000 tokens) exceeds the maximum allowed length (4096 tokens).')],
+    ['llama.cpp', 400, says('request (5000 tokens) exceeds the available context size (4096 tokens), try increasing it')],
+    ['llama.cpp, by type', 400, says('No.', { type: 'exceed_context_size_error', code: 400 })],
+    ['llama.cpp, as a fault', 500, says('Context size has been exceeded.', { code: 500, type: 'server_error' })],
+    ['Ollama', 400, says('prompt too long; exceeded max context length by 17 tokens')],
+    ['Ollama, the input', 400, { error: 'the input length exceeds the context length' }],
+    ['LM Studio', 400, { error: 'The number of tokens to keep from the initial prompt is greater than the context length.' }],
+    [
+      'LM Studio, loaded',
+      400,
+      { error: 'Trying to keep the first 900 tokens when context the overflows. The context length of only 512 tokens' },
+    ],
+    [
+      'TGI',
+      422,
+      { error: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000', error_type: 'validation' },
+    ],
+    ['TGI, the input', 422, { error: 'Input validation error: `inputs` must have less than 1024 tokens. Given: 2000' }],
+    ['Anthropic', 400, says('prompt is too long: 213462 tokens > 200000 maximum', { type: 'invalid_request_error' })],
+    ['Anthropic, the sum', 400, says('input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000')],
+    ['Anthropic, the body', 413, { type: 'error', error: { type: 'request_too_large', message: 'Request exceeds the maximum size' } }],
+    ['Bedrock', 400, { message: 'Input is too long for requested model.' }],
+    ['Bedrock, counted', 400, { message: 'Too many input tokens. Max input tokens: 8192, request input token count: 9279' }],
+    ['Gemini', 400, [says('The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).')]],
+    ['xAI', 400, says("This model's maximum prompt length is 131072 but the request contains 537812 tokens")],
+    ['Groq', 400, says('Please reduce the length of the messages or completion.')],
+    ['Copilot', 400, says('prompt token count of 130000 exceeds the limit of 128000')],
+    ['MiniMax', 400, says('invalid params, context window exceeds limit (2013)')],
+    ['Moonshot', 400, says('Invalid request: Your request exceeded model token limit: 131072 (requested: 140000)')],
+    ['Mistral', 400, says('Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length')],
+    ['DashScope', 400, says('<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 98304]')],
+    ['Zhipu', 400, says('Prompt exceeds max length', { code: '1261' })],
+    ['Fireworks', 400, says('The prompt is too long: 50000, model maximum context length: 32767')],
+    ['Cohere', 400, { message: 'too many tokens: size limit exceeded by 1234 tokens. Try using shorter or fewer inputs' }],
+    ['OpenRouter', 400, says("This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens.")],
+    ['Cloudflare', 413, says('The estimated number of input and maximum output tokens exceeded this model context window limit (4096)')],
+    ['Vertex', 400, says('Unable to submit request because the input token count is 32825 but model only supports up to 32768.')],
+    [
+      'OpenAI, large models',
+      400,
+      says('Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 290000 tokens.'),
+    ],
+    ['a configured size', 400, says('Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens')],
+    ['a total', 400, says('Token limit exceeded')],
+    ['a body', 400, { message: 'Payload too large' }],
+    ['Volcengine', 400, says('Total tokens of image and text exceed max message tokens. Request id: 1')],
+    ['watsonx', 400, says('the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model')],
+    ['Poolside', 400, says('Input length 131393 exceeds the maximum allowed input length of 131040 tokens.')],
+    ['TensorRT-LLM', 400, says('prompt length (5000) exceeds maximum input length (4096).')],
+    ['Z.ai', 400, says('tokens in request more than max tokens allowed', { code: '1210' })],
+    ['Perplexity', 400, says('The total length of all messages is too long.')],
+    ['Together', 400, says("The input (265330 tokens) is longer than the model's context length (262144 tokens).")],
+    [
+      'DeepSeek',
+      400,
+      says("This model's maximum context length is 131072 tokens. However, you requested 150000 tokens (142000 in the messages)."),
+    ],
+    ['a status alone', 413, ''],
+  ])('%s', (_server, status, body) => {
+    expect(codesOf(status, body)).toEqual(['context_length_exceeded']);
+  });
+});
+
+describe("content that the model refuses is the client's to change (unsupported_content)", () => {
+  test.each<[string, number, unknown]>([
+    [
+      'Azure',
+      400,
+      says('The response was filtered due to the prompt triggering our content management policy', { code: 'content_filter' }),
+    ],
+    ['Azure, inside', 400, says('No.', { code: 'ResponsibleAIPolicyViolation' })],
+    ['OpenAI', 400, says('Invalid prompt: your prompt was flagged as potentially violating our usage policy.', { code: 'invalid_prompt' })],
+    ['OpenAI, the safety system', 400, says('Your request was rejected as a result of our safety system.')],
+    ['Anthropic', 400, says('Output blocked by content filtering policy', { type: 'invalid_request_error' })],
+    ['DashScope', 400, says('Input text data may contain inappropriate content.', { code: 'data_inspection_failed' })],
+    ['DeepSeek', 400, says('Content Exists Risk')],
+    ['Moonshot', 400, says('The request was rejected because it was considered high risk', { type: 'content_filter' })],
+    ['Zhipu', 400, says('系统检测到输入或生成内容可能包含不安全或敏感内容', { code: '1301' })],
+    ['MiniMax', 422, says('input new_sensitive (1026)')],
+    ['xAI', 403, says('Content violates usage guidelines.')],
+    ['OpenRouter', 403, says('The model requires moderation. Your input was flagged for "violence".', { code: 403 })],
+    ['Gemini', 400, says('The prompt was blocked: PROHIBITED_CONTENT')],
+  ])('%s', (_server, status, body) => {
+    expect(codesOf(status, body)).toEqual(['unsupported_content']);
+  });
+});
+
+describe('images that the model refuses', () => {
+  test.each<[string, number, unknown]>([
+    ['OpenAI, the model', 400, says('Invalid content type. image_url is only supported by certain models.')],
+    [
+      'OpenAI, the image',
+      400,
+      says('You uploaded an unsupported image. Please make sure your image is valid.', { code: 'image_parse_error' }),
+    ],
+    ['vLLM, the model', 400, says('Qwen/Qwen3-8B is not a multimodal model')],
+    ['vLLM, how many', 400, says('At most 0 image(s) may be provided in one prompt.')],
+    ['vLLM, the image', 400, says('cannot identify image file <_io.BytesIO object>')],
+    ['llama.cpp', 500, says('image input is not supported - hint: if this is unexpected, you may need to provide the mmproj')],
+    ['Ollama', 400, says('this model does not support image input')],
+    ['Anthropic, the image', 400, says('messages.0.content.0.image.source.base64.data: Could not process image')],
+    [
+      'Anthropic, its size',
+      400,
+      says('messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes'),
+    ],
+    ['Anthropic, its data', 400, says('The image data you provided does not represent a valid image.')],
+    ['Mistral', 400, says('Image input is not enabled for this model')],
+    ['DeepSeek', 400, says('messages[0]: unknown variant `image_url`, expected `text` at line 1')],
+    ['Groq', 400, says("'messages.0.content' : value must be a string")],
+    ['OpenRouter', 404, says('No endpoints found that support image input', { code: 404 })],
+    ['a body too large for it', 413, says('image too large')],
+  ])('%s', (_server, status, body) => {
+    expect(codesOf(status, body, [PICTURE])).toEqual(['unsupported_content']);
+  });
+
+  test('where there is none, the same words are no fault of the client', () => {
+    expect(codesOf(400, says('image_url is only supported by certain models'))).toEqual(['upstream_error']);
+  });
+});
+
+describe('an upstream that does not serve us says nothing of the request: another route is tried, and the operator told', () => {
+  function denials(status: number, body: unknown, headers = {}): unknown[] {
+    return Object.values(ADAPTERS).map((adapter) => {
+      const failure = adapter.parseError({ status, headers, body: JSON.stringify(body) }, callOf(true));
+      const { kind, code, retryable, isOperatorsFault, retryAfterSeconds } = failure;
+      return { kind, code, retryable, isOperatorsFault, retryAfterSeconds };
+    });
+  }
+  const denied = { kind: 'denied', code: 'model_unavailable', retryable: true, isOperatorsFault: true, retryAfterSeconds: undefined };
+
+  test.each<[string, number, unknown]>([
+    [
+      'OpenAI',
+      429,
+      says('You exceeded your current quota, please check your plan.', { type: 'insufficient_quota', code: 'insufficient_quota' }),
+    ],
+    ['OpenAI, the limit', 429, says('No.', { code: 'billing_hard_limit_reached' })],
+    ['Anthropic', 400, says('Your credit balance is too low to access the Anthropic API.', { type: 'invalid_request_error' })],
+    ['DeepSeek', 402, says('Insufficient Balance', { type: 'unknown_error', code: 'invalid_request_error' })],
+    ['Moonshot', 429, says('Your account is suspended, please check your plan.', { type: 'exceeded_current_quota_error' })],
+    ['Zhipu', 429, says('余额不足或无可用资源包,请充值。', { code: '1113' })],
+    ['DashScope', 400, says('Access denied, please make sure your account is in good standing.', { code: 'Arrearage' })],
+    ['xAI', 403, says("Your newly created team doesn't have any credits or licenses yet.")],
+    ['xAI, spent', 429, says('Your team has either used all available credits or reached its monthly spending limit.')],
+  ])('no credit: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 60 }));
+  });
+
+  test('no credit, and it says when there will be', () => {
+    const body = says('No.', { code: 'insufficient_quota' });
+    expect(denials(429, body, { 'retry-after': '7' })).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 7 }));
+  });
+
+  test.each<[string, number, unknown]>([
+    ['a status', 401, says('No.')],
+    ['OpenAI', 401, says('Incorrect API key provided: sk-…', { code: 'invalid_api_key' })],
+    ['Gemini', 400, says('API key not valid. Please pass a valid API key.', { status: 'INVALID_ARGUMENT' })],
+    ['xAI', 400, says('Incorrect API key provided: xai-…')],
+  ])('a wrong key: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill(denied));
+  });
+
+  test.each<[string, number, unknown]>([
+    ['Groq', 400, says('The model `llama3` has been decommissioned and is no longer supported.', { code: 'model_decommissioned' })],
+    ['DeepSeek', 400, says('Model Not Exist', { code: 'invalid_request_error' })],
+    ['Mistral', 400, says('Invalid model: large-9', { type: 'invalid_model' })],
+    ['OpenAI', 404, says('The model `x` does not exist or you do not have access to it.', { code: 'model_not_found' })],
+    ['a status', 410, says('Gone')],
+  ])('no such model: %s', (_server, status, body) => {
+    expect(denials(status, body)).toEqual(Array(3).fill({ ...denied, kind: 'refused' }));
+  });
+
+  test.each<[string, number, unknown, string]>([
+    [
+      'a limit that passes',
+      429,
+      says('You exceeded your current quota. Please retry in 17s.', { status: 'RESOURCE_EXHAUSTED' }),
+      'refused',
+    ],
+    ['what a client has written', 400, says("messages[0].content: 'insufficient_quota, API key not valid'"), 'rejected'],
+    ['a part of what is asked', 402, says('This request requires more credits, or fewer max_tokens.'), 'denied'],
+  ])('not for long, or not at all: %s', (_what, status, body, kind) => {
+    const [found] = denials(status, body) as [{ kind: string; retryAfterSeconds?: number }];
+    expect([found.kind, found.retryAfterSeconds === 60]).toEqual([kind, false]);
+  });
+});
+
+describe('everything else stays ours: another request may well succeed', () => {
+  test.each<[string, number, unknown, string]>([
+    ['a field', 400, says("Unknown parameter: 'seed'."), 'upstream_error'],
+    [
+      "a cap beyond the model's",
+      400,
+      says('max_tokens is too large: 100000. This model supports at most 16384 completion tokens.'),
+      'upstream_error',
+    ],
+    ['a name', 400, says("Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64."), 'upstream_error'],
+    ['roles', 400, says('Conversation roles must alternate user/assistant/user/assistant/...'), 'upstream_error'],
+    ['a template', 500, says('Jinja Exception: System message must be at the beginning'), 'upstream_error'],
+    ['a tool', 400, says('tool_use ids were found without tool_result blocks immediately after'), 'upstream_error'],
+    ['the key', 403, says('This key may not use the model.'), 'upstream_error'],
+    ['the model', 404, says('The model `x` does not exist.'), 'model_unavailable'],
+    ['a limit of rate in words of length', 400, says('Too many tokens, please wait before trying again.'), 'upstream_error'],
+    ['a rate of tokens', 429, says('Rate limit reached: too many tokens per minute.'), 'model_capacity'],
+    ['a rate of tokens, as a size', 413, says('Request too large on tokens per minute', { code: 'rate_limit_exceeded' }), 'model_capacity'],
+  ])('%s', (_what, status, body, code) => {
+    expect(codesOf(status, body)).toEqual([code]);
+  });
+});

@@ -1,0 +1,79 @@
+import { UpstreamFailure } from '../../failures/upstream-failure.js';
+
+/*
+ * What a reply may make us remember. What a client gets to see is bounded by the tokens it pays for; these bound the rest, which
+ * no client sees and nobody pays for (docs/upstreams.md, "Limits").
+ */
+
+export const TOOL_CALLS_MAX = 128;
+
+/** Items of a response's output, and parts of one item; blocks of a message that are none of ours. */
+export const ITEMS_MAX = 1_024;
+
+/** Characters that cannot be passed on yet: arguments of a call without a name, a custom tool's input in no known form. */
+export const HELD_LENGTH_MAX = 1024 * 1024;
+
+/** Of a name or an id that is put together from pieces. */
+export const NAME_LENGTH_MAX = 1_024;
+
+/** How deep the arguments of a call may be nested where they come as JSON and not as text. */
+export const JSON_DEPTH_MAX = 128;
+
+export function overLimit(what: string): UpstreamFailure {
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `too many or too much: ${what}` });
+}
+
+/**
+ * The text of a call's arguments, whatever the upstream sent in their place: nothing that the model wrote is lost (U-21). Undefined:
+ * there are none. Throws where their depth would overflow our stack.
+ */
+export function renderArguments(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  if (isDeeper(value, JSON_DEPTH_MAX)) throw overLimit('levels of nesting');
+  return JSON.stringify(value);
+}
+
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
+  return false;
+}
+
+/** Of one piece of JSON. */
+const VALUES_MAX = 200_000;
+
+/**
+ * Throws when JSON holds more values than any reply needs. Each would become an object of many times its size, and while they are
+ * read nobody else is served.
+ */
+export function assertFewValues(json: string): void {
+  if (holdsMoreValues(json, VALUES_MAX)) throw overLimit('values');
+}
+
+/** True when JSON holds more than `valuesMax` values. */
+export function holdsMoreValues(json: string, valuesMax: number): boolean {
+  return json.length > valuesMax && countValues(json, valuesMax) > valuesMax;
+}
+
+/** Number of values in JSON, by the commas and opening brackets outside its strings. Stops counting beyond `valuesMax`. */
+export function countValues(json: string, valuesMax: number): number {
+  let values = 0;
+  for (let at = 0; at < json.length && values <= valuesMax; at++) {
+    const char = json.charCodeAt(at);
+    if (char === 0x22) at = endOfText(json, at);
+    else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
+  }
+  return values;
+}
+
+/** Where the quote is that closes the one at `start`, or the end. */
+function endOfText(json: string, start: number): number {
+  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(at - 1 - escapes) === 0x5c) escapes += 1;
+    if (escapes % 2 === 0) return at;
+  }
+  return json.length;
+}

@@ -1,0 +1,184 @@
+import { randomUUID } from 'node:crypto';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Tool } from '#inference/tool.js';
+import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { HELD_LENGTH_MAX, NAME_LENGTH_MAX, overLimit, TOOL_CALLS_MAX } from './reply-limits.js';
+import { WholeJson } from './whole-json.js';
+import { WrappedInput } from './wrapped-input.js';
+
+const ID_LENGTH_MAX = 256;
+
+/** A piece of a call as upstreams send it; anything may be missing. */
+export interface ToolCallPiece {
+  index?: number;
+  id?: string;
+  name?: string;
+  argumentsText?: string;
+  /** The piece stands among others in one list, so it is a call of its own unless it says otherwise. */
+  amongOthers?: boolean;
+  /** The text is a custom tool's own input, not JSON with the input in it: the dialect has custom calls. */
+  raw?: boolean;
+}
+
+interface OpenCall {
+  wireIndex: number | undefined;
+  wireId: string;
+  name: string;
+  argumentsText: string;
+  /** The canonical index, once the call has been announced. */
+  index: number | undefined;
+  tool: Tool | undefined;
+  raw: boolean;
+  ended: boolean;
+  /** Of a custom tool that the dialect takes for a function. */
+  wrapped: WrappedInput | undefined;
+  json: WholeJson;
+}
+
+/**
+ * Puts the pieces of tool calls in order, whatever upstreams leave out, repeat or scramble (U-8, U-9): canonical indexes
+ * in order of start, ids present and unique, names final before a call is announced, `{}` for no arguments.
+ */
+export class ToolCallAssembler {
+  /** Calls that have been started for the reader. */
+  announced = 0;
+  private readonly calls: OpenCall[] = [];
+  private readonly byWireIndex = new Map<number, OpenCall>();
+  private readonly ids = new Set<string>();
+  private readonly tools: Map<string, Tool>;
+
+  constructor(tools: readonly Tool[]) {
+    this.tools = new Map(tools.map((tool) => [tool.wireName, tool]));
+  }
+
+  /** Calls of which anything was said. */
+  get count(): number {
+    return this.calls.length;
+  }
+
+  push(piece: ToolCallPiece, events: StreamEvent[]): void {
+    const call = this.find(piece) ?? this.add(piece, events);
+    call.wireId ||= piece.id ?? '';
+    if (piece.name && call.index === undefined) call.name = mergeName(call.name, piece.name);
+    const text = call.ended ? '' : (piece.argumentsText ?? '');
+    call.argumentsText += text;
+    if (text !== '') call.json.push(text);
+    if (call.index !== undefined) this.pass(call, text, events);
+    else if (call.name !== '' && call.argumentsText !== '' && (!piece.name || this.tools.has(call.name))) {
+      this.start(call, events);
+    }
+    this.assertHeld(call);
+  }
+
+  /** The upstream says that this call is complete; nothing more is taken for it. */
+  endAt(index: number, events: StreamEvent[]): void {
+    const call = this.byWireIndex.get(index);
+    if (call !== undefined && call.name !== '') this.finish(call, events);
+  }
+
+  /** The reply is over: announces what is left and ends every call. */
+  end(events: StreamEvent[]): void {
+    for (const call of this.calls) {
+      if (call.name === '' && call.argumentsText === '') continue; // a ghost: nothing was ever said of it
+      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a tool call without a name' });
+      this.finish(call, events);
+    }
+  }
+
+  private find({ index, id, name, amongOthers }: ToolCallPiece): OpenCall | undefined {
+    const known = index === undefined ? this.calls.at(-1) : this.byWireIndex.get(index);
+    if (known === undefined) return undefined;
+    const otherId = id !== undefined && known.wireId !== '' && id !== known.wireId;
+    if (index === undefined && (otherId || (amongOthers && (id !== undefined || name !== undefined)))) return undefined;
+    if (name === undefined) return known;
+    if (otherId) return undefined;
+    if (known.name === '') return known; // the name comes after its arguments
+    if (known.name !== name && known.index !== undefined) return undefined;
+    if (known.name !== name && this.tools.has(known.name) && this.tools.has(name)) return undefined;
+    return known.json.isWhole() ? undefined : known; // a name repeated or in pieces, unless the call was complete
+  }
+
+  /** What is not passed on yet is not counted by anyone else. */
+  private assertHeld({ index, name, argumentsText, wrapped }: OpenCall): void {
+    if (name.length > NAME_LENGTH_MAX) throw overLimit('characters of a name');
+    const isHeld = index === undefined || wrapped?.isHeld;
+    if (isHeld && argumentsText.length > HELD_LENGTH_MAX) throw overLimit('characters of a call');
+  }
+
+  private add({ index, id, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
+    if (this.calls.length >= TOOL_CALLS_MAX) throw overLimit('tool calls');
+    // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
+    for (const earlier of this.calls) if (earlier.name !== '' && !earlier.raw && earlier.json.isWhole()) this.finish(earlier, events);
+    const call: OpenCall = {
+      wireIndex: index,
+      wireId: id ?? '',
+      name: '',
+      argumentsText: '',
+      index: undefined,
+      tool: undefined,
+      raw,
+      ended: false,
+      wrapped: undefined,
+      json: new WholeJson(),
+    };
+    this.calls.push(call);
+    if (index !== undefined) this.byWireIndex.set(index, call);
+    return call;
+  }
+
+  private start(call: OpenCall, events: StreamEvent[]): void {
+    const tool = this.tools.get(call.name);
+    const index = this.announced++;
+    call.index = index;
+    call.tool = tool;
+    events.push({
+      type: 'tool-call-start',
+      index,
+      callId: this.uniqueId(call.wireId),
+      tool: tool?.key ?? { name: call.name.toWellFormed() },
+      kind: kindOf(call),
+    });
+    if (isWrapped(call)) call.wrapped = new WrappedInput();
+    this.pass(call, call.argumentsText, events);
+  }
+
+  private pass({ index = 0, wrapped }: OpenCall, piece: string, events: StreamEvent[]): void {
+    const text = wrapped === undefined ? piece : wrapped.push(piece);
+    if (text !== '') events.push({ type: 'tool-call-delta', index, text });
+  }
+
+  private finish(call: OpenCall, events: StreamEvent[]): void {
+    if (call.ended) return;
+    call.ended = true;
+    if (call.index === undefined) this.start(call, events);
+    const index = call.index ?? 0;
+    const noArguments = call.argumentsText === '' && kindOf(call) === 'function';
+    const text = call.wrapped?.end() ?? (noArguments ? '{}' : '');
+    if (text !== '') events.push({ type: 'tool-call-delta', index, text });
+    events.push({ type: 'tool-call-end', index });
+  }
+
+  private uniqueId(wireId: string): string {
+    const usable = wireId !== '' && wireId.length <= ID_LENGTH_MAX;
+    const base = usable ? wireId.toWellFormed() : `call_${randomUUID().replaceAll('-', '')}`;
+    let id = base;
+    for (let copy = 2; this.ids.has(id); copy++) id = `${base}_${copy}`;
+    this.ids.add(id);
+    return id;
+  }
+}
+
+function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
+  return tool?.kind ?? (raw ? 'custom' : 'function');
+}
+
+/** The input of a custom tool, inside JSON. */
+function isWrapped(call: OpenCall): boolean {
+  return kindOf(call) === 'custom' && !call.raw;
+}
+
+/** Names come whole, again and again, as a growing whole, or in pieces. */
+function mergeName(known: string, piece: string): string {
+  if (piece === known) return known;
+  return piece.startsWith(known) ? piece : known + piece;
+}

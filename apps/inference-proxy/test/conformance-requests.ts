@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import type { UpstreamCapabilities } from '#contracts/catalog.js';
+import type { InferenceRequest } from '#inference/request.js';
+import { inferenceRequests } from '#testing/inference-requests.js';
+import { testCases } from '#testing/long-run.js';
+import { callOf, sent } from './conformance.js';
+import type { UpstreamAdapter } from '../src/upstreams/upstream-adapter.js';
+
+/** Whatever our formats accept can be asked of an upstream, and its results stay with their calls. */
+export function describeAnyRequest(adapter: UpstreamAdapter): void {
+  testCases(
+    `${adapter.kind}: any request is rendered, with every result at its call [T-10]`,
+    { usual: 300, long: 20_000 },
+    fc.tuple(inferenceRequests(), capabilities),
+    ([request, able]) => {
+      const wire = wireCalls(sent(adapter.renderRequest(callOf(request.stream, request, able), 'key')));
+      const { calls, results } = canonicalCalls(request);
+      expect([wire.calls.length, new Set(wire.calls).size]).toEqual([calls.length, calls.length]);
+      const wireIds = new Map(calls.map((id, index) => [id, wire.calls[index]]));
+      expect(wire.results).toEqual(results.map((id) => wireIds.get(id)));
+    },
+  );
+}
+
+const capabilities: fc.Arbitrary<Partial<UpstreamCapabilities>> = fc.record({
+  jsonSchema: fc.boolean(),
+  strictTools: fc.boolean(),
+  developerRole: fc.boolean(),
+  systemMessages: fc.constantFrom('anywhere', 'first', 'none'),
+  alternatingRoles: fc.boolean(),
+  nineCharacterCallIds: fc.boolean(),
+  reasoningEcho: fc.boolean(),
+  stop: fc.boolean(),
+});
+
+interface Calls {
+  calls: unknown[];
+  results: unknown[];
+}
+
+function canonicalCalls({ turns }: InferenceRequest): Calls {
+  const calls = turns.flatMap((turn) => (turn.role === 'assistant' ? turn.parts.filter((part) => part.type === 'tool-call') : []));
+  const results = turns.flatMap((turn) => (turn.role === 'tool' ? turn.results : []));
+  return { calls: calls.map(({ callId }) => callId), results: results.map(({ callId }) => callId) };
+}
+
+type Fields = Record<string, unknown>;
+
+/** The ids in the order of a body, in any of the dialects. */
+function wireCalls(body: { messages?: Fields[]; input?: Fields[] }): Calls {
+  const items = [...(body.messages ?? []), ...(body.input ?? [])].flatMap((item) => [
+    item,
+    ...(Array.isArray(item.content) ? item.content : []),
+    ...(Array.isArray(item.tool_calls) ? item.tool_calls : []),
+  ]) as Fields[];
+  const calls = items.flatMap((item) => {
+    if (item.type === 'tool_use' || (item.type === 'function' && item.function !== undefined)) return [item.id];
+    return item.type === 'function_call' || item.type === 'custom_tool_call' ? [item.call_id] : [];
+  });
+  const results = items.flatMap((item) => {
+    if (item.role === 'tool') return [item.tool_call_id];
+    if (item.type === 'tool_result') return [item.tool_use_id];
+    return /_call_output$/.test(String(item.type)) ? [item.call_id] : [];
+  });
+  return { calls, results };
+}

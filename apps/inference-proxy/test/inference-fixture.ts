@@ -1,0 +1,129 @@
+import { Registry } from 'prom-client';
+import type { SettleRequest } from '#contracts/billing/holds.js';
+import type { Route, Upstream } from '#contracts/catalog.js';
+import type { GenerateRequest } from '#contracts/inference.js';
+import type { InferenceRequest } from '#inference/request.js';
+import type { StreamEvent } from '#inference/stream-event.js';
+import type { Usage } from '#inference/usage.js';
+import { DETACHED } from '#messaging/messaging.js';
+import { createLogger } from '#observability/logger.js';
+import type { Reader } from '../src/calls/inference-run.js';
+import type { LeaseLoss } from '../src/leases/lease-keeper.js';
+import type { RoutingTerms } from '../src/routing/route-book.js';
+import { testBook } from '../src/routing/test-book.js';
+import { type InferenceDependencies, streamInference } from '../src/calls/stream-inference.js';
+import { grammarFault } from './event-grammar.js';
+
+export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
+export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, promptSource: 'reported', outputSource: 'reported' });
+export const STOP: StreamEvent = { type: 'completion-finish', reason: 'stop' };
+
+export function text(value: string): StreamEvent {
+  return { type: 'text-delta', text: value };
+}
+
+export function usage(over: Partial<Usage>): StreamEvent {
+  return {
+    type: 'usage-report',
+    usage: {
+      promptTokens: 20,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      promptSource: 'estimated',
+      outputSource: 'counted',
+      ...over,
+    },
+  };
+}
+
+export function failure(code: string, retryAfterSeconds?: number): StreamEvent {
+  return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
+}
+
+/** A plain request that says this and no more. */
+export function asking(prompt: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
+  return {
+    model: 'our-model',
+    turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],
+    tools: [],
+    output: { kind: 'text' },
+    stream: false,
+    hints: {},
+    ...over,
+  };
+}
+
+export function reader(signal: AbortSignal = new AbortController().signal): Reader {
+  return { signal, callerIsThere: async () => !signal.aborted };
+}
+
+export interface Setting {
+  /** Each is a tier of its own, unless `routes` says otherwise: the order in which they are tried is the order in the test. */
+  upstreams: Upstream[];
+  routes?: Partial<Route>[];
+  request?: Partial<InferenceRequest>;
+  outputTokensMax?: number;
+  attemptsMax?: number;
+  failoverMs?: number;
+  terms?: Partial<RoutingTerms>;
+}
+
+/** One proxy in small: real routes, sockets and dialect; leases and settlements as the test sees them. */
+export function startRequest(setting: Setting) {
+  const registry = new Registry();
+  const book = testBook(setting.terms, registry);
+  const { upstreams } = setting;
+  const routes = (setting.routes ?? upstreams.map(({ id }, priority) => ({ upstream: id, priority }))).map((route) => ({
+    upstream: 'test',
+    model: 'their-model',
+    weight: 1,
+    priority: 0,
+    ...route,
+  }));
+  book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
+  const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
+  const settlements: (() => SettleRequest)[] = [];
+  const closing = new AbortController();
+  const deferred: Promise<SettleRequest>[] = [];
+  const dependencies: InferenceDependencies = {
+    routes: book,
+    leases: {
+      keep: (_ticket, read, lose) => {
+        Object.assign(lease, { read, lose });
+        return () => Object.assign(lease, { ended: true });
+      },
+    },
+    settlements: { schedule: (read) => settlements.push(read), settleAfter: (read) => deferred.push(read(closing.signal)) },
+    logger: createLogger('test', 'silent'),
+    attemptsMax: setting.attemptsMax ?? 3,
+    failoverMs: setting.failoverMs ?? 60_000,
+  };
+  const job: GenerateRequest = {
+    ticket: {
+      holdId: '01990000-0000-7000-8000-000000000001',
+      accountId: '01990000-0000-7000-8000-000000000002',
+      requestId: 'req_1',
+      outputTokensMax: setting.outputTokensMax ?? 100,
+      promptTokensEstimate: 20,
+      leaseMs: 60_000,
+    },
+    request: asking('Hi', { stream: true, ...setting.request }),
+  };
+  const client = new AbortController();
+  const stream = streamInference(job, reader(client.signal), dependencies);
+  /** As the gateway does whose client has left. */
+  const leave = (): void => client.abort(DETACHED);
+  return { stream, client, leave, lease, settlements, deferred, closing, book, registry, dependencies, job };
+}
+
+/** All events of a request. Their grammar is checked. */
+export async function collect(
+  stream: AsyncIterable<readonly StreamEvent[]>,
+  ending: 'terminal' | 'open' = 'terminal',
+): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  for await (const batch of stream) events.push(...batch);
+  expect(grammarFault(events, ending)).toBeUndefined();
+  return events;
+}
