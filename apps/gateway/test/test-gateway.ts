@@ -8,7 +8,8 @@ import { Registry } from 'prom-client';
 import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
 import { heapLimits, type StartWorker } from '../src/bodies/body-workers.js';
 import { GatewayConfig } from '../src/gateway.config.js';
-import { type RunningGateway, startGateway } from '../src/start-gateway.js';
+import { HttpServer } from '../src/http/server/http-server.js';
+import { createGateway } from '../src/start-gateway.js';
 
 /** A gateway on a port of its own, in front of fakes of all it asks. */
 export async function startTestGateway(
@@ -16,17 +17,14 @@ export async function startTestGateway(
   fakes = new FakeServices(),
   startWorker: StartWorker = startBodyWorker,
 ): Promise<TestGateway> {
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
+  const config = Object.assign(new GatewayConfig(), { shutdownGraceMs: 2_000, ...settings });
   const { messaging } = fakes;
   const registry = new Registry();
   const logged: LogLine[] = [];
   const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  return new TestGateway(
-    fakes,
-    await startGateway({ config, logger, registry, messaging, startBodyWorker: startWorker }),
-    registry,
-    logged,
-  );
+  const app = await createGateway({ config, logger, registry, messaging, startBodyWorker: startWorker });
+  const port = await app.get(HttpServer).listen(0, config.host);
+  return new TestGateway(fakes, port, () => app.close(), registry, logged);
 }
 
 /** The worker of the sources, not of the last build. */
@@ -60,22 +58,15 @@ export interface Ask {
 export class TestGateway {
   constructor(
     readonly fakes: FakeServices,
-    private readonly running: RunningGateway,
+    readonly port: number,
+    readonly close: () => Promise<void>,
     readonly registry: Registry,
-    /** What has been logged, in order. */
+    /** All log lines, in order. */
     readonly logged: readonly LogLine[],
   ) {}
 
-  get port(): number {
-    return this.running.port;
-  }
-
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
-  }
-
-  close(): Promise<void> {
-    return this.running.close();
   }
 
   /** With no other headers than those that are given. */

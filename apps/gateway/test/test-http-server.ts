@@ -11,7 +11,7 @@ export async function startTestServer(
   const logged: object[] = [];
   const write = ({ error }: Exchange, { status }: { status?: number }): void => void logged.push({ status, code: error?.code });
   const accessLog = { write } as unknown as AccessLog;
-  const limits = { connectionsMax, drainMs, trustedProxyHops: 0 };
+  const limits = { connectionsMax, drainMs, trustedProxyHops: 0, shutdownGraceMs: 0 };
   const server = new HttpServer(handler, accessLog, createLogger('test', 'silent'), limits, () => true);
   return { server, port: await server.listen(0, '127.0.0.1'), logged };
 }

@@ -64,7 +64,8 @@ export class BodyWorkers {
     }
   }
 
-  async close(): Promise<void> {
+  /** Nest lifecycle hook. */
+  async onApplicationShutdown(): Promise<void> {
     this.closing = true;
     await Promise.all([...this.threads].map((thread) => thread.terminate()));
   }

@@ -95,7 +95,7 @@ test('reasoning of earlier turns counts only for models that get it back', async
 });
 
 test.each([
-  ['JSON', `${chatBody({ role: 'user', content: LONG_TEXT })}]`, 'invalid_json', null, 'expected nothing after the end of the value'],
+  ['JSON', `${chatBody({ role: 'user', content: LONG_TEXT })}]`, 'invalid_json', null, 'Unexpected non-whitespace character after JSON at position'],
   ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'nobody' }), 'invalid_request', 'messages[1].role', 'must be one of'],
 ])('a fault of a large body is told as that of a small one: %s [limit-values]', async (_name, body, code, param, message) => {
   const answer = await post('/v1/chat/completions', body);

@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
-import { findJsonFault } from './json-fault.js';
 
 /** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
 export const VALUES_MAX = 50_000;
@@ -38,9 +37,15 @@ export interface JsonShape {
 export function parseText(text: string, { hasLongNumbers }: JsonShape): unknown {
   try {
     return hasLongNumbers ? parseExactly(text) : JSON.parse(text);
-  } catch {
-    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
+  } catch (error) {
+    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${withoutQuote(error as SyntaxError)}.`);
   }
+}
+
+/** Returns the message of `JSON.parse` without the part of the body that it may quote: errors hold nothing of a prompt. */
+function withoutQuote({ message }: SyntaxError): string {
+  const [, token] = /^(Unexpected token '.+?')?.*is not valid JSON$/su.exec(message) ?? [undefined, message];
+  return token ?? 'Unexpected token';
 }
 
 /** Some clients on Windows write one, and JSON has no place for it. */

@@ -13,7 +13,7 @@ function set(entriesMax = 100) {
   const messaging = new FakeMessaging();
   const clock = { now: 0 };
   const keys = new ApiKeys(messaging, 5_000, entriesMax, () => clock.now);
-  keys.start();
+  keys.onModuleInit();
   let asked = 0;
   const answer = (how: () => typeof TEST_CALLER | Promise<typeof TEST_CALLER>): void =>
     messaging.answer(keyResolve, () => {

@@ -30,6 +30,7 @@ export class ApiKeys {
   private readonly lookups = new LookupQueue(LOOKUPS);
   /** Counts invalidations: an answer that was asked for before one must not be kept after it. */
   private epoch = 0;
+  private unsubscribe: (() => void) | undefined;
 
   constructor(
     private readonly messaging: Messaging,
@@ -38,12 +39,17 @@ export class ApiKeys {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Begins to listen for revocations. Returns how to stop. */
-  start(): () => void {
+  /** Nest lifecycle hook: subscribes to revocations. */
+  onModuleInit(): void {
     this.messaging.onReconnect(() => this.forget(() => true));
-    return this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
+    this.unsubscribe = this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
       this.forget((key) => (keyId === undefined ? key.projectId === projectId : key.keyId === keyId)),
     );
+  }
+
+  /** Nest lifecycle hook. */
+  onApplicationShutdown(): void {
+    this.unsubscribe?.();
   }
 
   /**

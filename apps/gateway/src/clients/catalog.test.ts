@@ -31,7 +31,7 @@ test('a model brings its price as integers, and as it is pinned', async () => {
 test('a change and a reconnect refresh it; while the catalog is away the last known list serves', async () => {
   const { messaging, catalog, serve, ids } = set();
   serve(1, 'a');
-  const stop = catalog.start();
+  catalog.onModuleInit();
   await catalog.refresh();
   serve(2, 'a', 'b');
   messaging.publish(catalogChanged, { revision: 2 });
@@ -46,7 +46,7 @@ test('a change and a reconnect refresh it; while the catalog is away the last kn
   });
   await catalog.refresh();
   expect(ids()).toEqual(['c']);
-  stop();
+  catalog.onApplicationShutdown();
 });
 
 test('a change during a refresh is followed by another', async () => {

@@ -19,6 +19,7 @@ export class CatalogClient {
   /** True when a model costs nothing, so that an account without money can use it. */
   hasFreeModel = false;
   private readonly follower: RevisionFollower<ModelListReply>;
+  private stopFollowing: (() => void) | undefined;
 
   constructor(messaging: Messaging, logger: Logger, refreshMs: number) {
     const apply = ({ models }: ModelListReply): void => {
@@ -28,9 +29,14 @@ export class CatalogClient {
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
   }
 
-  /** Begins to follow the catalog. Returns how to stop. */
-  start(): () => void {
-    return this.follower.start();
+  /** Nest lifecycle hook: follows the catalog. */
+  onModuleInit(): void {
+    this.stopFollowing = this.follower.start();
+  }
+
+  /** Nest lifecycle hook. */
+  onApplicationShutdown(): void {
+    this.stopFollowing?.();
   }
 
   get loaded(): boolean {

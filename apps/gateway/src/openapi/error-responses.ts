@@ -16,7 +16,7 @@ const PANEL_CODES: ErrorCode[] = ['authentication_required', 'origin_not_allowed
 
 /** One error of each code, as it is sent. The words are for people and not a promise. */
 const EXAMPLES: Record<ErrorCode, { message: string; param?: string }> = {
-  invalid_json: { message: 'The request body is not valid JSON: line 1, column 14: expected a value.' },
+  invalid_json: { message: 'The request body is not valid JSON: Expected double-quoted property name in JSON at position 24 (line 1 column 25).' },
   invalid_request: { message: '`temperature` must be a number from 0 to 2.', param: 'temperature' },
   unsupported_parameter: {
     message: '`previous_response_id` is not supported, because nothing is stored: send the whole conversation in `input`.',

@@ -57,7 +57,7 @@ async function set(answerMs = 1_000, pendingMax = 100) {
   const billing = new BillingClient(fakes.messaging, 1_000);
   const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
   await catalog.refresh();
-  const settlements = new SettleOnEnd(billing, logger, answerMs, pendingMax);
+  const settlements = new SettleOnEnd(billing, logger, { settleAnswerMs: answerMs, settlementsPendingMax: pendingMax, settleFlushMs: 0 });
   const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();

@@ -7,6 +7,15 @@ import { type BillingClient, isTransient } from '../clients/billing.js';
 const FIRST_PAUSE_MS = 50;
 const PAUSE_MAX_MS = 5_000;
 
+export interface SettlementLimits {
+  /** Milliseconds that `settle` waits before its caller continues. */
+  settleAnswerMs: number;
+  /** Open settlements beyond which no request is admitted. */
+  settlementsPendingMax: number;
+  /** Milliseconds that open settlements may take at a shutdown. */
+  settleFlushMs: number;
+}
+
 /**
  * Ends holds, each exactly once, whatever happens: an attempt that fails is repeated until billing has answered. Repeating is
  * safe, since billing answers the second time with what it recorded the first.
@@ -17,9 +26,7 @@ export class SettleOnEnd {
   constructor(
     private readonly billing: Pick<BillingClient, 'settle'>,
     private readonly logger: Logger,
-    /** How long `settle` waits before it lets the caller go on. */
-    private readonly answerMs: number,
-    private readonly pendingMax: number,
+    private readonly limits: SettlementLimits,
   ) {}
 
   /** Settlements that are not safe yet. */
@@ -29,7 +36,7 @@ export class SettleOnEnd {
 
   /** Throws `model_unavailable` while so many settlements are open that no more work should be begun. */
   checkBacklog(): void {
-    if (this.open.size < this.pendingMax) return;
+    if (this.open.size < this.limits.settlementsPendingMax) return;
     throw new GatewayError('model_unavailable', 'Billing is temporarily unavailable. Try again.', { retryAfterSeconds: 5 });
   }
 
@@ -39,13 +46,19 @@ export class SettleOnEnd {
     this.open.add(safe);
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), this.answerMs);
+      timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
     });
     const outcome = safe.finally(() => {
       clearTimeout(timer);
       this.open.delete(safe);
     });
     return Promise.race([outcome, tooLong]);
+  }
+
+  /** Nest lifecycle hook: runs when no request is left. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const left = await this.flush(this.limits.settleFlushMs);
+    if (left > 0) this.logger.error({ left }, 'settlements left to their leases');
   }
 
   /** At shutdown: waits for what is still open, and says how many were left when the time was over. Their leases end them. */

@@ -43,6 +43,8 @@ export interface ClientLimits {
   trustedProxyHops: number;
   /** A client that takes nothing of the end of its reply for this long is cut off. */
   drainMs: number;
+  /** How long running requests may take at a shutdown. */
+  shutdownGraceMs: number;
 }
 
 /** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */
@@ -84,6 +86,11 @@ export class HttpServer {
     this.server.listen(port, host);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Nest lifecycle hook: ends all requests before anything that they use stops. */
+  onModuleDestroy(): Promise<void> {
+    return this.close(this.limits.shutdownGraceMs);
   }
 
   /**
@@ -135,7 +142,7 @@ export class HttpServer {
       const route = routeAt(request.url ?? '/');
       if (isProbe(request, route)) {
         response.once('close', () => this.connections.answered(connection));
-        answerProbe(response, route, this.isReady);
+        answerProbe(response, route, () => !this.draining && this.isReady());
         return;
       }
       const exchange = new Exchange();

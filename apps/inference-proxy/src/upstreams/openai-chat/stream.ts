@@ -3,11 +3,11 @@ import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, renderArguments } from '../replies/reply-limits.js';
-import { TextChunkTemplate } from './text-chunk-template.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { TextChunkTemplate } from './text-chunk-template.js';
 
 type Json = Record<string, unknown>;
 

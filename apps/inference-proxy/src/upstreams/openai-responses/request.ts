@@ -3,10 +3,10 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
-import { LowOutputCap } from './low-output-cap.js';
 import { shortCallId } from '../requests/short-call-id.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { LowOutputCap } from './low-output-cap.js';
 
 /** A lower cap is refused. */
 const OUTPUT_TOKENS_MIN = 16;

@@ -3,12 +3,12 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { isObject, objectsOf, parseReplyJson, wordsOf } from '../replies/json-object.js';
-import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
 
 type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { callOf } from '../../../test/conformance.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { ADAPTERS } from '../adapters.js';
-import { callOf } from '../../../test/conformance.js';
 import { renderArguments } from './reply-limits.js';
 import { WholeJson } from './whole-json.js';
 
