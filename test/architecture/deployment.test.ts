@@ -102,7 +102,7 @@ test('a catalog that the operator edits is the one that is applied: by the comma
 
 test('the inference-proxy finds the host by the name that the documents give it', () => {
   expect(compose.services['inference-proxy']?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
-  for (const page of ['README.md', 'docs/operations.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
+  for (const page of ['README.md', 'docs/deployment.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
 });
 
 test('Postgres is reached by those who own tables, and only the inference-proxy reaches out', () => {
@@ -158,7 +158,7 @@ test.each(Object.entries(statedMemory()))(
     expect(inKubernetes).toBeGreaterThanOrEqual(1.1 * bytes);
     expect(bytesOf(compose.services[name]?.mem_limit)).toBe(inKubernetes);
     const [mb, mib] = [Math.ceil(bytes / 1e6).toLocaleString('en'), (inKubernetes / 2 ** 20).toLocaleString('en')];
-    expect(readFileSync('docs/operations.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
+    expect(readFileSync('docs/deployment.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
   },
 );
 

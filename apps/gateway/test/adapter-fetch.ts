@@ -1,6 +1,6 @@
-import { collectCompletion } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../src/protocols/protocol-adapter.js';
 
 /** Identity of every reply of an `adapterFetch`. */

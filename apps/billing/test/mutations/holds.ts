@@ -13,6 +13,7 @@ const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
 const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
 const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
+const MESSAGES = 'libs/contracts/src/billing/holds.test.ts';
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -369,12 +370,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'rows of the version before, which have one source for both counts a settlement',
     ],
   ],
-  [`${HOLDS}/parse-hold-requests.ts`]: [
+  'libs/contracts/src/billing/holds.ts': [
     [
       'the one source of an older service',
-      'sourcesOfFormer(source)',
+      'sourcesOfFormer(obj.source)?.[field]',
       'undefined',
-      `${HOLDS}/parse-hold-requests.test.ts`,
+      MESSAGES,
       'the single source of an older service',
     ],
   ],

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectCompletion } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';

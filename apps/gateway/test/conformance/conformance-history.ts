@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { collectCompletion } from '#inference/collect-completion.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { testCases } from '#testing/long-run.js';
 import { type StreamEventsOptions, streamEvents } from '#testing/stream-events.js';
 import { parseJson } from '../../src/bodies/parse-json.js';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { CompletionCollector } from '#inference/completion-collector.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../../pipeline/reply.js';

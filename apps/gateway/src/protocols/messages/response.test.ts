@@ -101,7 +101,7 @@ test('text after a call follows all calls, and reasoning after text is hidden', 
   expect(contentOf(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
 });
 
-test('only the stop sequence is null, and there are no other fields than the format's [messages-object, M-31]', () => {
+test('only the stop sequence is null, and there are no fields beyond those of the format [messages-object, M-31]', () => {
   expect(Object.keys(JSON.parse(plain({})))).toEqual(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
   expect(plain({}).match(/"[a-z_]+":null/g)).toEqual(['"stop_sequence":null']);
 });

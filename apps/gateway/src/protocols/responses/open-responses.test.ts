@@ -1,5 +1,5 @@
-import { collectCompletion } from '#inference/collect-completion.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import type { ReplyContext } from '../protocol-adapter.js';
 import { parseRequest } from './request.js';
 import { renderCompletion } from './response.js';
