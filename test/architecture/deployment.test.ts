@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { ENDING_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
@@ -256,7 +256,7 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
 /** What a service takes at the most: its grace, and for the gateway to end what still runs, and to settle it; nothing where it has no grace. */
 function shutdownSeconds(settings: Record<string, string>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
-  return (graceMs + (settings.NATS_USER === 'gateway' ? ENDING_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
+  return (graceMs + (settings.NATS_USER === 'gateway' ? FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
 }
 
 /** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */

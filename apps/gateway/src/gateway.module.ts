@@ -80,7 +80,7 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
 
 type Class<Instance> = abstract new (...dependencies: never[]) => Instance;
 
-/** A provider whose factory gets exactly the dependencies it names, with their types. */
+/** Returns a provider whose factory gets the injected dependencies with their types. */
 function provide<Dependencies extends readonly Class<unknown>[]>(
   token: InjectionToken,
   inject: readonly [...Dependencies],

@@ -23,14 +23,14 @@ export class GatewayMetrics {
     });
     this.seconds = new Histogram({
       name: 'tollgate_gateway_request_seconds',
-      help: 'From the request line to the last byte of the reply',
+      help: 'Seconds from the request line to the last byte of the reply',
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
       registers,
     });
     this.firstContentSeconds = new Histogram({
       name: 'tollgate_gateway_first_content_seconds',
-      help: 'From the request line to the first content of the model',
+      help: 'Seconds from the request line to the first content of the model',
       labelNames: ['stream'],
       buckets: SECONDS,
       registers,
