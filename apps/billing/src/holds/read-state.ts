@@ -4,7 +4,7 @@ import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
-import { allOf, execute, plainArray } from './pipeline.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
 import { sourcesOfRow } from './usage-sources.js';
 
 /** Ascending, so that two batches can never wait for each other. */

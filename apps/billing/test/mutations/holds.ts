@@ -206,8 +206,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the reaper comes last',
-      '(reaping[position] ? undefined : endHold(book, settle, terms))',
-      'endHold(book, settle, terms)',
+      '(reaping[position] ? undefined : endHold(book, settle, times))',
+      'endHold(book, settle, times)',
       LEASES,
       'the reaper and a settlement in one batch',
     ],
@@ -227,12 +227,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'only a lease that is over is reaped',
-      "if (expiring && hold.leaseUntil + terms.reaperGraceMs >= book.now) return 'unknown';",
+      "if (expiring && hold.leaseUntil + times.reaperGraceMs >= book.now) return 'unknown';",
       '',
       LEASES,
       'a renewal that comes before the reaper decides',
     ],
-    ['the grace after a lease', 'hold.leaseUntil + terms.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
+    ['the grace after a lease', 'hold.leaseUntil + times.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
     ['the tombstone', 'if (!expiring) bury(book, settle);', '', LANES, 'a reserve that arrives after its release'],
     [
       'the reaper buries nothing',
@@ -282,7 +282,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a reserve that arrives after its release',
     ],
     ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
-    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };", '', LANES, 'reserving again with the same id'],
+    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };", '', LANES, 'reserving again with the same id'],
     [
       'requests per minute',
       'countRequests(window) >= project.requestsPerMinuteMax',
