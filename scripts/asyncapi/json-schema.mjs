@@ -114,7 +114,6 @@ export class SchemaWriter {
 
 const RULES = {
   Id: () => ({ format: 'uuid' }),
-  IsUUID: () => ({ format: 'uuid' }),
   IsInt: () => ({ type: 'integer' }),
   Min: (minimum) => ({ minimum }),
   Max: (maximum) => ({ maximum }),
@@ -123,10 +122,11 @@ const RULES = {
   Matches: ({ pattern }) => ({ pattern }),
   Instant: () => ({ examples: ['2027-01-31', '2027-01-31T12:00:00Z'] }),
   ArrayMaxSize: (maxItems) => ({ maxItems }),
+  NestedList: (_type, maxItems) => ({ maxItems }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };
 /** Decorators that repeat the type, or that a schema cannot express. */
-const SILENT = new Set(['IsString', 'IsBoolean', 'IsArray', 'IsObject', 'IsIn', 'IsOptional', 'ValidateNested', 'Type', 'ValidateBy']);
+const SILENT = new Set(['IsString', 'IsBoolean', 'IsArray', 'IsObject', 'IsIn', 'IsOptional', 'Nested', 'Transform', 'ValidateBy']);
 
 function evaluate(left, operator, right) {
   if (operator === '**') return left ** right;

@@ -26,7 +26,10 @@ const ADAPTER_FAMILIES: Record<string, string[]> = {
     ],
     ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
   ],
-  'apps/inference-proxy/src/upstreams': ['adapter.ts', 'errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'],
+  'apps/inference-proxy/src/upstreams': [
+    ...['adapter.ts', 'call-id.ts', 'errors.ts', 'finish-reason.ts', 'request.ts', 'response.ts', 'stream.ts', 'usage.ts'],
+    'adapter.test.ts',
+  ],
 };
 const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|mappers?)$/;
 const LINES_MAX = 300;

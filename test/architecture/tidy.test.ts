@@ -30,7 +30,7 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     ].map((path) => ({ path, text: '' })),
     [
       ...PROTOCOL_FILES.map((file) => `apps/gateway/src/protocols/chat has no ${file}`),
-      ...['errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'].map(
+      ...['call-id.ts', 'errors.ts', 'finish-reason.ts', 'request.ts', 'response.ts', 'stream.ts', 'usage.ts', 'adapter.test.ts'].map(
         (file) => `apps/inference-proxy/src/upstreams/openai-chat has no ${file}`,
       ),
     ],

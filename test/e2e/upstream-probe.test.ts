@@ -1,4 +1,4 @@
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
 import { stack } from '#testing/stack.js';
 import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
 import { connectCli } from '../../apps/cli/src/connection.js';

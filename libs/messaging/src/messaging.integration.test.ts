@@ -43,7 +43,7 @@ class Calculator {
     return { doubled: 2 * count };
   }
 
-  @Serves(echo, { validate: false }) echo(request: TextRequest): TextRequest {
+  @Serves(echo) echo(request: TextRequest): TextRequest {
     return request;
   }
 }

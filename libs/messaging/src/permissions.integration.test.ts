@@ -1,9 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
+import type { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
-import * as upstreamTest from '#contracts/upstream-test.js';
+import * as upstreamTest from '#contracts/probe.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { Connections, eventually, serve } from '../testing/test-services.js';
@@ -70,13 +71,18 @@ const CACHES: Record<string, User[]> = {
 /** Reader of each stream. The inference-proxy serves all of them. */
 const READERS: Record<string, User> = { 'inference.v1.generate': 'gateway', 'inference.v1.upstream.test': 'cli' };
 
+/** Returns the contract with a request without fields: the messages of these tests have none. */
+function unchecked<Contract extends Endpoint<object, unknown> | StreamEndpoint<object, object>>(contract: Contract): Contract {
+  return Object.assign(Object.create(contract) as Contract, { request: catalog.EmptyRequest });
+}
+
 @Controller()
 class Upstream {
-  @Serves(inference.generate, { validate: false }) generate(): AsyncIterable<readonly StreamEvent[]> {
+  @Serves(unchecked(inference.generate)) generate(): AsyncIterable<readonly StreamEvent[]> {
     return countTo200<StreamEvent>((text) => ({ type: 'text-delta', text }));
   }
 
-  @Serves(upstreamTest.upstreamTest, { validate: false }) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
+  @Serves(unchecked(upstreamTest.upstreamTest)) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
     return countTo200((model) => ({ type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model, isInCatalog: true }));
   }
 }
@@ -94,7 +100,7 @@ function answering(prefix: string): new () => object {
   Controller()(Answering);
   for (const endpoint of endpoints.filter(({ subject }) => subject.startsWith(prefix))) {
     const descriptor = { value: () => Promise.resolve(endpoint.subject), writable: true, configurable: true };
-    Serves(endpoint, { validate: false })(Answering.prototype, endpoint.subject, descriptor);
+    Serves(unchecked(endpoint))(Answering.prototype, endpoint.subject, descriptor);
     Object.defineProperty(Answering.prototype, endpoint.subject, descriptor);
   }
   return Answering;

@@ -43,7 +43,7 @@ async function start(source: Source) {
       return source(count, context);
     }
 
-    @Serves(measure, { validate: false }) async *measure({ text }: TextRequest): AsyncIterable<readonly number[]> {
+    @Serves(measure) async *measure({ text }: TextRequest): AsyncIterable<readonly number[]> {
       yield [text.length];
     }
   }

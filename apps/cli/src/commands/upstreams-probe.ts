@@ -8,7 +8,7 @@ import {
   type UpstreamTestRequest,
   type UpstreamTestStart,
   upstreamTest,
-} from '#contracts/upstream-test.js';
+} from '#contracts/probe.js';
 import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
 import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
 import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
