@@ -79,9 +79,13 @@ test.each([
 
 test('the pages name exactly the metrics of the code', () => {
   const inCode = new Set(
-    ['apps', 'libs']
-      .flatMap(sourcesBelow)
-      .flatMap((text) => text.match(/(?<=name: '|gauge\('|histogram\(\s*')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+    ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => [
+      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+      // The gauges of the gateway share a prefix.
+      ...(text.includes('name: `tollgate_gateway_${name}`') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
+        (name) => `tollgate_gateway_${name}`,
+      ),
+    ]),
   );
   const inTables = OPERATIONS.matchAll(/^\| `((?:tollgate|gen_ai)_\w+)` \| (?:counter|gauge|histogram) \|/gm);
   expect([...inTables].map(([, name]) => name).sort()).toEqual([...inCode].sort());
