@@ -82,7 +82,7 @@ test('the pages name exactly the metrics of the code', () => {
     ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => [
       ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
       // The gauges of the gateway share a prefix.
-      ...(text.includes('name: `tollgate_gateway_${name}`') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
+      ...(text.includes('name: `tollgate_gateway_$') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
         (name) => `tollgate_gateway_${name}`,
       ),
     ]),
