@@ -4,10 +4,7 @@ import type { HoldLanes } from '../src/holds/hold-lanes.js';
 import { Reaper } from '../src/holds/reaper.js';
 import { LedgerFixture, reserveOf, usageOf } from './ledger-fixture.js';
 
-/**
- * What broke in other gateways' billing (billing.md 1), each a test of its own: here those of the ledger, in
- * test/e2e/known-bugs.test.ts those of a whole system.
- */
+/** Bugs of other gateways, one test each: here those of the ledger, in test/e2e/known-bugs.test.ts those of a whole system. */
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
@@ -17,7 +14,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-/** So many replicas, each with connections of its own. */
+/** Makes `count` replicas, each with its own connections. */
 function replicas(count: number): HoldLanes[] {
   return Array.from({ length: count }, () => ledger.newLanes({ times: TIMES, batchMax: 16 }));
 }
@@ -55,7 +52,7 @@ test('a panic leaks what was deducted (new-api#4429): 6 of 8 requests lose their
   for (const { holdId, accountId } of reserves.slice(0, 2)) {
     await dying.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10) });
   }
-  // The rest is never heard of again.
+  // The other half crashes.
   await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second'`);
   const reaper = new Reaper({
     connect: ledger.connect,

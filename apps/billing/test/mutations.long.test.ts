@@ -5,10 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Mutation } from './mutations/mutation.js';
 import { MUTATIONS } from './mutations.js';
 
-/**
- * Takes away each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail
- * for it. A guard that nothing misses is a guard nobody will miss when it is lost.
- */
+/** Removes each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail. */
 const ROOT = process.cwd();
 const COPIED = ['apps', 'libs', 'test', 'prisma', 'scripts', 'config', 'jest.config.mjs', 'package.json', '.swcrc', 'tsconfig.json'];
 /** A test that waits for ever has noticed. */

@@ -8,7 +8,7 @@ import { requiredVariable } from '#testing/test-environment.js';
 const run = promisify(execFile);
 const serverUrl = requiredVariable('TEST_POSTGRES_URL');
 const name = `test_${randomUUID().replaceAll('-', '')}`;
-/** As a customer's database often is: one user, who owns it and may not make others. */
+/** One user who owns the database and may not create others, as customers often have it. */
 const single = url(`${name}_owner`);
 const service = url(`${name}_service`);
 
@@ -45,7 +45,7 @@ async function select(connectionString: string, sql: string): Promise<unknown[]>
 test('killed between a migration and its record, it leaves neither, and the next run goes on', async () => {
   const other = new pg.Client({ connectionString: single });
   await other.connect();
-  // As an interrupted `prisma migrate deploy` leaves it: begun, not finished.
+  // The state of an interrupted `prisma migrate deploy`: started, not finished.
   await other.query(`CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
     migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     applied_steps_count INTEGER NOT NULL DEFAULT 0)`);

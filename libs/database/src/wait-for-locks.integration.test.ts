@@ -45,7 +45,7 @@ async function migrate(options: { say: (line: string) => void; lockWaitMaxMs?: n
 
 test('a migration behind a long transaction says what it waits for, holds no request up for long, and is done when that ends', async () => {
   const [reader, writer] = [await longReader(), await connect('requests')];
-  // As long as a statement of billing may take.
+  // Milliseconds that a statement of billing may take.
   await writer.query('SET statement_timeout = 2000');
   const said: string[] = [];
   const told = Promise.withResolvers<void>();

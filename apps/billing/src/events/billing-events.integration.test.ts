@@ -31,7 +31,7 @@ async function customer(usd: string, lowBalanceUsd?: string): Promise<Customer> 
   return { accountId, projectId, keyId };
 }
 
-/** What `internal` hears of a topic about this, from now on. */
+/** Collects events of a topic about `accountId` that the user `internal` receives. */
 function hear<Event extends object>(topic: Topic<Event>, about: string): { next: () => Promise<Event> } {
   const heard: Event[] = [];
   let wake: (() => void) | undefined;
@@ -70,7 +70,7 @@ test('a refund and a debit make a balance low too', async () => {
   const { accountId } = await customer('10', '5');
   const low = hear(balanceLow, accountId);
   await administrator.request(refundCreate, { accountId, refundId: randomUUID(), usd: '5.5' });
-  /** A threshold is compared after the reply that set it: what falls in between may be told twice. */
+  /** A threshold is compared after the reply that set it, so a balance that falls in between may be published twice. */
   const told = async (lowBalance: bigint): Promise<object> => {
     for (;;) {
       const event = await low.next();

@@ -15,7 +15,7 @@ const NOW = 1_800_000_000_000;
 
 type Funds = AccountState['funds'];
 
-/** What a batch commits on an account with an open hold of 60. */
+/** A committed batch of an account with an open hold of 60. */
 function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: bigint): Committed {
   const whole: Funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, ...funds };
   const price = { inputPicoUsd: 1n, cachedInputPicoUsd: 0n, outputPicoUsd: 2n };

@@ -272,7 +272,7 @@ describe('a reserve whose id was settled before is closed', () => {
     const { accountId } = customer;
     const holdId = randomUUID();
     const replica = await Replica.knowing(customer);
-    // As another replica does it, which leaves the account's row as it is.
+    // Writes as another replica does, without a change of the account's row.
     const other = await ledger.connect();
     await other.query('BEGIN');
     await other.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);

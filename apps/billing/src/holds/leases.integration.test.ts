@@ -44,7 +44,7 @@ async function newReaper(options: Partial<ReaperOptions> = {}): Promise<Reaper> 
   return reaper;
 }
 
-/** As if a hold's lease had run out a second ago. */
+/** Ends the lease of a hold one second ago. */
 function lapse(holdId: string): Promise<unknown> {
   return ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
 }
@@ -170,7 +170,7 @@ test('after an interruption all leases are extended once before anything is reap
   const holdId = await hold();
   await lapse(holdId);
   arrive = false;
-  await reaper.tick(); // NATS is away: nobody could have renewed
+  await reaper.tick(); // NATS is away, so leases cannot be renewed
   expect(await leaseLeft(holdId)).toBeLessThan(0);
   arrive = true;
   await reaper.tick();

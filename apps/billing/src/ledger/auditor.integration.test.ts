@@ -50,7 +50,7 @@ async function busyCustomer(): Promise<Customer & { grantId: string; open: strin
   return { ...customer, grantId, open: open.holdId, settled: settled.holdId, late: late.holdId };
 }
 
-/** What a check would say after statements that triggers and constraints would refuse, which are then undone. */
+/** Returns the result of a check after statements that triggers and constraints would refuse, and undoes them. */
 async function checkAfter(statements: string[]): Promise<LedgerCheckReply> {
   await owner.query('BEGIN');
   try {
@@ -290,7 +290,7 @@ test('a service that stops does not wait for a check', async () => {
 });
 
 describe('a check that takes long', () => {
-  /** A connection on which one rule of the check takes as long as anybody waits, after others have read the accounts. */
+  /** A connection on which one rule of the check waits for `release`, after others have read the accounts. */
   let isSlow: boolean;
   beforeEach(() => {
     isSlow = true;

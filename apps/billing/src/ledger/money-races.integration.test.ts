@@ -37,7 +37,7 @@ const grant: Operation = (connection, accountId, amount) =>
 const freeze: Operation = (connection, accountId) => freezeAccounts(connection, new Map([[accountId, 'a test']]));
 const unfreeze: Operation = (_, accountId) => updateAccount(ledger.prisma, { accountId, status: 'active' });
 const setThreshold: Operation = (_, accountId, amount) => updateAccount(ledger.prisma, { accountId, lowBalanceUsd: `0.${amount}` });
-/** As the operator does it, with the owner's rights. */
+/** Runs with the owner's rights, as an operator does. */
 const recount: Operation = (_, accountId) => ledger.sql.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
 
 describe('beside reserves and settles an operation is done or refused with its figures, never an internal error', () => {
@@ -138,7 +138,7 @@ async function whileLocked(
 ): Promise<unknown> {
   const connection = await ledger.connect();
   const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  // What `change` sends as BEGIN and COMMIT is part of this transaction.
+  // The BEGIN and COMMIT of `change` are part of this transaction.
   const within = { query: (sql: string, values?: unknown[]) => ledger.sql.query(/^(BEGIN|COMMIT)$/.test(sql) ? 'SELECT' : sql, values) };
   await ledger.sql.query('BEGIN');
   await change(within as unknown as PgConnection);

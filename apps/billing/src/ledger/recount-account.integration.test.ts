@@ -20,7 +20,7 @@ afterAll(async () => {
   await ledger.close();
 });
 
-/** As psql does with `-v account=<id>`. */
+/** Substitutes the variable as `psql -v account=<id>` does. */
 async function recount(accountId: string): Promise<void> {
   await owner.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
 }

@@ -34,7 +34,7 @@ function adjustment({ accountId }: Customer, kind: 'credit' | 'debit', amount: b
   return { accountId, adjustmentId, kind, amount: picoUsd(amount), reason: 'a test' };
 }
 
-/** What became of eight at once, each on a connection of its own. */
+/** Returns the outcomes of eight concurrent requests, each on its own connection. */
 async function atOnce(work: (connection: PgConnection) => Promise<unknown>): Promise<string[]> {
   const connections = await Promise.all(Array.from({ length: 8 }, () => ledger.connect()));
   const done = await Promise.allSettled(connections.map(work));

@@ -3,7 +3,7 @@ import { admitRequest, countRequests, isAhead, type RequestWindow, retryAfterSec
 
 const START = 1_800_000_000_000;
 
-/** What the reserve step does with a window. */
+/** Admits or refuses one request, as the reserve step does. */
 function ask(window: RequestWindow, limit: number, now: number): { window: RequestWindow; retryAfter?: number } {
   const slid = slideWindow(window, now);
   if (countRequests(slid) < limit) return { window: admitRequest(slid, now) };

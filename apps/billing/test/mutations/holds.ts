@@ -192,8 +192,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/decide-settles.ts`]: [
     [
       'two passes: all is returned before anything is charged',
-      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): void {',
-      '  chargeHold(book, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): void {\n  if (book.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
+      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: EndedHold): void {',
+      '  chargeHold(book, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: EndedHold): void {\n  if (book.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
       FOLD,
       'the fold does what the serial model does',
     ],
@@ -233,11 +233,11 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a renewal that comes before the reaper decides',
     ],
     ['the grace after a lease', 'hold.leaseUntil + times.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
-    ['the tombstone', 'if (!expiring) bury(book, settle);', '', LANES, 'a reserve that arrives after its release'],
+    ['the tombstone', 'if (!expiring) recordTombstone(book, settle);', '', LANES, 'a reserve that arrives after its release'],
     [
       'the reaper buries nothing',
-      'if (!expiring) bury(book, settle);',
-      'bury(book, settle);',
+      'if (!expiring) recordTombstone(book, settle);',
+      'recordTombstone(book, settle);',
       FOLD,
       'the fold does what the serial model does',
     ],
@@ -260,8 +260,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'late, and given back before anything is charged',
-      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateEnding): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
-      ' };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due }: LateEnding): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
+      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateSettle): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
+      ' };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due }: LateSettle): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
       LATER,
       'what is given back pays for what is late',
     ],
@@ -476,6 +476,6 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'set back by an hour while every replica is restarted',
     ],
     ['a longer lease is kept', 'greatest(h.lease_until, whole.lease)', 'whole.lease', CLOCK, 'a lease that a replica granted for longer'],
-    ['one reaper leads', 'return this.leading;\n  }\n\n  /** Leaves', 'return true;\n  }\n\n  /** Leaves', LEASES, 'one reaper leads'],
+    ['one reaper leads', 'return this.leading;\n  }\n\n  /** Releases', 'return true;\n  }\n\n  /** Releases', LEASES, 'one reaper leads'],
   ],
 };
