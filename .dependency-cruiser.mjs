@@ -76,6 +76,7 @@ export const forbidden = [
   },
   ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
   ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [
+    '^crypto$', // digests of call ids
     '^libs/contracts/',
     '^apps/inference-proxy/src/failures/upstream-failure\\.ts$',
   ]),

@@ -10,8 +10,8 @@ import { costOf, type Price } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
-import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
 import { BEGUN_AFTER_MS } from '../../apps/inference-proxy/src/calls/usage-meter.js';
+import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
 /**

@@ -254,7 +254,7 @@ export class GatewayNode {
       billing,
       catalog: { model: () => MODEL } as unknown as CatalogClient,
       inference: new InferenceClient(this.process),
-      settlements: new SettleOnEnd(billing, SILENT, 1_500, 10_000),
+      settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };
   }
 

@@ -1,10 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
-import { RouteBook } from './routing/route-book.js';
-import { RouteStatusController } from './routing/route-status.controller.js';
 import type { InferenceDependencies } from './calls/stream-inference.js';
+import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
 import { UpstreamTestController } from './probe/probe.controller.js';
 import { UpstreamTests } from './probe/probe-runner.js';
+import { RouteBook } from './routing/route-book.js';
+import { RouteStatusController } from './routing/route-status.controller.js';
 
 @Module({ controllers: [InferenceController, RouteStatusController, UpstreamTestController] })
 class InferenceProxyModule {}

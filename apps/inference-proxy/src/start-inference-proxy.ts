@@ -7,12 +7,12 @@ import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { inferenceProxyModule } from './inference-proxy.module.js';
-import { LateSettlements } from './leases/settle-for-gateway.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
+import { LateSettlements } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
+import { UpstreamTests } from './probe/probe-runner.js';
 import { followCatalog } from './routing/follow-catalog.js';
 import { RouteBook, type RoutingTerms } from './routing/route-book.js';
-import { UpstreamTests } from './probe/probe-runner.js';
 
 /** How long settlements may take once everything that ran has ended: billing may be away. Their leases end what is left. */
 const SETTLE_FLUSH_MS = 10_000;

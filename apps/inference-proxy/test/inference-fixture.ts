@@ -8,10 +8,10 @@ import type { Usage } from '#inference/usage.js';
 import { DETACHED } from '#messaging/messaging.js';
 import { createLogger } from '#observability/logger.js';
 import type { Reader } from '../src/calls/inference-run.js';
+import { type InferenceDependencies, streamInference } from '../src/calls/stream-inference.js';
 import type { LeaseLoss } from '../src/leases/lease-keeper.js';
 import type { RoutingTerms } from '../src/routing/route-book.js';
 import { testBook } from '../src/routing/test-book.js';
-import { type InferenceDependencies, streamInference } from '../src/calls/stream-inference.js';
 import { grammarFault } from './event-grammar.js';
 
 export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };

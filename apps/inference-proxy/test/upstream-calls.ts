@@ -3,12 +3,12 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { type CallTarget, callUpstream } from '../src/calls/call-upstream.js';
-import { createUpstreamPool } from '../src/transport/upstream-pool.js';
+import { UsageMeter } from '../src/calls/usage-meter.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
+import { createUpstreamPool } from '../src/transport/upstream-pool.js';
 import { ADAPTERS } from '../src/upstreams/adapters.js';
 import { CAPABILITIES } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
-import { UsageMeter } from '../src/calls/usage-meter.js';
 
 /** Not so short that a busy machine is taken for a silent upstream. */
 export const PATIENT = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };

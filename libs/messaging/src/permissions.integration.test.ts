@@ -21,7 +21,7 @@ type User = (typeof USERS)[number];
 const passwordOf = (user: User): string => `secret-of-${user}`;
 const variableOf = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
 
-/** The server's; read again at every restart. */
+/** Environment of the server, read at every restart. */
 const environment = Object.fromEntries(USERS.map((user) => [variableOf(user), passwordOf(user)]));
 
 let server: TestNatsServer;
@@ -29,7 +29,7 @@ const services: NatsMessaging[] = [];
 const connections = new Connections(() => server.url);
 const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: passwordOf(user) });
 
-/** Everything that may be asked, and by whom. A new subject must be given to somebody here and in nats.conf. */
+/** Callers of each subject. A new subject needs an entry here and in nats.conf. */
 const CALLERS: Record<string, User[]> = {
   'billing.v1.key.resolve': ['gateway'],
   'billing.v1.hold.apply': ['gateway'],
@@ -62,13 +62,13 @@ const CALLERS: Record<string, User[]> = {
   'inference.v1.route.status': ['cli'],
 };
 
-/** Who caches, besides the user `internal`, which hears all events. */
+/** Users that receive each event, besides `internal`, which receives all. */
 const CACHES: Record<string, User[]> = {
   'billing.v1.event.key-changed': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
 };
 
-/** Who may open which stream; all of them are the inference-proxy's to serve. */
+/** Reader of each stream. The inference-proxy serves all of them. */
 const READERS: Record<string, User> = { 'inference.v1.generate': 'gateway', 'inference.v1.upstream.test': 'cli' };
 
 /** Returns the contract with a request without fields: the messages of these tests have none. */
@@ -129,7 +129,7 @@ describe('without the right password', () => {
   test.each([
     ['a wrong one', { user: 'cli', pass: 'guess' }],
     ['an empty one', { user: 'cli', pass: '' }],
-    ['nobody', {}],
+    ['no user', {}],
     ['an unknown user', { user: 'admin', pass: passwordOf('cli') }],
   ])('%s is refused', async (_name, credentials) => {
     await expect(connect({ servers: server.url, ...credentials })).rejects.toMatchObject({ code: 'AUTHORIZATION_VIOLATION' });
@@ -141,7 +141,7 @@ describe('without the right password', () => {
     );
   });
 
-  test('a service goes on trying, and says once why', async () => {
+  test('a service keeps trying, and logs the reason once', async () => {
     const lines: unknown[] = [];
     const note = (...line: unknown[]): number => lines.push(line);
     const logger = { error: note, warn: note, info: note } as never;
@@ -179,7 +179,7 @@ describe('as a user', () => {
   });
 
   test.each(endpoints.map((endpoint) => [endpoint.subject, endpoint] as const))(
-    '%s answers its callers alone, and refuses promptly',
+    '%s answers only its callers, and refuses others at once',
     async (subject, endpoint) => {
       const outcomes = await Promise.all(
         [...callers].map(async ([user, messaging]) => [
@@ -195,7 +195,7 @@ describe('as a user', () => {
   );
 
   test.each(streams.map((endpoint) => [endpoint.subject, endpoint] as const))(
-    '%s runs to its reader with credit and cancel, and to nobody else',
+    '%s streams only to its reader',
     async (subject, endpoint) => {
       const outcomes = await Promise.all(
         [...callers].map(async ([user, messaging]) => {
@@ -228,12 +228,12 @@ describe('as a user', () => {
   });
 
   test.each(topics.map((topic) => [topic.subject, topic] as const))(
-    '%s reaches those who are told, from its owner alone',
+    '%s reaches its receivers, only from its owner',
     async (subject, topic) => {
       const owner = subject.split('.')[0] as User;
       const listeners: User[] = [...(CACHES[subject] ?? []), 'internal'];
       const heard: unknown[] = [];
-      // The owner serves all subjects of its own, so it hears its events too.
+      // The owner may subscribe to all of its subjects, so it is left out.
       const stops = USERS.filter((user) => user !== owner).map((user) =>
         subscribe(connectionOf(user), subject, (message) => heard.push({ user, event: decodeJson(message.data) })),
       );
@@ -247,7 +247,7 @@ describe('as a user', () => {
     },
   );
 
-  test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('nobody but its owner can listen to %s', async (subject) => {
+  test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('only its owner can listen to %s', async (subject) => {
     for (const user of USERS) {
       const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
       const refused = new Promise<boolean>((resolve) => {
@@ -262,7 +262,7 @@ describe('as a user', () => {
     }
   });
 
-  describe('that may only read', () => {
+  describe('with read permission only', () => {
     const OWNERS = [
       ['catalog', 'catalog.v1.model.list', '{}'],
       ['billing', 'billing.v1.usage.query', '{}'],
@@ -274,7 +274,7 @@ describe('as a user', () => {
     });
     afterEach(() => reader.close());
 
-    /** What comes on a subject of events while `attack` happens. */
+    /** Messages on a subject of events during `attack`. */
     async function heardDuring(subject: string, attack: () => Promise<unknown>): Promise<string[]> {
       const heard: string[] = [];
       reader.subscribe(subject, { callback: (_error, message) => heard.push(`${message.subject} ${message.reply}: ${message.string()}`) });
@@ -287,7 +287,7 @@ describe('as a user', () => {
       const event = `${owner}.v1.event.changed`;
       const attack = async (): Promise<void> => {
         reader.publish(subject, body, { reply: event });
-        await reader.request(subject, body, { timeout: 5_000 }); // answered after the one before it
+        await reader.request(subject, body, { timeout: 5_000 }); // answered after the request before it
       };
       expect(await heardDuring(`${owner}.v1.event.*`, attack)).toEqual([]);
     });

@@ -1,16 +1,16 @@
 import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { encodeJsonInTurns } from './encode-json.js';
-import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamLink } from '../routing/upstream-link.js';
-import { SharedTurns } from './shared-turns.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { postStream, type ReplyLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
+import { encodeJsonInTurns } from './encode-json.js';
+import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
+import { SharedTurns } from './shared-turns.js';
 import type { UsageMeter } from './usage-meter.js';
 
 const MIB = 1024 * 1024;

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { leastMs } from '#testing/least-ms.js';
+import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
+import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
 import type { RoutingTerms } from '../routing/route-book.js';
 import type { RouteCall } from '../routing/route-call.js';
 import { streamInference } from './stream-inference.js';
-import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
-import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
 
 let upstream: TestUpstream;
 let stops: (() => Promise<void>)[];

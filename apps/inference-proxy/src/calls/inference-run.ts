@@ -5,13 +5,13 @@ import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from
 import type { Usage } from '#inference/usage.js';
 import { type CallContext, DETACHED } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import { DetachableEvents } from './detachable-events.js';
-import type { LateSettlements } from '../leases/settle-for-gateway.js';
-import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
 import { logFailure } from '../failures/log-failure.js';
-import { readOn } from './read-on.js';
-import type { RouteCall } from '../routing/route-call.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
+import type { LateSettlements } from '../leases/settle-for-gateway.js';
+import type { RouteCall } from '../routing/route-call.js';
+import { DetachableEvents } from './detachable-events.js';
+import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
 
 /** The gateway that reads a stream. */

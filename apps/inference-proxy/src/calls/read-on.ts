@@ -1,7 +1,7 @@
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
+import { asFailure, type UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RouteCall } from '../routing/route-call.js';
 import { SharedTurns } from './shared-turns.js';
-import { asFailure, type UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** How the reply of an upstream that was read on came to its end; `stopped`: we ended it. */
 export type ReadOnEnd = 'complete' | 'stopped' | UpstreamFailure;

@@ -1,12 +1,12 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
-import { callUpstream } from './call-upstream.js';
-import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
+import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ModelRoute } from '../routing/model-route.js';
 import type { RouteBook } from '../routing/route-book.js';
 import type { RouteCall } from '../routing/route-call.js';
 import { readApiKey } from '../transport/api-key.js';
-import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
+import { callUpstream } from './call-upstream.js';
+import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
 
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteBook, 'acquire' | 'retryAfterSeconds'>;

@@ -2,9 +2,9 @@ import type { Upstream } from '#contracts/catalog.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { FaultServer } from '#testing/fault-server.js';
 import { TestAuthority } from '#testing/test-certificates.js';
-import { streamInference } from '../calls/stream-inference.js';
 import { collect, reader, type Setting, startRequest } from '../../test/inference-fixture.js';
 import { answering, type Behaviour, streaming, TestUpstream } from '../../test/test-upstream.js';
+import { streamInference } from '../calls/stream-inference.js';
 
 let upstream: TestUpstream;
 beforeEach(async () => {

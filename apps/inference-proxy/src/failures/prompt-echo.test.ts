@@ -1,8 +1,8 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { turnsDuring } from '#testing/event-loop-turns.js';
 import { growthOf, LINEAR_GROWTH_MAX, processorTime } from '#testing/growth.js';
-import { withoutEcho } from './prompt-echo.js';
 import { asking } from '../../test/inference-fixture.js';
+import { withoutEcho } from './prompt-echo.js';
 
 const PROMPT = 'Dear doctor,\n\nmy "brother" has had a cough for 3 weeks.';
 

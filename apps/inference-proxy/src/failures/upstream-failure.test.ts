@@ -1,5 +1,5 @@
-import { rememberKey } from './known-keys.js';
 import { asking } from '../../test/inference-fixture.js';
+import { rememberKey } from './known-keys.js';
 import { redact, UpstreamFailure } from './upstream-failure.js';
 
 test.each([

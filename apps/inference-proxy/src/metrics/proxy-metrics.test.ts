@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
+import { answering, TestUpstream } from '../../test/test-upstream.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RouteBook, RoutingTerms } from '../routing/route-book.js';
 import type { CallEnd, RouteCall } from '../routing/route-call.js';
 import { testBook } from '../routing/test-book.js';
-import { answering, TestUpstream } from '../../test/test-upstream.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
 
 let upstream: TestUpstream;
 let book: RouteBook;

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
-import { BoundHistogram } from './bound-histogram.js';
-import { providerOf, RouteMetrics } from './route-metrics.js';
+import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ModelRoute } from '../routing/model-route.js';
 import type { ModelRoutes } from '../routing/model-routes.js';
-import type { UpstreamFailure } from '../failures/upstream-failure.js';
+import { BoundHistogram } from './bound-histogram.js';
+import { providerOf, RouteMetrics } from './route-metrics.js';
 
 /** A route: an upstream, our name of the model, and its name there. As many series as the catalog has ever had routes, no more. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;

@@ -1,8 +1,8 @@
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
+import { FAILURE_CODES, FAILURE_KINDS, type FailureKind } from '../failures/upstream-failure.js';
 import type { Series } from './bound-histogram.js';
 import type { CallHistograms, CallOutcome, EndedCall } from './proxy-metrics.js';
-import { FAILURE_CODES, FAILURE_KINDS, type FailureKind } from '../failures/upstream-failure.js';
 
 /** As `gen_ai.provider.name` wants it: whose API it is. */
 const PROVIDERS = {

@@ -1,17 +1,17 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { CompletionCollector } from '#inference/completion-collector.js';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { isContent } from '#inference/stream-event.js';
 import { callUpstream } from '../calls/call-upstream.js';
+import { UsageMeter } from '../calls/usage-meter.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { UpstreamLink } from '../routing/upstream-link.js';
 import { readApiKey } from '../transport/api-key.js';
 import { ConnectionFault } from '../transport/connection-fault.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
-import { UsageMeter } from '../calls/usage-meter.js';
-import type { Exchange, ExchangeFailure, Probe } from './probe-result.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
+import type { Exchange, ExchangeFailure, Probe } from './probe-result.js';
 
 /** Enough for a model that reasons about a simple question, and little enough to cost next to nothing. */
 const OUTPUT_TOKENS_DEFAULT = 512;

@@ -9,8 +9,8 @@ import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js'
 import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
 import { toolChecks } from './checks/tools.js';
 import { turnChecks } from './checks/turns.js';
-import { type Exchange, type Finding, judgeFailure } from './probe-result.js';
 import { listModels } from './list-models.js';
+import { type Exchange, type Finding, judgeFailure } from './probe-result.js';
 import { Prober } from './prober.js';
 
 /** In the order in which they are asked: later ones rest on what earlier ones have learned. */

@@ -1,7 +1,7 @@
 import type { Upstream } from '#contracts/catalog.js';
 import { FairShares } from '#messaging/fair-shares.js';
-import type { UpstreamReply } from '../transport/post-stream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { UpstreamReply } from '../transport/post-stream.js';
 import { HealthCheck } from './health-check.js';
 import type { ModelRoute } from './model-route.js';
 import { UpstreamLink } from './upstream-link.js';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { Route } from '#contracts/catalog.js';
-import { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import { KnownUpstream } from './known-upstream.js';
 import { ModelRoute } from './model-route.js';
 import { type CallEnd, type RouteCall } from './route-call.js';

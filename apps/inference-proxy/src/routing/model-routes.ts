@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '#inference/request.js';
-import type { RetryOutcome, WaitOutcome } from '../metrics/proxy-metrics.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { RetryOutcome, WaitOutcome } from '../metrics/proxy-metrics.js';
 import { chooseRoute, lastResort } from './choose-route.js';
 import type { ModelRoute } from './model-route.js';
 import { prefixKey } from './prompt-prefix.js';

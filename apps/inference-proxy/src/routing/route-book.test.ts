@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import type { Logger } from '#observability/logger.js';
+import { CAPABILITIES } from '../../test/conformance.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import { CAPABILITIES } from '../../test/conformance.js';
 import type { ModelRoute } from './model-route.js';
 import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';

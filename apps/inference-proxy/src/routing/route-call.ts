@@ -1,8 +1,8 @@
 import type { Usage } from '#inference/usage.js';
+import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallOutcome } from '../metrics/proxy-metrics.js';
 import type { RouteMetrics } from '../metrics/route-metrics.js';
 import type { UpstreamReply } from '../transport/post-stream.js';
-import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ModelRoute } from './model-route.js';
 import type { UpstreamLink } from './upstream-link.js';
 

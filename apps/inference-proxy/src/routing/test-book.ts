@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import { createLogger, type Logger } from '#observability/logger.js';
-import { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import { CAPABILITIES } from '../../test/conformance.js';
+import { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import { RouteBook, type RoutingTerms } from './route-book.js';
 
 /** Nobody waits in line, and a route that has failed may be called again at once, unless its upstream said otherwise. */

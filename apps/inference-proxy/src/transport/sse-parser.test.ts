@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { cutAt, encoded, sseStyles } from '../../test/sse-bytes.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { SseParser } from './sse-parser.js';
 
 function parse(chunks: (string | Buffer)[], lineBytesMax?: number): string[] {

@@ -1,7 +1,7 @@
 import type { Upstream } from '#contracts/catalog.js';
 import type { Turn } from '#inference/turn.js';
-import type { Exchange, Finding } from '../probe-result.js';
 import type { ListedModel } from '../list-models.js';
+import type { Exchange, Finding } from '../probe-result.js';
 import type { Prober } from '../prober.js';
 
 /** What checks leave for those that come later. */

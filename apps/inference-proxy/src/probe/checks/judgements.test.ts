@@ -1,5 +1,5 @@
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
 import { called, exchange, failed, REPORTED } from '../../../test/probe-results.js';
+import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
 import { judgeCached, judgeCancel, judgeContextError } from './limits.js';
 import { judgeImage, judgeJsonObject, judgeJsonSchema } from './output.js';
 import { judgeCap, judgeEffort, judgeFields, judgeHint, judgeReasoning, judgeStop, judgeSummary, stopIn } from './parameters.js';

@@ -1,6 +1,6 @@
 import type { Upstream } from '#contracts/catalog.js';
-import { describeFailure, type Exchange, type ExchangeFailure, type Finding } from '../probe-result.js';
 import type { ListedModel } from '../list-models.js';
+import { describeFailure, type Exchange, type ExchangeFailure, type Finding } from '../probe-result.js';
 import { inMs, no, unclear, yes } from './check.js';
 
 type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'timeouts'>;

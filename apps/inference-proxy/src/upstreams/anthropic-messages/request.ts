@@ -2,8 +2,8 @@ import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
-import { plainCallId } from '../requests/short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
 import { CallInputs } from './call-inputs.js';
 
 type Block = Record<string, unknown>;
@@ -117,7 +117,7 @@ function renderAssistant({ parts }: AssistantTurn, inputs: CallInputs): Block[] 
   return parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);
-    return [{ type: 'tool_use', id: plainCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
+    return [{ type: 'tool_use', id: renderCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
   });
 }
 
@@ -126,7 +126,7 @@ function renderToolResults({ results }: ToolTurn): Block[] {
     const content = renderParts(parts);
     return {
       type: 'tool_result',
-      tool_use_id: plainCallId(callId),
+      tool_use_id: renderCallId(callId),
       content: content.length === 0 ? undefined : content,
       is_error: isError === true ? true : undefined,
     };

@@ -2,10 +2,11 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
-import { arrangeTurns, liftResultImages } from '../requests/arrange-turns.js';
-import { nineCharacterCallId } from '../requests/short-call-id.js';
+import { arrangeTurns } from '../requests/arrange-turns.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
+import { liftResultImages } from './lift-result-images.js';
 
 /**
  * The smallest body that says what the request says: many servers refuse what they do not know (U-19). Texts are strings,
@@ -104,10 +105,6 @@ function renderToolResults({ results }: ToolTurn, capabilities: UpstreamCapabili
     const content = joinTexts(parts.filter((part) => part.type === 'text'));
     return { role: 'tool', tool_call_id: renderCallId(callId, capabilities), content: isError ? `[tool error] ${content}` : content };
   });
-}
-
-function renderCallId(callId: string, { nineCharacterCallIds }: UpstreamCapabilities): string {
-  return nineCharacterCallIds ? nineCharacterCallId(callId) : callId;
 }
 
 function joinTexts(parts: readonly { text: string }[]): string {

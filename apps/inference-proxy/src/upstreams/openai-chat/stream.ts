@@ -1,13 +1,15 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../replies/json-object.js';
+import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, renderArguments } from '../replies/reply-limits.js';
-import { TextChunkTemplate } from './text-chunk-template.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { parseFinishReason, withToolCalls } from './finish-reason.js';
+import { TextChunkTemplate } from './text-chunk-template.js';
+import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
@@ -69,7 +71,7 @@ export class ChatStreamParser implements StreamParser {
     }
     this.calls.end(events);
     if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
-    events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
+    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
     this.done = true;
   }
 
@@ -86,12 +88,8 @@ export class ChatStreamParser implements StreamParser {
     if (choice.usage) this.readUsage(choice.usage); // Moonshot (U-2)
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
     if (isObject(delta)) this.readDelta(delta, events);
-    const reason = parseFinishReason(choice.finish_reason);
-    if (reason !== undefined) {
-      const matched = choice.stop_reason ?? choice.matched_stop;
-      const bySequence = reason === 'stop' && typeof matched === 'string' && this.call.request.stop?.includes(matched);
-      this.finishReason ??= bySequence ? 'stop-sequence' : reason;
-    }
+    const reason = parseFinishReason(choice, this.call.request.stop);
+    this.finishReason ??= reason;
   }
 
   private readDelta(delta: Json, events: StreamEvent[]): void {
@@ -191,74 +189,4 @@ function textsOf(parts: unknown[]): string {
     .map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined))
     .filter((text) => typeof text === 'string')
     .join('');
-}
-
-/** Calls make the finish `tool-calls`, whatever the upstream said, but a cut stays a cut (C-21, T-18, T-19). */
-function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  if (reason === 'length' || reason === 'content-filter') return reason;
-  if (hasCalls) return 'tool-calls';
-  return reason === 'tool-calls' ? 'stop' : reason;
-}
-
-/** A map: the words are an upstream's, and `constructor` is a field of every object. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    stop: 'stop',
-    eos: 'stop',
-    end_turn: 'stop',
-    stop_sequence: 'stop-sequence',
-    length: 'length',
-    max_tokens: 'length',
-    model_length: 'length',
-    tool_calls: 'tool-calls',
-    tool_use: 'tool-calls',
-    function_call: 'tool-calls',
-    content_filter: 'content-filter',
-    sensitive: 'content-filter',
-    safety: 'content-filter',
-    recitation: 'content-filter',
-  }),
-);
-
-const BROKEN_FINISHES = new Set(['abort', 'error', 'network_error', 'malformed_function_call']);
-
-/** U-10. Throws where the upstream says that it gave up; an unknown word is a stop, and what is no word is no reason (T-30). */
-export function parseFinishReason(value: unknown): FinishReason | undefined {
-  const said = isObject(value) ? value.type : value;
-  if (typeof said !== 'string' || NO_REASON.test(said)) return undefined;
-  const word = said.toLowerCase();
-  if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
-  if (word === 'insufficient_system_resource') {
-    throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}` });
-  }
-  return FINISH_REASONS.get(word) ?? 'stop';
-}
-
-const TOKENS_MAX = 2 ** 31 - 1;
-
-/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
-export function parseUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
-  const promptTokens = tokens(value.prompt_tokens);
-  const completionTokens = tokens(value.completion_tokens);
-  if (promptTokens === 0 && completionTokens === 0) return undefined;
-  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cached = tokens(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
-  const reasoning = tokens(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
-  // Some count reasoning beside the completion; their total gives it away.
-  const beside = reasoning > 0 && tokens(value.total_tokens) === promptTokens + completionTokens + reasoning;
-  const outputTokens = Math.min(TOKENS_MAX, completionTokens + (beside ? reasoning : 0));
-  return {
-    promptTokens,
-    cachedTokens: Math.min(cached, promptTokens),
-    outputTokens,
-    reasoningTokens: Math.min(reasoning, outputTokens),
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
-}
-
-function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
 }

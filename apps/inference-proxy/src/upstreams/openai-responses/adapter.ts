@@ -1,6 +1,6 @@
-import { LowCapParser } from './low-output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
+import { LowCapParser } from './low-output-cap.js';
 import { lowCapOf, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';

@@ -3,15 +3,13 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
-import { LowOutputCap } from './low-output-cap.js';
-import { shortCallId } from '../requests/short-call-id.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
+import { LowOutputCap } from './low-output-cap.js';
 
 /** A lower cap is refused. */
 const OUTPUT_TOKENS_MIN = 16;
-/** Longer ids of calls are refused. */
-const CALL_ID_LENGTH_MAX = 64;
 
 /**
  * Everything the request says, and no state: nothing is stored, and items carry no ids that would refer to what was. The
@@ -92,8 +90,8 @@ function renderAssistant({ parts }: AssistantTurn): Item[] {
   const calls = parts.filter((part) => part.type === 'tool-call');
   const items: Item[] = calls.map(({ callId, wireName: name, kind, argumentsText }) =>
     kind === 'custom'
-      ? { type: 'custom_tool_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, input: argumentsText }
-      : { type: 'function_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, arguments: argumentsText || '{}' },
+      ? { type: 'custom_tool_call', call_id: renderCallId(callId), name, input: argumentsText }
+      : { type: 'function_call', call_id: renderCallId(callId), name, arguments: argumentsText || '{}' },
   );
   return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
 }
@@ -107,7 +105,7 @@ function renderToolResults({ results }: ToolTurn, customCalls: ReadonlySet<strin
       typeof content === 'string' ? failed + content : failed === '' ? content : [renderText(failed.trim()), ...(content as Item[])];
     return {
       type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
-      call_id: shortCallId(callId, CALL_ID_LENGTH_MAX),
+      call_id: renderCallId(callId),
       output,
     };
   });

@@ -1,14 +1,15 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
-import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { isObject, objectsOf, parseReplyJson, wordsOf } from '../replies/json-object.js';
-import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { parseFinishReason, withToolCalls, worseStatus } from './finish-reason.js';
+import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
+import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
@@ -61,7 +62,8 @@ export class ResponsesStreamParser implements StreamParser {
 
   /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
-    const reason = this.endOf(response, status);
+    if (response.error) this.fail(response);
+    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, `a response that is ${wordsOf(status)}`);
     const usage = parseUsage(response.usage);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
@@ -72,7 +74,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.thinkTags?.end(events);
     this.calls.end(events);
     if (usage !== undefined) events.push({ type: 'usage-report', usage });
-    events.push({ type: 'completion-finish', reason: reason === 'stop' && this.calls.announced > 0 ? 'tool-calls' : reason });
+    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
     this.done = true;
   }
 
@@ -99,7 +101,7 @@ export class ResponsesStreamParser implements StreamParser {
       case 'response.failed':
       case 'response.cancelled': {
         const response = isObject(event.response) ? event.response : event;
-        this.finish(response, events, worseOf(event.type.slice('response.'.length), response.status));
+        this.finish(response, events, worseStatus(event.type.slice('response.'.length), response.status));
         return;
       }
       default: {
@@ -210,26 +212,9 @@ export class ResponsesStreamParser implements StreamParser {
     if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
   }
 
-  /** How the response ended. Throws where it did not end well: what came until then is billed, not what the upstream says it used. */
-  private endOf(response: Json, status: unknown): FinishReason {
-    if (response.error) this.fail(response);
-    if (status === 'completed') return 'stop';
-    if (status === 'incomplete') {
-      const { reason } = isObject(response.incomplete_details) ? response.incomplete_details : {};
-      return reason === 'content_filter' ? 'content-filter' : 'length';
-    }
-    return this.fail(response, `a response that is ${wordsOf(status)}`);
-  }
-
   private fail(body: Json, detail = 'an error'): never {
     throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
-}
-
-/** The end that an event names, or the one of its response, whichever is worse: they contradict each other. */
-function worseOf(named: string, status: unknown): string {
-  const isSaid = typeof status === 'string' && status !== 'in_progress' && status !== 'completed';
-  return isSaid && (named === 'completed' || named === 'incomplete') ? status : named;
 }
 
 function parseEvents(payload: string): Json[] {
@@ -243,28 +228,4 @@ function parseEvents(payload: string): Json[] {
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-const TOKENS_MAX = 2 ** 31 - 1;
-
-/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
-export function parseUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
-  const promptTokens = tokens(value.input_tokens);
-  const outputTokens = tokens(value.output_tokens);
-  if (promptTokens === 0 && outputTokens === 0) return undefined;
-  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
-  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  return {
-    promptTokens,
-    cachedTokens: Math.min(tokens(inputDetails.cached_tokens), promptTokens),
-    outputTokens,
-    reasoningTokens: Math.min(tokens(outputDetails.reasoning_tokens), outputTokens),
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
-}
-
-function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
 }

@@ -81,29 +81,3 @@ function alternate(turns: readonly Turn[]): Turn[] {
 function text(value: string): TextPart {
   return { type: 'text', text: value };
 }
-
-/**
- * Images out of the results of tools, for a dialect whose results are text: a user turn that follows the run (T-11). `idOf`: a
- * call's id as the upstream knows it.
- */
-export function liftResultImages(turns: readonly Turn[], idOf: (callId: string) => string): readonly Turn[] {
-  if (!turns.some(hasImages)) return turns;
-  return turns.flatMap((turn) => (turn.role === 'tool' && hasImages(turn) ? withoutImages(turn, idOf) : [turn]));
-}
-
-function hasImages(turn: Turn): boolean {
-  return turn.role === 'tool' && turn.results.some(({ parts }) => parts.some((part) => part.type === 'image'));
-}
-
-function withoutImages({ results }: ToolTurn, idOf: (callId: string) => string): Turn[] {
-  const seen: UserTurn = { role: 'user', parts: [] };
-  const bare = results.map((result) => {
-    const texts = result.parts.filter((part) => part.type === 'text');
-    const images = result.parts.filter((part) => part.type === 'image');
-    if (images.length === 0) return result;
-    seen.parts.push(text(`Image from tool call ${idOf(result.callId)}:`), ...images);
-    const says = texts.some((part) => part.text !== '') ? texts : [text('The result is the image below.')];
-    return { ...result, parts: says };
-  });
-  return [{ role: 'tool', results: bare }, seen];
-}
