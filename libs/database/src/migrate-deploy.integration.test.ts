@@ -42,7 +42,7 @@ async function select(connectionString: string, sql: string): Promise<unknown[]>
   }
 }
 
-test('killed between a migration and its record, it leaves neither, and the next run goes on', async () => {
+test('a run killed between a migration and its record leaves neither, and the next run goes on', async () => {
   const other = new pg.Client({ connectionString: single });
   await other.connect();
   // The state of an interrupted `prisma migrate deploy`: started, not finished.
@@ -63,7 +63,7 @@ test('killed between a migration and its record, it leaves neither, and the next
   expect(await select(single, "SELECT 1 FROM information_schema.schemata WHERE schema_name = 'billing'")).toEqual([]);
 });
 
-test('a single user who may not make others: it migrates, again without effect, and can do all the services do', async () => {
+test('a single user without CREATEROLE can migrate, migrate again, and run the services', async () => {
   expect(await migrate({ DATABASE_URL: single })).toMatch(/^migrated: \S+_billing, /);
   expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: single, CATALOG_DATABASE_URL: '' })).toBe(
     'migrated: nothing pending\n',
@@ -71,7 +71,7 @@ test('a single user who may not make others: it migrates, again without effect, 
   expect(await select(single, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
 });
 
-test('a service user it may not make is asked for; once somebody has made it, it gets its rights', async () => {
+test('without CREATEROLE a missing service user is an error; once created it gets its rights', async () => {
   const environment = { DATABASE_URL: single, BILLING_DATABASE_URL: service };
   await expect(migrate(environment)).rejects.toMatchObject({
     code: 1,

@@ -12,7 +12,7 @@ const STEPS = 150;
 /** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold does what the serial model does', (seed) => {
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
