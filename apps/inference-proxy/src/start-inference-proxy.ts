@@ -10,7 +10,7 @@ import { inferenceProxyModule } from './inference-proxy.module.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { LateSettlements } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
-import { UpstreamTests } from './probe/probe-runner.js';
+import { ProbeRunner } from './probe/probe-runner.js';
 import { followCatalog } from './routing/follow-catalog.js';
 import { RouteBook, type RoutingTerms } from './routing/route-book.js';
 
@@ -50,7 +50,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
     largeRequestBytesMax: config.largeRequestBytesMax,
   });
   const dependencies = { routes, leases, settlements, logger, attemptsMax, failoverMs };
-  const tests = new UpstreamTests(messaging, logger);
+  const tests = new ProbeRunner(messaging, logger);
   const app = await NestFactory.createMicroservice(inferenceProxyModule(dependencies, routes, tests), {
     strategy: transport,
     logger: new FrameworkLogger(logger),

@@ -47,8 +47,8 @@ export async function* callUpstream(
   const { link, model } = target;
   const { adapter, upstream } = link;
   if (link.refusal !== undefined) {
-    const { message: reason } = link.refusal;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause: link.refusal, isOperatorsFault: true });
+    const { message: detail } = link.refusal;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: link.refusal, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
@@ -110,11 +110,11 @@ async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: 
   const { status, headers } = reply;
   const encoding = reply.header('content-encoding');
   if (status >= 300 && status < 400) {
-    throw new UpstreamFailure('refused', 'upstream_error', { detail: `a redirect (${status}), which is never followed` });
+    throw new UpstreamFailure('refused', 'upstream_error', { detail: `redirect (${status}) not followed` });
   }
   if (status !== 200) throw adapter.parseError({ status, headers, body: await errorText(reply) }, call);
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: `an encoding nobody asked for: ${encoding}` });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is compressed' });
   }
 }
 
@@ -156,7 +156,7 @@ class Quiet {
   goesOn(): void {
     const now = performance.now();
     this.since ??= now;
-    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'bytes that say nothing' });
+    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'no events within totalMs' });
   }
 }
 

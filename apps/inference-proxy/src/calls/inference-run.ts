@@ -192,7 +192,7 @@ export class InferenceRun {
     else if (end === 'stopped') usage = meter.withHidden(hiddenTokensFloor);
     else if (request.stream && meter.hasContent) usage = meter.soFar();
     if (end === 'complete' || end === 'stopped') this.endCall(undefined, end === 'complete');
-    else this.endCall(await end.withoutEcho(request));
+    else this.endCall(end);
     return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
   }
 

@@ -113,8 +113,7 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
     }
     if (!request.stream && !run.isReadingOn) last = run.passCollected();
   } catch (error) {
-    const failed = run.stopped ? undefined : await asFailure(error).withoutEcho(request);
-    if (!run.stopped && !run.isReadingOn) failure = failed;
+    if (!run.stopped && !run.isReadingOn) failure = asFailure(error);
   } finally {
     if (!run.isReadingOn) run.endCall(failure);
   }

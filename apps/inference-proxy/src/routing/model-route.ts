@@ -267,7 +267,7 @@ export class ModelRoute implements Choosable {
     if (usualMs === undefined || waitedMs < Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs) || now - this.leftAt < LEFT_GAP_MS) return;
     this.leftAt = now;
     const reason = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
-    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { reason }), now);
+    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { detail }), now);
     this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
   }
 

@@ -34,8 +34,8 @@ function present(text: string | undefined, where: string): string {
 /** RFC 9110, section 5.5. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-function denied(reason: string): UpstreamFailure {
-  return new UpstreamFailure('denied', 'model_unavailable', { reason });
+function denied(detail: string): UpstreamFailure {
+  return new UpstreamFailure('denied', 'model_unavailable', { detail });
 }
 
 /** Of a file that has a fault. */

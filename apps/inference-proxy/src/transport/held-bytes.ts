@@ -23,7 +23,7 @@ export class HeldBytes {
       const mayGrow = share < before || this.shares.admits(accountId, this.sharedMax);
       this.shares.add(accountId, share - before);
       if (!mayGrow || (share > before && this.shares.inUse > this.sharedMax)) {
-        throw new UpstreamFailure('limit', 'model_capacity', { detail: 'too many large replies at once' });
+        throw new UpstreamFailure('limit', 'model_capacity', { detail: 'no memory left for large replies' });
       }
     };
     return { set, release: () => set(0) };

@@ -87,7 +87,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     private readonly onSent?: () => void,
   ) {
     const { firstByteMs, totalMs } = limits.timeouts;
-    this.timer = setTimeout(() => this.fail(silence('no byte of a reply in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
+    this.timer = setTimeout(() => this.fail(silence('no first byte in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
     if (signal.aborted) this.onAbort();
     else signal.addEventListener('abort', this.onAbort, { once: true });
   }
@@ -136,12 +136,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     if (this.ended || this.failed) return;
     this.hurried = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fail(silence('the rest of the reply took too long')), ms);
+    this.timer = setTimeout(() => this.fail(silence('rest of the reply took too long')), ms);
   }
 
   /** Lets go of the reply: a body that has not ended is given up, with its socket. */
   close(): void {
-    this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
+    this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'closed by the caller' }));
   }
 
   /**
@@ -168,8 +168,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) {
-      if (++this.interims > INTERIMS_MAX)
-        this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: 'interim replies without end' }));
+      if (++this.interims > INTERIMS_MAX) this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: 'too many interim replies' }));
       return;
     }
     this.status = status;
@@ -190,7 +189,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     }
     this.totalBytes += chunk.length;
     if (this.totalBytes > this.limits.bytesMax) {
-      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.limits.bytesMax} bytes` }));
+      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `reply of more than ${this.limits.bytesMax} bytes` }));
       return;
     }
     this.chunks.push(chunk);
@@ -230,12 +229,12 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       const onIdle = (): void => {
         // Silence is the upstream's only while we are listening: a paused socket or unread bytes are our reader's pace.
         if (this.chunks.length > 0 || this.controller?.paused) this.timer?.refresh();
-        else this.fail(silence('the stream fell silent'));
+        else this.fail(silence('stream idle for too long'));
       };
       this.timer = setTimeout(onIdle, idleMs);
     } else if (totalMs !== undefined) {
       const left = Math.max(1, totalMs - (performance.now() - this.startedAt));
-      this.timer = setTimeout(() => this.fail(silence('the reply took too long')), left);
+      this.timer = setTimeout(() => this.fail(silence('reply took too long')), left);
     }
   }
 
@@ -273,15 +272,15 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     if (this.status === 0 && isConnectionLoss(error)) {
       if (observed === undefined) return new UpstreamFailure('stale', 'upstream_error', options);
       const cause = explainClose(observed.peer);
-      return new UpstreamFailure('unanswered', 'upstream_error', { reason: cause.message, cause });
+      return new UpstreamFailure('unanswered', 'upstream_error', { detail: cause.message, cause });
     }
     return new UpstreamFailure('broken', 'upstream_error', options);
   }
 }
 
 /** No word of it is the upstream's. */
-function unreachable(cause: Error, reason: string, isOperatorsFault: boolean): UpstreamFailure {
-  return new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause, isOperatorsFault });
+function unreachable(cause: Error, detail: string, isOperatorsFault: boolean): UpstreamFailure {
+  return new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause, isOperatorsFault });
 }
 
 const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);

@@ -10,6 +10,6 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   const message = parseReplyObject(body);
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
-  if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });
+  if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'message without content' });
   new MessagesStreamParser(call).readMessage(message, message.content, events);
 }

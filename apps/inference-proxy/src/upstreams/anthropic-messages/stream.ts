@@ -86,7 +86,7 @@ export class MessagesStreamParser implements StreamParser {
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
       throw new UpstreamFailure('broken', 'upstream_error', {
-        detail: complete ? 'an empty reply' : 'the stream ended without a stop reason',
+        detail: complete ? 'empty reply' : 'stream ended without a stop reason',
       });
     }
     this.calls.end(events);
@@ -129,7 +129,7 @@ function parseEvents(payload: string): Json[] {
   try {
     return objectsOf(parseReplyJson(payload));
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 

@@ -11,7 +11,7 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   const failure = findError(reply, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(reply.choices) || reply.choices.length === 0) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply without choices' });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without choices' });
   }
   const parser = new ChatStreamParser(call);
   parser.read(reply, events);

@@ -66,7 +66,7 @@ export class ChatStreamParser implements StreamParser {
     this.thinkTags?.end(events);
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
-      const detail = complete ? 'an empty reply' : 'the stream ended without a finish reason';
+      const detail = complete ? 'empty reply' : 'stream ended without a finish reason';
       throw new UpstreamFailure('broken', 'upstream_error', { detail });
     }
     this.calls.end(events);
@@ -172,7 +172,7 @@ function parseChunks(payload: string): Json[] {
   } catch (cause) {
     const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
     if (lines.length > 1) return lines.flatMap(parseChunks);
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a chunk that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'chunk is not JSON', cause });
   }
 }
 

@@ -11,7 +11,7 @@ export function parseReply(body: string, call: UpstreamCall, events: StreamEvent
   const reply = parseReplyObject(body);
   if (!Array.isArray(reply.output)) {
     const failure = findError(reply, call.request);
-    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply without output' });
+    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without output' });
   }
   const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);
   const cap = lowCapOf(call);

@@ -1,7 +1,7 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, objectsOf, parseReplyJson, wordsOf } from '../replies/json-object.js';
+import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
@@ -57,13 +57,13 @@ export class ResponsesStreamParser implements StreamParser {
   }
 
   end(): void {
-    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'the stream ended without its terminal event' });
+    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'stream ended without its terminal event' });
   }
 
   /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
     if (response.error) this.fail(response);
-    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, `a response that is ${wordsOf(status)}`);
+    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, 'the response did not complete');
     const usage = parseUsage(response.usage);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
@@ -212,7 +212,7 @@ export class ResponsesStreamParser implements StreamParser {
     if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
   }
 
-  private fail(body: Json, detail = 'an error'): never {
+  private fail(body: Json, detail = 'the upstream reported an error'): never {
     throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
 }
@@ -222,7 +222,7 @@ function parseEvents(payload: string): Json[] {
   try {
     return objectsOf(parseReplyJson(payload));
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 

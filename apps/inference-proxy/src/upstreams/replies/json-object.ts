@@ -25,9 +25,9 @@ export function parseReplyObject(body: string): Record<string, unknown> {
     const reply = Array.isArray(value) ? value.find((entry) => isObject(entry) && entry.error) : value;
     if (isObject(reply)) return reply;
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is not JSON', cause });
   }
-  throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply that is not an object' });
+  throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is not an object' });
 }
 
 /** The objects of a payload: usually it is one, and some servers put theirs into a list, errors above all. */

@@ -20,7 +20,7 @@ export const NAME_LENGTH_MAX = 1_024;
 export const JSON_DEPTH_MAX = 128;
 
 export function overLimit(what: string): UpstreamFailure {
-  return new UpstreamFailure('limit', 'upstream_error', { detail: `too many or too much: ${what}` });
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `over limit: ${what}` });
 }
 
 /**

@@ -80,7 +80,7 @@ export class ToolCallAssembler {
   end(events: StreamEvent[]): void {
     for (const call of this.calls) {
       if (call.name === '' && call.argumentsText === '') continue; // a ghost: nothing was ever said of it
-      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a tool call without a name' });
+      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'tool call without a name' });
       this.finish(call, events);
     }
   }
