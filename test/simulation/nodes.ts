@@ -14,10 +14,10 @@ import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalo
 import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
 import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-inference.js';
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
-import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
-import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
+import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
+import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
+import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
 import { type Network, Process } from './network.js';
@@ -230,10 +230,10 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
   const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
-  const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
+  const client = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
   return {
-    route: { link, model: 'model' },
-    link,
+    route: { client, model: 'model' },
+    client,
     model: 'model',
     contentCame: () => undefined,
     end: () => undefined,

@@ -7,12 +7,12 @@ import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
 import { inferenceProxyModule } from './inference-proxy.module.js';
-import { LateSettlements } from './leases/settle-for-gateway.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
+import { LateSettlements } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
-import { followCatalog } from './routing/follow-catalog.js';
-import { RouteBook, type RoutingTerms } from './routing/route-book.js';
 import { UpstreamTests } from './probe/probe-runner.js';
+import { followCatalog } from './routing/follow-catalog.js';
+import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
 /** How long settlements may take once everything that ran has ended: billing may be away. Their leases end what is left. */
 const SETTLE_FLUSH_MS = 10_000;
@@ -23,7 +23,7 @@ const SETTLE_FLUSH_MS = 10_000;
  */
 export async function startInferenceProxy(config: InferenceProxyConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
-  const routes = new RouteBook(new ProxyMetrics(registry), routingTerms(config), logger);
+  const routes = new RouteTable(new ProxyMetrics(registry), routingTerms(config), logger);
   let connected = (): boolean => false;
   const ops = await startOpsServer({
     host: config.opsHost,
@@ -71,7 +71,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   };
 }
 
-function routingTerms(config: InferenceProxyConfig): RoutingTerms {
+function routingTerms(config: InferenceProxyConfig): RoutingOptions {
   const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryAfterMaxMs: waitMsMax } = config;
   const { retryPercent, retryBurst, queueMax, queueWaitMs } = config;
   return { restMs, restMsMax, waitMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };

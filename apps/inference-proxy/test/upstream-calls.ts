@@ -3,12 +3,12 @@ import type { GenerateRequest } from '#contracts/inference.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { type CallTarget, callUpstream } from '../src/calls/call-upstream.js';
-import { createUpstreamPool } from '../src/transport/upstream-pool.js';
+import { UsageMeter } from '../src/calls/usage-meter.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
+import { createUpstreamPool } from '../src/transport/upstream-pool.js';
 import { ADAPTERS } from '../src/upstreams/adapters.js';
 import { CAPABILITIES } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
-import { UsageMeter } from '../src/calls/usage-meter.js';
 
 /** Not so short that a busy machine is taken for a silent upstream. */
 export const PATIENT = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
@@ -36,12 +36,12 @@ export interface CallSetting {
 
 /** Calls of one upstream, from the socket to the events and the bill, without routes, retries and leases. */
 export class TestCalls {
-  private readonly link: CallTarget['link'];
+  private readonly client: CallTarget['client'];
 
   constructor(upstream: Upstream) {
     const { pathname } = new URL(upstream.baseUrl);
     const pool = createUpstreamPool(upstream);
-    this.link = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
+    this.client = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
   }
 
   start(
@@ -49,7 +49,7 @@ export class TestCalls {
     meter: UsageMeter,
   ) {
     const job = { ticket: { ...ticketOf(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
-    return callUpstream({ link: this.link, model: 'their-model' }, job, meter, undefined, signal);
+    return callUpstream({ client: this.client, model: 'their-model' }, job, meter, undefined, signal);
   }
 
   /**
@@ -72,7 +72,7 @@ export class TestCalls {
   }
 
   async close(): Promise<void> {
-    await this.link.pool.destroy();
+    await this.client.pool.destroy();
   }
 }
 

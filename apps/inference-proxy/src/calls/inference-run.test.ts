@@ -4,10 +4,10 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
 import { untilCollected } from '#testing/until-collected.js';
-import { InferenceRun } from './inference-run.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseLoss } from '../leases/lease-keeper.js';
 import type { CallEnd, RouteCall } from '../routing/route-call.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { InferenceRun } from './inference-run.js';
 import type { UsageMeter } from './usage-meter.js';
 
 const TICKET = {
@@ -49,7 +49,7 @@ interface Surroundings {
 
 function surround(): Surroundings {
   const ends: CallEnd[] = [];
-  const call = { link: { upstream: { id: 'test' } }, end: (end: CallEnd) => ends.push(end) } as unknown as RouteCall;
+  const call = { client: { upstream: { id: 'test' } }, end: (end: CallEnd) => ends.push(end) } as unknown as RouteCall;
   return { lease: {}, settlements: [], ends, client: new AbortController(), call };
 }
 

@@ -5,13 +5,13 @@ import { appendEvent, type CompletionFailure, isContent, type StreamEvent } from
 import type { Usage } from '#inference/usage.js';
 import { type CallContext, DETACHED } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import { DetachableEvents } from './detachable-events.js';
-import type { LateSettlements } from '../leases/settle-for-gateway.js';
-import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
 import { logFailure } from '../failures/log-failure.js';
-import { readOn } from './read-on.js';
-import type { RouteCall } from '../routing/route-call.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
+import type { LateSettlements } from '../leases/settle-for-gateway.js';
+import type { RouteCall } from '../routing/route-call.js';
+import { DetachableEvents } from './detachable-events.js';
+import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
 
 /** The gateway that reads a stream. */
@@ -81,13 +81,13 @@ export class InferenceRun {
   startAttempt(call: RouteCall): UsageMeter {
     this.call = call;
     this.readable = undefined;
-    this.upstream = call.link.upstream.id;
+    this.upstream = call.client.upstream.id;
     return this.meter;
   }
 
   /** Keeps hold of the events of the call under way, where they may be wanted without their reader. */
   follow(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
-    const limits = this.call && readOnLimits(this.call.link.upstream);
+    const limits = this.call && readOnLimits(this.call.client.upstream);
     if (limits === undefined) return events;
     const detachable = new DetachableEvents(events);
     this.readable = { events: detachable, limits };
@@ -199,7 +199,13 @@ export class InferenceRun {
   private logFailure(call: RouteCall, failure: UpstreamFailure): void {
     const { requestId, holdId } = this.job.ticket;
     const { model } = this.job.request;
-    logFailure(this.dependencies.logger, failure, { requestId, holdId, upstream: call.link.upstream.id, model, upstreamModel: call.model });
+    logFailure(this.dependencies.logger, failure, {
+      requestId,
+      holdId,
+      upstream: call.client.upstream.id,
+      model,
+      upstreamModel: call.model,
+    });
   }
 
   private halt(why: string): void {

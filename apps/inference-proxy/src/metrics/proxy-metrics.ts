@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
+import type { UpstreamFailure } from '../failures/upstream-failure.js';
+import type { ModelRouter } from '../routing/model-router.js';
+import type { RouteState } from '../routing/route-state.js';
 import { BoundHistogram } from './bound-histogram.js';
 import { providerOf, RouteMetrics } from './route-metrics.js';
-import type { ModelRoute } from '../routing/model-route.js';
-import type { ModelRoutes } from '../routing/model-routes.js';
-import type { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /** A route: an upstream, our name of the model, and its name there. As many series as the catalog has ever had routes, no more. */
 const LABELS = ['upstream', 'model', 'upstream_model'] as const;
@@ -86,7 +86,7 @@ export class ProxyMetrics {
   }
 
   /** What the routes know of themselves, without being told. */
-  watch(models: () => readonly ModelRoutes[]): void {
+  watch(models: () => readonly ModelRouter[]): void {
     const registers = [this.registry];
     new Gauge({
       name: 'tollgate_upstream_breaker_state',
@@ -98,7 +98,7 @@ export class ProxyMetrics {
         const now = performance.now();
         for (const { id, routes } of models())
           for (const route of routes) {
-            const labels = { upstream: route.link.upstream.id, model: id, upstream_model: route.model };
+            const labels = { upstream: route.client.upstream.id, model: id, upstream_model: route.model };
             this.set(labels, breakerState(route, now));
           }
       },
@@ -182,7 +182,7 @@ export class ProxyMetrics {
 }
 
 /** Who has rested waits for somebody who needs it, however long that takes: nobody need be called for that. */
-function breakerState(route: ModelRoute, now: number): 0 | 1 | 2 {
+function breakerState(route: RouteState, now: number): 0 | 1 | 2 {
   if (!route.upstream.isWell) return 2;
   const { state } = route.breaker;
   if (state === 'closed') return 0;
