@@ -230,10 +230,10 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
   const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
-  const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
+  const client = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
   return {
-    route: { link, model: 'model' },
-    link,
+    route: { client, model: 'model' },
+    client,
     model: 'model',
     contentCame: () => undefined,
     end: () => undefined,

@@ -2,7 +2,7 @@ import type { UpstreamTimeouts } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { UpstreamLink } from '../routing/upstream-link.js';
+import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
 import { postStream, type ReplyLimits, type UpstreamReply } from '../transport/post-stream.js';
@@ -26,7 +26,7 @@ const LARGE_PROMPT_TOKENS = 50_000;
 
 /** Where a call goes: an upstream, and the model's name there. */
 export interface CallTarget {
-  link: Pick<UpstreamLink, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
+  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
   model: string;
   /** The reply has said all, and has not ended: nobody else can use its socket until `isOver`. */
   lingers?(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void;
@@ -44,11 +44,11 @@ export async function* callUpstream(
   apiKey: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent[], void, undefined> {
-  const { link, model } = target;
-  const { adapter, upstream } = link;
-  if (link.refusal !== undefined) {
-    const { message: detail } = link.refusal;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: link.refusal, isOperatorsFault: true });
+  const { client, model } = target;
+  const { adapter, upstream } = client;
+  if (client.refusal !== undefined) {
+    const { message: detail } = client.refusal;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.refusal, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
@@ -58,9 +58,9 @@ export async function* callUpstream(
   const { length } = body;
   const limitsOf = (isStream: boolean): ReplyLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(
-    link.pool,
+    client.pool,
     {
-      path: link.basePath + rendered.path,
+      path: client.basePath + rendered.path,
       headers: { ...rendered.headers, 'user-agent': 'tollgate' },
       body,
       onSent: () => meter.sent(),
@@ -77,7 +77,7 @@ export async function* callUpstream(
     const first = await firstBytes(reply, timeouts.totalMs);
     const isStream = isEventStream(reply, first);
     if (isStream !== stream) reply.limitTo(limitsOf(isStream));
-    if (isStream) yield* readEvents(reply, first, link, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
+    if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
   } catch (error) {
     if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
@@ -180,7 +180,7 @@ function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean 
 async function* readEvents(
   reply: UpstreamReply,
   first: Buffer[],
-  { adapter, upstream }: CallTarget['link'],
+  { adapter, upstream }: CallTarget['client'],
   call: UpstreamCall,
   shaper: ReplyShaper,
   meter: UsageMeter,

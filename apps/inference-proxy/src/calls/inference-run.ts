@@ -81,13 +81,13 @@ export class InferenceRun {
   startAttempt(call: RouteCall): UsageMeter {
     this.call = call;
     this.readable = undefined;
-    this.upstream = call.link.upstream.id;
+    this.upstream = call.client.upstream.id;
     return this.meter;
   }
 
   /** Keeps hold of the events of the call under way, where they may be wanted without their reader. */
   follow(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
-    const limits = this.call && readOnLimits(this.call.link.upstream);
+    const limits = this.call && readOnLimits(this.call.client.upstream);
     if (limits === undefined) return events;
     const detachable = new DetachableEvents(events);
     this.readable = { events: detachable, limits };
@@ -199,7 +199,13 @@ export class InferenceRun {
   private logFailure(call: RouteCall, failure: UpstreamFailure): void {
     const { requestId, holdId } = this.job.ticket;
     const { model } = this.job.request;
-    logFailure(this.dependencies.logger, failure, { requestId, holdId, upstream: call.link.upstream.id, model, upstreamModel: call.model });
+    logFailure(this.dependencies.logger, failure, {
+      requestId,
+      holdId,
+      upstream: call.client.upstream.id,
+      model,
+      upstreamModel: call.model,
+    });
   }
 
   private halt(why: string): void {

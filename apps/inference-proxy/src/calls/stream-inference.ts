@@ -1,15 +1,15 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
-import type { ModelRoute } from '../routing/model-route.js';
-import type { RouteBook } from '../routing/route-book.js';
 import type { RouteCall } from '../routing/route-call.js';
+import type { RouteState } from '../routing/route-state.js';
+import type { RouteTable } from '../routing/route-table.js';
 import { readApiKey } from '../transport/api-key.js';
 import { callUpstream } from './call-upstream.js';
 import { InferenceRun, type Reader, type RunDependencies } from './inference-run.js';
 
 export interface InferenceDependencies extends RunDependencies {
-  routes: Pick<RouteBook, 'acquire' | 'retryAfterSeconds'>;
+  routes: Pick<RouteTable, 'acquire' | 'retryAfterSeconds'>;
   /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
   attemptsMax: number;
   /** After so long no further call is begun for a request. */
@@ -52,14 +52,14 @@ export async function* streamInference(
 
 /** How often one request may still be tried. */
 class Attempts {
-  readonly tried = new Set<ModelRoute>();
+  readonly tried = new Set<RouteState>();
   private made = 0;
   private hadStaleSocket = false;
   private readonly startedAt = performance.now();
 
   constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
 
-  mayGoOn(route: ModelRoute, failure: UpstreamFailure): boolean {
+  mayGoOn(route: RouteState, failure: UpstreamFailure): boolean {
     const { attemptsMax, failoverMs } = this.dependencies;
     // An idle socket that the upstream had just closed says nothing about the route: once, that is no attempt.
     const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
@@ -75,7 +75,7 @@ class Attempts {
 /** A route, or why there is none; an earlier failure says more than that nothing is left to try. Undefined: nobody wants one any more. */
 async function acquireRoute(
   run: InferenceRun,
-  tried: ReadonlySet<ModelRoute>,
+  tried: ReadonlySet<RouteState>,
   { routes, logger }: InferenceDependencies,
   earlier: UpstreamFailure | undefined,
 ): Promise<RouteCall | UpstreamFailure | undefined> {
@@ -97,7 +97,7 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
   let failure: UpstreamFailure | undefined;
   let last: Batch = [];
   try {
-    for await (const events of run.follow(callUpstream(call, run.job, meter, readApiKey(call.link.upstream), run.stopSignal))) {
+    for await (const events of run.follow(callUpstream(call, run.job, meter, readApiKey(call.client.upstream), run.stopSignal))) {
       if (run.isReadingOn) break;
       if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
       if (!request.stream) {

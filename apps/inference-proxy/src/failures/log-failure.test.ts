@@ -14,12 +14,12 @@ afterEach(() => upstream.stop());
 
 /** Returns the log lines of one request, each with its level. */
 async function linesOf(setting: Setting): Promise<object[]> {
-  const { job, dependencies, book } = startRequest(setting);
+  const { job, dependencies, table } = startRequest(setting);
   const lines: object[] = [];
   const level = (name: string) => (fields: object, message: string) => void lines.push({ level: name, ...fields, message });
   const logger: Logger = Object.assign(Object.create(createLogger('test', 'silent')), { warn: level('warn'), error: level('error') });
   await collect(streamInference(job, reader(), { ...dependencies, logger }));
-  await book.close();
+  await table.close();
   return lines;
 }
 

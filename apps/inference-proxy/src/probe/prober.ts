@@ -7,7 +7,7 @@ import { isContent } from '#inference/stream-event.js';
 import { callUpstream } from '../calls/call-upstream.js';
 import { UsageMeter } from '../calls/usage-meter.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import { UpstreamLink } from '../routing/upstream-link.js';
+import { UpstreamClient } from '../routing/upstream-client.js';
 import { readApiKey } from '../transport/api-key.js';
 import { ConnectionFault } from '../transport/connection-fault.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
@@ -33,7 +33,7 @@ export class Prober {
   readonly tally = { requests: 0, promptTokens: 0, outputTokens: 0 };
   /** Capabilities found so far; checks add to them. */
   capabilities: UpstreamCapabilities;
-  private readonly link: UpstreamLink;
+  private readonly client: UpstreamClient;
   private busyWaitMs = BUSY_WAIT_MS;
   private hasAnswered = false;
 
@@ -46,7 +46,7 @@ export class Prober {
   ) {
     this.capabilities = { ...upstream.capabilities };
     // Two sockets: one may still be closing while the other is used.
-    this.link = new UpstreamLink({ ...upstream, connectionsMax: 2 });
+    this.client = new UpstreamClient({ ...upstream, connectionsMax: 2 });
   }
 
   /** Why the configured key cannot be read; undefined when it can, or when none is configured. */
@@ -60,17 +60,17 @@ export class Prober {
     }
   }
 
-  get pool(): UpstreamLink['pool'] {
-    return this.link.pool;
+  get pool(): UpstreamClient['pool'] {
+    return this.client.pool;
   }
 
   get basePath(): string {
-    return this.link.basePath;
+    return this.client.basePath;
   }
 
   /** Headers of every request, with the key in the dialect's own header. */
   get headers(): Record<string, string> {
-    const { adapter, upstream } = this.link;
+    const { adapter, upstream } = this.client;
     const { capabilities } = upstream;
     const call = { request: requestOf({ turns: 'x' }, this.model), model: this.model, outputTokensMax: 16, stream: false, capabilities };
     return adapter.renderRequest(call, this.apiKey).headers;
@@ -100,7 +100,7 @@ export class Prober {
   }
 
   async close(): Promise<void> {
-    await this.link.close();
+    await this.client.close();
   }
 
   private async attempt(probe: ProbeRequest): Promise<ProbeResult> {
@@ -130,15 +130,15 @@ export class Prober {
   }
 
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
-    const { pool, basePath, refusal } = this.link;
+    const { pool, basePath, refusal } = this.client;
     const request = requestOf(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
     const promptTokensEstimate = estimatePromptTokens(measurePrompt(request, false), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
-    const link = { upstream, adapter: observeAdapter(this.link.adapter, seen), pool, basePath, refusal };
+    const client = { upstream, adapter: observeAdapter(this.client.adapter, seen), pool, basePath, refusal };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
-    return callUpstream({ link, model: this.model }, { request, ticket }, meter, this.apiKey, signal);
+    return callUpstream({ client, model: this.model }, { request, ticket }, meter, this.apiKey, signal);
   }
 
   private count(result: ProbeResult): ProbeResult {

@@ -244,7 +244,7 @@ describe('what keeps an upstream that answers from serving', () => {
 
   test('a redirect', async () => {
     const host = await serve(respond(301, '', { location: 'http://elsewhere.invalid/' }));
-    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.plain).toBe('no: a redirect (301), which is never followed');
+    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.plain).toBe('no: redirect (301) not followed');
   });
 });
 

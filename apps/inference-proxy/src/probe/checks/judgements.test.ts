@@ -16,7 +16,7 @@ function expectFinding(finding: Finding, verdict: string, evidence: string, lear
 const REFUSED = failed({});
 const REFUSED_EVIDENCE = 'refused with 400: “Unknown parameter”';
 const BUSY = failed({ kind: 'refused', code: 'model_capacity', status: 429, text: 'requests' });
-const BUSY_EVIDENCE = 'too many requests (429): ask again later';
+const BUSY_EVIDENCE = 'too many requests (429): try again later';
 
 describe('what a failure says of the one thing that was asked for', () => {
   test.each<[name: string, result: ProbeResult, verdict: string, evidence: string]>([
@@ -36,7 +36,7 @@ describe('what a failure says of the one thing that was asked for', () => {
       'silence',
       failed({ kind: 'timeout', code: 'upstream_timeout', status: undefined, text: 'no complete reply within 60 s' }),
       'unclear',
-      'no end of it within 60 s',
+      'no complete reply within 60 s',
     ],
     ['a broken reply', failed({ kind: 'broken', status: undefined, text: 'reply is not JSON' }), 'unclear', 'reply is not JSON'],
     ['a key that was withdrawn', failed({ kind: 'refused', status: 401, text: '' }), 'unclear', 'refused with 401'],
@@ -60,7 +60,7 @@ describe('streams', () => {
       'a burst after a while',
       judgePieces(result({ contentAtMs: [900, 901] })),
       'no',
-      'all at once after 900 ms: something in between collects it',
+      'all at once after 900 ms: a proxy in between buffers it',
     ],
     ['a burst at once', judgePieces(result({ contentAtMs: [12] })), 'unclear', 'all of it within 12 ms: too fast to tell'],
     ['counted', judgeUsage(result()), 'yes', '20 prompt and 4 output tokens'],
