@@ -35,7 +35,7 @@ export class RouteCall {
   }
 
   /** As `CallTarget` has it. */
-  lingers(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void {
+  lingers(reply: Pick<UpstreamReply, 'setDeadline'>, isOver: Promise<void>): void {
     this.route.upstream.lingers(reply, isOver);
   }
 

@@ -19,7 +19,7 @@ function lingers(name: string): () => void {
   const isOver = new Promise<void>((resolve) => {
     end = resolve;
   });
-  upstream.lingers({ hurry: () => hurried.push(name) }, isOver);
+  upstream.lingers({ setDeadline: () => hurried.push(name) }, isOver);
   return end;
 }
 

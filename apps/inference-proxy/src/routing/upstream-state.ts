@@ -6,7 +6,7 @@ import { HealthCheck } from './health-check.js';
 import type { RouteState } from './route-state.js';
 import { UpstreamClient } from './upstream-client.js';
 
-type LingeringReply = Pick<UpstreamReply, 'hurry'>;
+type LingeringReply = Pick<UpstreamReply, 'setDeadline'>;
 
 /** What a reply that has said all has left to end, once its socket is wanted: far more than its last bytes need, and no client notices. */
 const LINGER_MS = 20;
@@ -60,7 +60,7 @@ export class UpstreamState {
     for (const reply of this.lingering) {
       if (missing-- <= 0) return;
       this.lingering.delete(reply);
-      reply.hurry(LINGER_MS);
+      reply.setDeadline(LINGER_MS);
     }
   }
 

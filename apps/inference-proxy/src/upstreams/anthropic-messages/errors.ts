@@ -2,7 +2,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, wordsOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
@@ -59,6 +59,6 @@ function fromFields({ type, code, message, detail }: Record<string, unknown>): D
   return {
     type: typeof type === 'string' ? type : '',
     code: words.join(' '),
-    text: wordsOf(text),
+    text: textOf(text),
   };
 }

@@ -5,7 +5,7 @@ import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { MessagesStreamParser } from './stream.js';
 
-/** Appends the events of a whole message: it is read as the stream that would have built it. */
+/** Parses a plain message as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const message = parseReplyObject(body);
   const failure = findError(message, call.request);

@@ -2,7 +2,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, findStatus, isObject, wordsOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, findStatus, isObject, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
@@ -46,6 +46,6 @@ function fromFields(error: Record<string, unknown>): Described {
   return {
     status: findStatus([code, statusCode, error.status]),
     code: words.join(' '),
-    text: wordsOf(text),
+    text: textOf(text),
   };
 }

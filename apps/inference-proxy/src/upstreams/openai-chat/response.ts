@@ -5,7 +5,7 @@ import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { ChatStreamParser } from './stream.js';
 
-/** Appends the events of a whole reply: it is read as a stream of one chunk. Blank lines may precede the JSON (U-13). */
+/** Parses a plain reply as a stream of one chunk. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const reply = parseReplyObject(body);
   const failure = findError(reply, call.request);

@@ -2,7 +2,7 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal, refusalOf } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, findStatus, wordsOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, findStatus, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
@@ -52,5 +52,5 @@ function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: wordsOf(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text) };
 }
