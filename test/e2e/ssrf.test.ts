@@ -130,7 +130,7 @@ describe('probes and health checks', () => {
     };
     const { plain: told } = await tested('127.0.0.1', true);
     expect({ told, asked: [...new Set(asked)].sort() }).toEqual({
-      told: 'no: a redirect (302), which is never followed',
+      told: 'no: redirect (302) not followed',
       asked: ['GET /v1/models', 'POST /v1/chat/completions'],
     });
   });

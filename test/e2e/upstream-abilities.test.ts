@@ -1,7 +1,7 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import type { UpstreamTestEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import { runUpstreamTest } from '../../apps/inference-proxy/src/probe/run-probe.js';
+import { runProbe } from '../../apps/inference-proxy/src/probe/run-probe.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
 /** Findings of `upstreams test` for simulators with every ability in every dialect, and for some without. */
@@ -50,7 +50,7 @@ async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKe
   const verdicts: Record<string, string> = {};
   const evidence: Record<string, string> = {};
   const job = { upstream, isInCatalog: true, models: [model] as const, contextTokens };
-  for await (const events of runUpstreamTest(job, new AbortController().signal)) {
+  for await (const events of runProbe(job, new AbortController().signal)) {
     for (const event of events) {
       if (event.type === 'check-end') {
         verdicts[event.check.id] = event.check.verdict;

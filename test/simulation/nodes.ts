@@ -16,7 +16,7 @@ import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-infe
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
+import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
@@ -209,7 +209,7 @@ export class ProxyNode {
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,
-      settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
+      settlements: new SettleForGateway(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,
       attemptsMax: 2,
       failoverMs: 60_000,
@@ -230,10 +230,10 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
   const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
-  const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
+  const client = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
   return {
-    route: { link, model: 'model' },
-    link,
+    route: { client, model: 'model' },
+    client,
     model: 'model',
     contentCame: () => undefined,
     end: () => undefined,
