@@ -146,18 +146,18 @@ test.each<[string, Outage]>([
   ['answering 500', behaving('status=500')],
   ['answering 429', behaving('status=429 retry-after=1')],
 ])(
-  'one of three upstreams is %s: nobody without content notices, and within ten seconds of its health it has its share again',
+  'one of three upstreams is %s: clients without content do not notice, and it has its share again within ten seconds of its recovery',
   async (_, illness) => {
-    const ill = simulators[0] as SimulatorProcess;
+    const failing = simulators[0] as SimulatorProcess;
     const traffic = new Traffic();
     let share = 0;
     let wellAt = 0;
     let recoveredMs = 0;
     try {
       await delay(WARM_MS);
-      await illness.begin(ill);
+      await illness.begin(failing);
       await delay(ILL_MS);
-      await illness.end(ill);
+      await illness.end(failing);
       wellAt = performance.now();
       while (share < SHARE_MIN && performance.now() - wellAt < RECOVERY_MS) share = await shareOf(0, WINDOW_MS);
       recoveredMs = performance.now() - wellAt;

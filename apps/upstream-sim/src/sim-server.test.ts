@@ -125,7 +125,7 @@ test.each([
   ['a stream that never starts', '[[sim hang]]', stream, false],
   ['a stream that stalls', '[[sim hang=2]]', stream, true],
   ['a paced stream', '[[sim tokens=5000 rate=20]]', stream, true],
-  ['a stream nobody reads', '[[sim tokens=8192 pad=8000]]', stream, true],
+  ['a stream without a reader', '[[sim tokens=8192 pad=8000]]', stream, true],
 ])('counts a client that disconnects %s within 250 ms', async (_name, text, rest, answers) => {
   const leave = async (): Promise<number> => {
     const before = await idle();
