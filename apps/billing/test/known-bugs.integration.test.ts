@@ -4,7 +4,7 @@ import type { HoldLanes } from '../src/holds/hold-lanes.js';
 import { Reaper } from '../src/holds/reaper.js';
 import { LedgerFixture, reserveOf, usageOf } from './ledger-fixture.js';
 
-/** Bugs of other gateways, one test each: here those of the ledger, in test/e2e/known-bugs.test.ts those of a whole system. */
+/** Bugs of other gateways in the ledger, one test each. */
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
