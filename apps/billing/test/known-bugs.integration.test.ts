@@ -4,7 +4,7 @@ import type { HoldLanes } from '../src/holds/hold-lanes.js';
 import { Reaper } from '../src/holds/reaper.js';
 import { LedgerFixture, reserveOf, usageOf } from './ledger-fixture.js';
 
-/** Billing bugs of other gateways, one test each, on the ledger. */
+/** Bugs of other gateways in the ledger, one test each. */
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
