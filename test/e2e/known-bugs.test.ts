@@ -4,10 +4,7 @@ import { readUntil } from '#testing/read-until.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
-/**
- * What broke in other gateways' billing (billing.md 1), each a test of its own: here those of a whole system, in
- * apps/billing/test/known-bugs.integration.test.ts those of the ledger.
- */
+/** Billing bugs of other gateways, one test each. */
 const { gatewayUrl } = stack();
 
 let administrator: Messaging;

@@ -257,6 +257,17 @@ test('an item that the database refuses does not fail its batch', async () => {
   expect(outcomes[4]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
 });
 
+test('a dead process that holds a lock delays other replicas by seconds at most', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const stuck = await ledger.connect();
+  await stuck.query('BEGIN');
+  await stuck.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [customer.accountId]);
+  const outcome = ledger.newLanes().reserve(reserveOf(customer, 10n));
+  await delay(50);
+  stuck.end().catch(() => undefined); // as the server does after idle_in_transaction_session_timeout
+  expect(await outcome).toMatchObject({ status: 'held' });
+});
+
 function row(changed: Record<string, unknown>): Record<string, unknown> {
   return { topup: '0', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0, ...changed };
 }

@@ -14,7 +14,6 @@ const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
 const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
 const MESSAGES = 'libs/contracts/src/billing/holds.test.ts';
-const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
 export const MUTATIONS_OF_HOLDS: MutationsByFile = {
@@ -24,8 +23,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'the lock on accounts',
       'ORDER BY id FOR NO KEY UPDATE',
       'ORDER BY id',
-      BUGS,
-      'check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, #26672): 1,000 concurrent requests on a $5 cap spend $5',
+      LANES,
+      '200 parallel reserves from two replicas on money for 10',
     ],
     [
       'the lock on holds',
