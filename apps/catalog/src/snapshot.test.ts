@@ -7,7 +7,7 @@ import type { CatalogState } from './apply/catalog-state.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
 import { Snapshot } from './snapshot.js';
 
-/** A store whose every answer is given by the test. */
+/** A store controlled by the test. */
 class FakeStore {
   revision = 1;
   down = false;

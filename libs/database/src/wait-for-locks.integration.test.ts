@@ -31,7 +31,7 @@ async function connect(application: string): Promise<pg.Client> {
   return client;
 }
 
-/** A transaction that has read the accounts and goes on. */
+/** Starts a transaction that has read the accounts and stays open. */
 async function longReader(): Promise<pg.Client> {
   const reader = await connect('a-long-report');
   await reader.query('BEGIN; SELECT count(*) FROM billing.account');
@@ -66,7 +66,7 @@ test('a migration behind a long transaction logs what it waits for, does not blo
   })();
   await told.promise;
   const before = written;
-  // Requests go on while the migration still waits: it takes more attempts than one.
+  // Requests go on while the migration waits.
   while (written < before + 20) await delay(10);
   await reader.query('COMMIT');
   expect(await migrated).toEqual([ADDED]);

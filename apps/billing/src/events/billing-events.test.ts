@@ -89,7 +89,7 @@ function newEvents(options: { holdSettled?: boolean; threshold?: () => Threshold
   });
   const after = async (...batches: Committed[]) => {
     for (const batch of batches) events.applied(batch);
-    expect(published).toEqual([]); // never in the turn of the replies
+    expect(published).toEqual([]); // events follow the replies
     await nextTurn();
     return published.splice(0);
   };

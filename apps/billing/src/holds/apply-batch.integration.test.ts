@@ -9,18 +9,18 @@ import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
-/** Each seed is a whole history of two customers. */
+/** Each seed is the history of two customers. */
 const SEEDS = longOr(40, 500);
 const SEEDS_IN_MEMORY = longOr(15, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(3, 50);
 const STEPS = 80;
-/** The invariants are proved from all rows there are: after every so many steps, and in a new database now and then. */
+/** Steps between two ledger checks, which read all rows. */
 const STEPS_A_CHECK = 4;
 const SEEDS_A_DATABASE = 20;
 
 let ledger: LedgerFixture;
 let lane: PgConnection;
-/** Batches so far, and how many of them took the lock. */
+/** Number of batches, and of those that took the lock. */
 let batches = 0;
 let locked = 0;
 beforeAll(openDatabase);

@@ -119,7 +119,7 @@ test('connections that break before or after the commit: every hold is charged o
   let kills = 0;
   const killer = (async () => {
     while (running) {
-      await delay(10 + ((kills * 37) % 90)); // a new session needs a few milliseconds to get anything done
+      await delay(10 + ((kills * 37) % 90)); // a new session needs a few milliseconds
       const { rowCount } = await ledger.sql.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-lane' AND datname = current_database()`,
       );

@@ -17,7 +17,7 @@ afterAll(() => ledger.close());
 const MONDAY = '2026-03-02T00:00:00.000Z';
 const HOUR_MS = 3_600_000;
 
-/** One request as it was settled. */
+/** A settled request. */
 interface Used {
   at: number;
   projectId: string;
@@ -42,14 +42,14 @@ async function use(customer: Customer, used: Used[]): Promise<void> {
   }
 }
 
-/** A second project and key of the customer's account. */
+/** Adds a second project and key to an account. */
 async function another({ accountId }: Customer): Promise<Customer> {
   const { projectId, keyId } = await ledger.customer();
   await ledger.sql.query('UPDATE billing.project SET account_id = $1 WHERE id = $2', [accountId, projectId]);
   return { accountId, projectId, keyId };
 }
 
-/** The same sums in the plainest words. */
+/** Computes the same sums without SQL. */
 function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
   const { step, groupBy = [] } = request;
   const groups = new Map<string, UsageRow>();

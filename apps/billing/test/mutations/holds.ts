@@ -15,7 +15,7 @@ const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
 const MESSAGES = 'libs/contracts/src/billing/holds.test.ts';
 
-/** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
+/** Mutations of holds: locks, decisions, writes, lanes, reaper. */
 export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   // ---- locks ----
   [`${HOLDS}/read-state.ts`]: [

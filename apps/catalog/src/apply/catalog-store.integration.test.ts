@@ -20,7 +20,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A catalog of models at one price each. */
+/** Returns a catalog of models with one price each. */
 const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:9100/v1') =>
   parseCatalogFile(
     JSON.stringify({
