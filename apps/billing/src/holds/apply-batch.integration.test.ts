@@ -42,7 +42,7 @@ async function openLane(): Promise<PgConnection> {
 }
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
-  'seed %i: Postgres does what the serial model does, and every invariant holds all along',
+  'seed %i: Postgres equals the serial model, and every invariant holds',
   async (seed) => {
     if (seed % SEEDS_A_DATABASE === 0) {
       await ledger.close();
@@ -53,7 +53,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
 );
 
 test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(
-  'seed %i: batches that are decided from memory do what the serial model does',
+  'seed %i: batches decided from memory equal the serial model',
   async (seed) => {
     batches = 0;
     locked = 0;

@@ -224,7 +224,7 @@ test('two replicas that alternate on one account: every batch counts, and neithe
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '940', topup_held: '0', open_holds: 3 });
 });
 
-test('a hold that another replica has settled is answered with what was recorded', async () => {
+test('a hold that another replica settled gets its recorded outcome', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.knowing(customer);
   const holdId = randomUUID();

@@ -112,7 +112,7 @@ test('reserving again with the same id is answered "held" and holds once, even w
 });
 
 test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: randomUUID() }])(
-  'under the id of an open hold nothing else is held: %j is told not to start',
+  'another reserve under the id of an open hold is closed: %j',
   async (other) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();

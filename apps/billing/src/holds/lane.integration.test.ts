@@ -73,7 +73,7 @@ test('a perishable item past its deadline is dropped, any other is sent', async 
   await lane.close();
 });
 
-test('an item the database refuses fails alone: all others of its batch go through', async () => {
+test('only the item that the database refuses fails, not its batch', async () => {
   const batches: number[] = [];
   const lane = newLane<number, number>(async (connection, items) => {
     batches.push(items.length);

@@ -328,7 +328,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',
     ],
-    ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
+    [
+      'an id holds what it was made for',
+      'held.amount === BigInt(amountPicoUsd)',
+      'true',
+      LANES,
+      'another reserve under the id of an open hold is closed',
+    ],
     ['held is held', "if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };", '', LANES, 'reserving again with the same id'],
     [
       'requests per minute',
@@ -460,7 +466,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/lane.ts`]: [
     [
       'the end of the queue',
-      "if (this.queue.length >= queueMax) return 'The billing service has too much to do.';",
+      "if (this.queue.length >= queueMax) return 'The billing service is overloaded.';",
       '',
       LANE,
       'a full queue refuses at once, and close finishes the queued items',
@@ -491,7 +497,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'if (isRefusal(error)) return this.runHalves(pending, error);',
       'if (isRefusal(error)) { for (const { reject } of pending) reject(error as Error); return; }',
       LANE,
-      'an item the database refuses fails alone',
+      'only the item that the database refuses fails, not its batch',
     ],
     [
       'sending again after a lost connection',
