@@ -91,7 +91,7 @@ describe('each invariant detects its violation', () => {
       'held money without a hold',
       ({ accountId }) => [`UPDATE billing.account SET topup_held = topup_held + 1 WHERE id = '${accountId}'`],
     ],
-    ['I1', 'a hold nobody counts', ({ accountId }) => [`UPDATE billing.account SET open_holds = 0 WHERE id = '${accountId}'`]],
+    ['I1', 'a hold that is not counted', ({ accountId }) => [`UPDATE billing.account SET open_holds = 0 WHERE id = '${accountId}'`]],
     ['I2', 'top-up money from nowhere', ({ accountId }) => [`UPDATE billing.account SET topup = topup + 1 WHERE id = '${accountId}'`]],
     ['I2', 'a charge that is gone', ({ settled }) => [`DELETE FROM billing.settlement WHERE hold_id = '${settled}'`]],
     ['I3', 'plan money from nowhere', ({ accountId }) => [`UPDATE billing.account SET plan = plan + 1 WHERE id = '${accountId}'`]],

@@ -257,7 +257,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   // ---- rights ----
   'libs/contracts/src/billing/holds.ts': [
     [
-      'the reaper’s reason is nobody else’s',
+      'only the reaper may settle with lease-expired',
       "'client-disconnected', 'released'] as const;",
       "'client-disconnected', 'released', 'lease-expired'] as const;",
       SERVICE,
