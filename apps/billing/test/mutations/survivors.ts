@@ -61,7 +61,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'what a reader has left',
     ],
     [
-      'the proxy settles what nobody has',
+      'the proxy settles requests without a settlement',
       'return this.reader.signal.aborted ? undefined : () => this.schedule(0);',
       'return undefined;',
       RUN,
@@ -123,7 +123,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/calls/usage-meter.ts': [
     ['an abandoned prompt is billed', 'this.owesPrompt = this.hasBegun;', '', LEFT, 'after the upstream has answered'],
     [
-      'a prompt that nobody has begun to read costs nothing',
+      'a prompt that was not read costs nothing',
       'this.owesPrompt = this.hasBegun;',
       'this.owesPrompt = true;',
       LEFT,
