@@ -4,9 +4,9 @@ import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
 
 /** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
-export const VALUES_MAX = 50_000;
+const VALUES_MAX = 50_000;
 /** Different field names. V8 creates a hidden class or a dictionary entry for each: twenty times the cost of a known name. */
-export const FIELD_NAMES_MAX = 20_000;
+const FIELD_NAMES_MAX = 20_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -10,7 +10,7 @@ export class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
 }
 
-export interface BodyLimits extends BodyBudgetLimits {
+interface BodyLimits extends BodyBudgetLimits {
   bodyBytesPerSecondMin: number;
   bodyGraceMs: number;
 }

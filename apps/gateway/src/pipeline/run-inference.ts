@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { SettleOutcome } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
@@ -23,7 +22,7 @@ export interface InferenceServices {
   settlements: SettleOnEnd;
 }
 
-export interface InferenceCall {
+interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
@@ -78,7 +77,16 @@ export async function runInference(services: InferenceServices, call: InferenceC
     record.settlement = 'deferred';
     return;
   }
-  const settled = await settle(services, call, hold.holdId, meter, outcome, record);
+  const usage = meter.billable(outcome);
+  record.usage = usage;
+  const { upstream } = meter;
+  const settled = await services.settlements.settle({
+    holdId: ticket.holdId,
+    accountId: ticket.accountId,
+    reason: outcome,
+    usage,
+    upstream,
+  });
   record.costPicoUsd = settled?.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
@@ -149,17 +157,4 @@ function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | und
 
 function isClientDisconnected(stopped: AbortSignal): boolean {
   return stopped.aborted && stopError(stopped) === undefined;
-}
-
-function settle(
-  services: InferenceServices,
-  call: InferenceCall,
-  holdId: string,
-  meter: Meter,
-  outcome: Outcome,
-  record: InferenceRecord,
-): Promise<SettleOutcome | undefined> {
-  const usage = meter.billable(outcome);
-  record.usage = usage;
-  return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: outcome, usage, upstream: meter.upstream });
 }

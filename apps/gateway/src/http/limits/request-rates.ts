@@ -14,7 +14,7 @@ const REFUSAL_DELAY_MS = 1_000;
 const DELAYED_SHARE = 1 / 4;
 const ENTRIES_MAX = 20_000;
 
-export interface RateSettings {
+interface RateSettings {
   freeRequestsPerSecond: number;
   unkeyedRequestsPerSecond: number;
   connectionsMax: number;

@@ -36,7 +36,7 @@ export const FORCED_CLOSE_MS = 4_000;
 /** Milliseconds a client has to read the refusal of an unreadable request before its connection is closed. */
 const REFUSED_MS = 1_000;
 
-export interface ClientLimits {
+interface ClientLimits {
   /** Client connections open at once. */
   connectionsMax: number;
   /** Proxies in front of the gateway whose `X-Forwarded-For` is trusted. */

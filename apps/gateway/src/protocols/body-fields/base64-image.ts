@@ -5,7 +5,7 @@ import { invalidField } from './body-fields.js';
 /** Limit of an image in decoded bytes. */
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 
-export interface InlineImage {
+interface InlineImage {
   mediaType: ImageMediaType;
   /** Canonical base64: padded, without white space. */
   base64: string;

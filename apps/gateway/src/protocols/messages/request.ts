@@ -25,7 +25,7 @@ export interface MessagesRequest extends ParsedRequest {
 }
 
 /** The fields of a request that determine the size of its prompt. */
-export type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
+type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
 
 /** Parses a body of `POST /v1/messages`. Throws a `GatewayError` with its `param`. */
 export function parseRequest(body: unknown): MessagesRequest {

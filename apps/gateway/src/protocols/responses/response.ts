@@ -22,7 +22,7 @@ export type OutputItem =
   | { kind: 'reasoning' | 'message' | 'refusal'; text: string }
   | { kind: 'function' | 'custom'; text: string; callId: string; tool: ToolKey };
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
  * Returns the items in order: reasoning, message, refusal, calls. Text and refusals after a call become messages behind the calls, as in a
