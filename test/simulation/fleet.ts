@@ -4,14 +4,14 @@ import { isContent } from '#inference/stream-event.js';
 import { createLogger } from '#observability/logger.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
-import { RouteBook, type RoutingTerms } from '../../apps/inference-proxy/src/routing/route-book.js';
-import { upstreamNamed } from '../../apps/inference-proxy/src/routing/test-book.js';
+import { RouteTable, type RoutingOptions } from '../../apps/inference-proxy/src/routing/route-table.js';
+import { upstreamNamed } from '../../apps/inference-proxy/test/routing-fixture.js';
 import { Random } from './random.js';
 import { POISON, SimulatedServer } from './simulated-server.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** The defaults of the service. */
-export const TERMS: RoutingTerms = {
+export const TERMS: RoutingOptions = {
   restMs: 1_000,
   restMsMax: 2_000,
   waitMsMax: 60_000,
@@ -24,7 +24,7 @@ export const TERMS: RoutingTerms = {
 export interface FleetOptions {
   seed?: number;
   requestsPerSecond?: number;
-  terms?: Partial<RoutingTerms>;
+  terms?: Partial<RoutingOptions>;
   /** Of the requests, the part that breaks every server. */
   poisonShare?: number;
   /** After so long without an answer a client leaves; by default none does. */
@@ -48,7 +48,7 @@ export class Fleet {
   readonly left: number[] = [];
   /** Requests that have had no answer yet. */
   underWay = 0;
-  private readonly book: RouteBook;
+  private readonly table: RouteTable;
   private readonly dependencies: InferenceDependencies;
 
   private constructor(
@@ -56,10 +56,10 @@ export class Fleet {
     private readonly random: Random,
     private readonly options: FleetOptions,
   ) {
-    this.book = new RouteBook(new ProxyMetrics(new Registry()), { ...TERMS, ...options.terms }, SILENT, random.next);
+    this.table = new RouteTable(new ProxyMetrics(new Registry()), { ...TERMS, ...options.terms }, SILENT, random.next);
     for (const [id, { firstContentMs = 100 }] of Object.entries(options.servers))
       this.servers[id] = new SimulatedServer(id, { firstContentMs, streamMs: 200 }, random);
-    this.book.apply({
+    this.table.apply({
       revision: 1,
       upstreams: Object.keys(options.servers).map((id) => upstreamNamed(id, { timeouts: TIMEOUTS, connectionsMax: 1_000 })),
       models: [
@@ -78,12 +78,12 @@ export class Fleet {
     this.dependencies = {
       routes: {
         acquire: async (...asked) => {
-          const call = await this.book.acquire(...asked);
-          const { link } = call.route;
-          Object.assign(link, { pool: this.servers[link.upstream.id]?.pool });
+          const call = await this.table.acquire(...asked);
+          const { client } = call.route;
+          Object.assign(client, { pool: this.servers[client.upstream.id]?.pool });
           return call;
         },
-        retryAfterSeconds: (...asked) => this.book.retryAfterSeconds(...asked),
+        retryAfterSeconds: (...asked) => this.table.retryAfterSeconds(...asked),
       },
       leases: { keep: () => () => undefined },
       settlements: { schedule: () => undefined, settleAfter: () => undefined },

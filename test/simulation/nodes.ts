@@ -16,7 +16,7 @@ import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-infe
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
+import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
@@ -41,18 +41,18 @@ export const MODEL: Model = {
 
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
-/** Called at the moments of a request that only billing knows. */
+/** Called for events that only billing knows. */
 interface BillingObserver {
   beforeReserve(requestId: string): void;
   held(request: ReserveRequest): void;
   reserveCommitted(requestId: string): void;
   settleCommitted(holdId: string): void;
   settleAnswered(holdId: string): void;
-  /** The hold ended with this, or it was settled late. */
+  /** The hold was settled, in time or late. */
   settled(settle: Settle, by: Settler): void;
 }
 
-/** A billing service: its own lanes and reaper over the shared database. */
+/** A billing service with its own lanes and reaper on the shared database. */
 export class BillingNode {
   readonly process: Process;
   private readonly lanes: Lane<Settle | ReserveRequest, SettleOutcome | ReserveOutcome>[];
@@ -163,7 +163,7 @@ export class BillingNode {
     );
   }
 
-  /** As `Reaper` does: leases are extended once after any time in which they could not be renewed. */
+  /** Like `Reaper`, extends all leases once after a time in which they could not be renewed. */
   private async reap(): Promise<void> {
     if (!this.database.isUp || !this.process.connected) {
       this.interrupted = true;
@@ -209,7 +209,7 @@ export class ProxyNode {
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,
-      settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
+      settlements: new SettleForGateway(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,
       attemptsMax: 2,
       failoverMs: 60_000,
@@ -230,17 +230,17 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
   const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
-  const link = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
+  const client = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };
   return {
-    route: { link, model: 'model' },
-    link,
+    route: { client, model: 'model' },
+    client,
     model: 'model',
     contentCame: () => undefined,
     end: () => undefined,
   } as unknown as RouteCall;
 }
 
-/** A gateway from the key on: HTTP is not part of the simulation. */
+/** A gateway without HTTP, from the key check on. */
 export class GatewayNode {
   readonly process: Process;
   readonly keys: ApiKeys;

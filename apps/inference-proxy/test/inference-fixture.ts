@@ -10,9 +10,9 @@ import { createLogger } from '#observability/logger.js';
 import type { Reader } from '../src/calls/inference-run.js';
 import { type InferenceDependencies, streamInference } from '../src/calls/stream-inference.js';
 import type { LeaseLoss } from '../src/leases/lease-keeper.js';
-import type { RoutingTerms } from '../src/routing/route-book.js';
-import { testBook } from '../src/routing/test-book.js';
+import type { RoutingOptions } from '../src/routing/route-table.js';
 import { grammarFault } from './event-grammar.js';
+import { testTable } from './routing-fixture.js';
 
 export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
 export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, promptSource: 'reported', outputSource: 'reported' });
@@ -66,13 +66,13 @@ export interface Setting {
   outputTokensMax?: number;
   attemptsMax?: number;
   failoverMs?: number;
-  terms?: Partial<RoutingTerms>;
+  terms?: Partial<RoutingOptions>;
 }
 
 /** One proxy in small: real routes, sockets and dialect; leases and settlements as the test sees them. */
 export function startRequest(setting: Setting) {
   const registry = new Registry();
-  const book = testBook(setting.terms, registry);
+  const table = testTable(setting.terms, registry);
   const { upstreams } = setting;
   const routes = (setting.routes ?? upstreams.map(({ id }, priority) => ({ upstream: id, priority }))).map((route) => ({
     upstream: 'test',
@@ -81,13 +81,13 @@ export function startRequest(setting: Setting) {
     priority: 0,
     ...route,
   }));
-  book.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
+  table.apply({ revision: 1, upstreams, models: [{ id: 'our-model', routes }] });
   const lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; ended?: true } = {};
   const settlements: (() => SettleRequest)[] = [];
   const closing = new AbortController();
   const deferred: Promise<SettleRequest>[] = [];
   const dependencies: InferenceDependencies = {
-    routes: book,
+    routes: table,
     leases: {
       keep: (_ticket, read, lose) => {
         Object.assign(lease, { read, lose });
@@ -114,7 +114,7 @@ export function startRequest(setting: Setting) {
   const stream = streamInference(job, reader(client.signal), dependencies);
   /** As the gateway does whose client has left. */
   const leave = (): void => client.abort(DETACHED);
-  return { stream, client, leave, lease, settlements, deferred, closing, book, registry, dependencies, job };
+  return { stream, client, leave, lease, settlements, deferred, closing, table, registry, dependencies, job };
 }
 
 /** All events of a request. Their grammar is checked. */

@@ -36,12 +36,12 @@ export interface CallSetting {
 
 /** Calls of one upstream, from the socket to the events and the bill, without routes, retries and leases. */
 export class TestCalls {
-  private readonly link: CallTarget['link'];
+  private readonly client: CallTarget['client'];
 
   constructor(upstream: Upstream) {
     const { pathname } = new URL(upstream.baseUrl);
     const pool = createUpstreamPool(upstream);
-    this.link = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
+    this.client = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
   }
 
   start(
@@ -49,7 +49,7 @@ export class TestCalls {
     meter: UsageMeter,
   ) {
     const job = { ticket: { ...ticketOf(outputTokensMax), promptTokensEstimate }, request: { ...REQUEST, ...request } };
-    return callUpstream({ link: this.link, model: 'their-model' }, job, meter, undefined, signal);
+    return callUpstream({ client: this.client, model: 'their-model' }, job, meter, undefined, signal);
   }
 
   /**
@@ -72,7 +72,7 @@ export class TestCalls {
   }
 
   async close(): Promise<void> {
-    await this.link.pool.destroy();
+    await this.client.pool.destroy();
   }
 }
 

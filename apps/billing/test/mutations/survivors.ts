@@ -8,13 +8,13 @@ const STREAM = 'apps/inference-proxy/src/calls/stream-inference.test.ts';
 const SHAPER = 'apps/inference-proxy/src/calls/reply-shaper.test.ts';
 const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
 
-/** The gateway and the inference-proxy: whoever survives settles, and nothing is spent after a lease or beyond a hold. */
+/** The gateway and the inference-proxy: the survivor settles, and nothing is spent after a lease or beyond a hold. */
 export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/leases/lease-keeper.ts': [
     ['the proxy fences itself', 'now - lease.renewedAt >= lease.ticket.leaseMs * 0.75', 'false', KEEPER, 'without acknowledgement'],
     [
       'a hold that is not open is lost',
-      "if (!renewed.has(holdId)) this.lose(lease, 'the hold is no longer open');",
+      "if (!renewed.has(holdId)) this.lose(lease, 'hold no longer open');",
       'if (!renewed.has(holdId)) continue;',
       KEEPER,
       'a hold that is no longer open',
@@ -69,7 +69,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
     [
       'only a client that has left is read on for',
-      'if (!isClientsDoing || call === undefined',
+      'if (!isClientGone || call === undefined',
       'if (call === undefined',
       LEFT,
       'the gateway is gone, and not the client',

@@ -64,7 +64,7 @@ function setUp(terms: Terms, setting: Partial<Setting> = {}) {
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 20_000, readOnMs };
   const upstreams = [upstream.definition({ capabilities, timeouts })];
   const started = startRequest({ upstreams, outputTokensMax: CAP, ...setting });
-  stops.unshift(() => started.book.close());
+  stops.unshift(() => started.table.close());
   return started;
 }
 
@@ -213,7 +213,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
   test('its route is taken until the upstream has ended', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
-    const inFlight = () => started.book.status('here').routes.map((route) => route.inFlight);
+    const inFlight = () => started.table.status('here').routes.map((route) => route.inFlight);
     await started.stream.next();
     started.leave();
     await collect(started.stream, 'open');
@@ -282,7 +282,7 @@ describe('a client leaves before the first content', () => {
     const { response } = inTwoParts(`event: message_start\ndata: ${JSON.stringify(begin)}\n\n`);
     const capabilities = { hiddenReasoning: false };
     const started = startRequest({ upstreams: [upstream.definition({ kind: 'anthropic-messages', capabilities })] });
-    stops.unshift(() => started.book.close());
+    stops.unshift(() => started.table.close());
     const events = collect(started.stream, 'open');
     await response;
     await untilRead();

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { leastMs } from '#testing/least-ms.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
-import type { RoutingTerms } from '../routing/route-book.js';
 import type { RouteCall } from '../routing/route-call.js';
+import type { RoutingOptions } from '../routing/route-table.js';
 import { streamInference } from './stream-inference.js';
 
 let upstream: TestUpstream;
@@ -23,7 +23,7 @@ afterEach(async () => {
 /** A request to the one upstream, unless the test says otherwise. */
 function setUp(setting: Partial<Setting> = {}) {
   const started = startRequest({ upstreams: [upstream.definition()], ...setting });
-  stops.unshift(() => started.book.close());
+  stops.unshift(() => started.table.close());
   return started;
 }
 
@@ -182,20 +182,20 @@ describe('another route', () => {
     };
 
     /** A request whose first upstream has broken off after content; the second has no room. */
-    async function wait(terms: Partial<RoutingTerms> = { queueMax: 1, queueWaitMs: 60_000 }) {
+    async function wait(terms: Partial<RoutingOptions> = { queueMax: 1, queueWaitMs: 60_000 }) {
       upstream.behave(streaming(chunk('x'.repeat(400))));
       const upstreams = [
         upstream.definition({ capabilities: { streamPlainRequests: true } }),
         second.definition({ id: 'second', connectionsMax: 1 }),
       ];
       const started = setUp({ upstreams, request: { stream: false }, terms });
-      const { book, job, client, stream } = started;
-      const first = book.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
-      const taken = book.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
+      const { table, job, client, stream } = started;
+      const first = table.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
+      const taken = table.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
       const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
       first.end(ended);
       const events = collect(stream, 'open');
-      while (terms.queueMax && book.status('here').waiting.length === 0) await new Promise(setImmediate);
+      while (terms.queueMax && table.status('here').waiting.length === 0) await new Promise(setImmediate);
       return { ...started, events, goOn: () => taken.end(ended) };
     }
 

@@ -30,7 +30,7 @@ afterEach(async () => {
 /** A request to the one upstream, unless the test says otherwise. */
 function setUp(setting: Partial<Setting> = {}) {
   const started = startRequest({ upstreams: [upstream.definition()], ...setting });
-  stops.unshift(() => started.book.close());
+  stops.unshift(() => started.table.close());
   return started;
 }
 
@@ -354,7 +354,7 @@ describe('a reader that takes its time keeps nobody from a route', () => {
       if (batch.value.at(-1)?.type === 'completion-finish') return;
     throw new Error('the stream ended without its last event');
   }
-  const inFlight = ({ book }: ReturnType<typeof setUp>) => book.status('here').routes.map((route) => route.inFlight);
+  const inFlight = ({ table }: ReturnType<typeof setUp>) => table.status('here').routes.map((route) => route.inFlight);
 
   test.each([
     ['a stream', true],

@@ -1,30 +1,30 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
+import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RouteBook, RoutingTerms } from '../routing/route-book.js';
 import type { CallEnd, RouteCall } from '../routing/route-call.js';
-import { testBook } from '../routing/test-book.js';
+import type { RouteTable, RoutingOptions } from '../routing/route-table.js';
 
 let upstream: TestUpstream;
-let book: RouteBook;
+let table: RouteTable;
 
 beforeEach(async () => {
   upstream = await TestUpstream.start(answering(500, ''));
 });
 
 afterEach(async () => {
-  await book.close();
+  await table.close();
   await upstream.stop();
 });
 
 /** One model with one route. */
-function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) {
+function setUp(terms: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
   const registry = new Registry();
-  book = testBook(terms, registry);
+  table = testTable(terms, registry);
   const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
   const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
-    book.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
+    table.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
   apply({}, 'm');
   const lines = async (name: RegExp): Promise<string[]> => {
     const metrics = await registry.metrics();
@@ -36,7 +36,7 @@ function setUp(terms: Partial<RoutingTerms> = {}, over: Partial<Upstream> = {}) 
 
 function take(): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  return book.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
+  return table.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
 }
 
 const failure = new UpstreamFailure('unreachable', 'model_unavailable');

@@ -57,7 +57,7 @@ interface Bucket {
   failures: number;
 }
 
-export interface BreakerTerms {
+export interface BreakerOptions {
   /** The first rest after a trip; each further one is twice as long, up to `restMsMax`. */
   restMs: number;
   restMsMax: number;
@@ -107,7 +107,7 @@ export const NEW_BREAKER: ClosedBreaker = {
 };
 
 /** What has become of the breaker. The same object when nothing has. */
-export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms: BreakerTerms): Breaker {
+export function reduce(breaker: Breaker, event: BreakerEvent, now: number, terms: BreakerOptions): Breaker {
   if (event.type === 'call-begun') return begun(breaker, now, terms);
   if (event.type === 'call-succeeded') return succeeded(breaker, event.epoch, now);
   if (event.epoch !== breaker.epoch) return breaker;
@@ -134,7 +134,7 @@ export function callableAt(breaker: Breaker): number {
  * fault of a few requests. First one call, and as long as none of them fails twice as many each time. An upstream that keeps its
  * callers waiting before it fails, that has asked to be left alone, or that refuses us, is not called before `callableAt`.
  */
-export function lastResortAt(breaker: Breaker, terms: BreakerTerms): number {
+export function lastResortAt(breaker: Breaker, terms: BreakerOptions): number {
   if (breaker.state === 'closed' || !breaker.mayBeTried) return callableAt(breaker);
   const unanswered = breaker.state === 'open' ? 0 : breaker.probes;
   const gapMs = restMs(breaker.trips, terms) * LAST_RESORT_SHARE;
@@ -148,7 +148,7 @@ export function trafficShare(breaker: Breaker, now: number): number {
   return closedMs >= RAMP_MS ? 1 : Math.max(RAMP_SHARE_MIN, closedMs / RAMP_MS);
 }
 
-function begun(breaker: Breaker, now: number, terms: BreakerTerms): Breaker {
+function begun(breaker: Breaker, now: number, terms: BreakerOptions): Breaker {
   if (breaker.state === 'closed') return breaker;
   const probes = breaker.state === 'half-open' ? breaker.probes + 1 : 1;
   const gapMs = Math.min(PROBE_GAP_MS_MAX, restMs(breaker.trips, terms) * 2 ** Math.min(probes - 1, 20));
@@ -168,7 +168,7 @@ function withdrawn(breaker: Breaker): Breaker {
   return { ...breaker, probes: Math.max(0, probes - 1), nextProbeAt: Math.min(nextProbeAt, until) };
 }
 
-function failed(breaker: Breaker, now: number, terms: BreakerTerms, why: TripTerms): Breaker {
+function failed(breaker: Breaker, now: number, terms: BreakerOptions, why: TripTerms): Breaker {
   if (breaker.state === 'open') return breaker;
   if (breaker.state === 'half-open') return trip(breaker, now, terms, why);
   const next = counted(breaker, now, 1);
@@ -178,7 +178,7 @@ function failed(breaker: Breaker, now: number, terms: BreakerTerms, why: TripTer
   return isTooMuch ? trip(breaker, now, terms, why) : next;
 }
 
-function trip(breaker: Breaker, now: number, terms: BreakerTerms, { isBusy, mayBeTried }: TripTerms): OpenBreaker {
+function trip(breaker: Breaker, now: number, terms: BreakerOptions, { isBusy, mayBeTried }: TripTerms): OpenBreaker {
   const isForgotten = breaker.state === 'closed' && now - breaker.since >= FORGET_MS;
   const trips = (isForgotten ? 0 : breaker.trips) + 1;
   const epoch = breaker.epoch + 1;
@@ -197,7 +197,7 @@ function illnessOf({ epoch, trips, since, trippedAt, until, firstEpoch, isBusy, 
   return { epoch, trips, since, trippedAt, until, firstEpoch, isBusy, mayBeTried };
 }
 
-function restMs(trips: number, { restMs, restMsMax }: BreakerTerms): number {
+function restMs(trips: number, { restMs, restMsMax }: BreakerOptions): number {
   return Math.min(restMsMax, restMs * 2 ** Math.min(Math.max(0, trips - 1), 20));
 }
 

@@ -1,10 +1,10 @@
 import { catalogChanged, type RouteListReply, routeList } from '#contracts/catalog.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
+import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { followCatalog } from './follow-catalog.js';
-import type { RouteBook } from './route-book.js';
 import type { RouteCall } from './route-call.js';
-import { testBook, upstreamNamed } from './test-book.js';
+import type { RouteTable } from './route-table.js';
 
 function catalog(revision: number, routes: Record<string, string[]>): RouteListReply {
   const names = new Set(Object.values(routes).flat());
@@ -19,23 +19,23 @@ function catalog(revision: number, routes: Record<string, string[]>): RouteListR
 }
 
 /** A call of a route that is free. */
-function take(book: RouteBook, model: string): RouteCall {
+function take(table: RouteTable, model: string): RouteCall {
   const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  return book.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
+  return table.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
 }
 
 function setUp() {
   const messaging = new FakeMessaging();
-  const book = testBook();
+  const table = testTable();
   const applied: number[] = [];
-  const spied = Object.assign(Object.create(book) as RouteBook, {
+  const spied = Object.assign(Object.create(table) as RouteTable, {
     apply: (reply: RouteListReply) => {
-      book.apply(reply);
+      table.apply(reply);
       applied.push(reply.revision);
     },
   });
   const follow = (refreshMs = 60_000) => followCatalog(messaging, spied, refreshMs, createLogger('test', 'silent'));
-  return { messaging, book, applied, follow };
+  return { messaging, table, applied, follow };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -43,7 +43,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 test('reads at once, on an announcement, after a reconnect and every so often', async () => {
-  const { messaging, applied, follow, book } = setUp();
+  const { messaging, applied, follow, table } = setUp();
   let revision = 0;
   messaging.answer(routeList, () => catalog(++revision, { m: ['a'] }));
   const stop = follow(20);
@@ -56,7 +56,7 @@ test('reads at once, on an announcement, after a reconnect and every so often', 
   stop();
   messaging.publish(catalogChanged, { revision: 99 });
   expect(applied).toEqual(applied.map((_, at) => at + 1));
-  await book.close();
+  await table.close();
 });
 
 test('an announcement while reading makes it read again', async () => {
@@ -77,7 +77,7 @@ test('an announcement while reading makes it read again', async () => {
 });
 
 test('while the catalog is away the known routes stand', async () => {
-  const { messaging, applied, follow, book } = setUp();
+  const { messaging, applied, follow, table } = setUp();
   messaging.answer(routeList, () => catalog(1, { m: ['a'] }));
   const stop = follow(5);
   await until(() => applied.length === 1);
@@ -87,11 +87,11 @@ test('while the catalog is away the known routes stand', async () => {
   messaging.publish(catalogChanged, { revision: 2 });
   await new Promise(setImmediate);
   stop();
-  expect(take(book, 'm').route.link.upstream.id).toBe('a');
+  expect(take(table, 'm').route.client.upstream.id).toBe('a');
 });
 
 test('an answer older than what is known changes no route', async () => {
-  const { messaging, applied, follow, book } = setUp();
+  const { messaging, applied, follow, table } = setUp();
   let revision = 8;
   const asked: (number | undefined)[] = [];
   messaging.answer(routeList, ({ known }) => {
@@ -106,17 +106,17 @@ test('an answer older than what is known changes no route', async () => {
   await until(() => applied.includes(9));
   stop();
   expect(applied.filter((one, at) => one !== applied[at - 1])).toEqual([8, 9]);
-  await book.close();
+  await table.close();
 });
 
 test('an unchanged upstream keeps its sockets and its count; others are replaced at once', () => {
-  const book = testBook();
-  book.apply(catalog(1, { m: ['a'], n: ['b'] }));
-  const running = take(book, 'm');
-  book.apply(catalog(2, { m: ['a'], o: ['c'] }));
-  expect(() => take(book, 'm')).toThrow(expect.objectContaining({ code: 'model_capacity' }));
-  expect(() => take(book, 'n')).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
-  expect(take(book, 'o').route.link.upstream.id).toBe('c');
+  const table = testTable();
+  table.apply(catalog(1, { m: ['a'], n: ['b'] }));
+  const running = take(table, 'm');
+  table.apply(catalog(2, { m: ['a'], o: ['c'] }));
+  expect(() => take(table, 'm')).toThrow(expect.objectContaining({ code: 'model_capacity' }));
+  expect(() => take(table, 'n')).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
+  expect(take(table, 'o').route.client.upstream.id).toBe('c');
   running.end({ outcome: 'completed', failure: undefined, usage: undefined });
-  expect(take(book, 'm').route.link).toBe(running.route.link);
+  expect(take(table, 'm').route.client).toBe(running.route.client);
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { HealthCheck } from './health-check.js';
-import { testBook } from './test-book.js';
 
 let upstream: TestUpstream;
 let checks: HealthCheck[];
@@ -106,17 +106,17 @@ test('nobody there, or nobody who answers, is not well', async () => {
 test('what came instead of a good answer is told by the routes that lead there', async () => {
   upstream.behave(answering(503, ''));
   const definition = { ...upstream.definition(), healthCheck: { path: '/health', intervalMs: 250 } };
-  const book = testBook();
+  const table = testTable();
   const routes = [{ upstream: definition.id, model: 'theirs', weight: 1, priority: 0 }];
-  book.apply({ revision: 1, upstreams: [definition], models: [{ id: 'm', routes }] });
-  await until(() => book.status('here').routes[0]?.isWell === false);
-  expect(book.status('here').routes).toMatchObject([
+  table.apply({ revision: 1, upstreams: [definition], models: [{ id: 'm', routes }] });
+  await until(() => table.status('here').routes[0]?.isWell === false);
+  expect(table.status('here').routes).toMatchObject([
     { breaker: 'open', calls: 0, errors: {}, lastFailure: { kind: 'unreachable', detail: 'health check: /health answers 503' } },
   ]);
-  await book.close();
+  await table.close();
 });
 
-test('ends with its link', async () => {
+test('ends with its client', async () => {
   upstream.behave(answering(200, ''));
   const asked = upstream.nextRequest();
   const { check } = start();

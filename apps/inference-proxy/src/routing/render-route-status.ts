@@ -1,13 +1,13 @@
 import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
-import type { ModelRoute } from './model-route.js';
-import type { ModelRoutes } from './model-routes.js';
+import type { ModelRouter } from './model-router.js';
+import type { RouteState } from './route-state.js';
 import type { LastFailure } from './route-statistics.js';
 
 /** What this replica says of its routes at a moment. */
 export function renderRouteStatus(
   replica: string,
   catalogRevision: number | null,
-  models: readonly ModelRoutes[],
+  models: readonly ModelRouter[],
   now: number,
 ): RouteStatusReply {
   const withoutRoute = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id);
@@ -20,12 +20,12 @@ export function renderRouteStatus(
   };
 }
 
-function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus {
-  const { upstream, link, definition, breaker, inFlight, statistics } = route;
+function renderRoute(model: string, route: RouteState, now: number): RouteStatus {
+  const { upstream, client, definition, breaker, inFlight, statistics } = route;
   const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
     model,
-    upstream: link.upstream.id,
+    upstream: client.upstream.id,
     upstreamModel: definition.model,
     priority: definition.priority,
     weight: definition.weight,
@@ -35,7 +35,7 @@ function renderRoute(model: string, route: ModelRoute, now: number): RouteStatus
     inFlight,
     concurrencyMax: definition.concurrencyMax ?? null,
     upstreamInFlight: upstream.inFlight,
-    upstreamConnectionsMax: link.upstream.connectionsMax,
+    upstreamConnectionsMax: client.upstream.connectionsMax,
     calls,
     errors: { ...errors },
     durationMs: durationMs ?? null,

@@ -1,4 +1,4 @@
-export interface RetryTerms {
+export interface RetryOptions {
   /** Second calls in percent of requests, in the long run. */
   retryPercent: number;
   /** Second calls at once: what a dying upstream may owe. */
@@ -16,7 +16,7 @@ export class RetryBudget {
   private calls: number;
   private filledAt: number | undefined;
 
-  constructor(private readonly terms: RetryTerms) {
+  constructor(private readonly terms: RetryOptions) {
     this.calls = terms.retryBurst;
   }
 

@@ -1,19 +1,18 @@
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallOutcome } from '../metrics/proxy-metrics.js';
-import type { RouteMetrics } from '../metrics/route-metrics.js';
+import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
 import type { UpstreamReply } from '../transport/post-stream.js';
-import type { ModelRoute } from './model-route.js';
-import type { UpstreamLink } from './upstream-link.js';
+import type { RouteState } from './route-state.js';
+import type { UpstreamClient } from './upstream-client.js';
 
 /** One call of a route, from `begin` to `end`. */
 export class RouteCall {
   firstContentAt: number | undefined;
 
   constructor(
-    readonly route: ModelRoute,
+    readonly route: RouteState,
     /** Where it goes and by which terms, to its end. */
-    readonly link: UpstreamLink,
+    readonly client: UpstreamClient,
     readonly metrics: RouteMetrics,
     /** The account that pays for it. */
     readonly accountId: string,
@@ -36,7 +35,7 @@ export class RouteCall {
   }
 
   /** As `CallTarget` has it. */
-  lingers(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void {
+  lingers(reply: Pick<UpstreamReply, 'setDeadline'>, isOver: Promise<void>): void {
     this.route.upstream.lingers(reply, isOver);
   }
 

@@ -3,16 +3,16 @@ import { Controller } from '@nestjs/common';
 import type { EmptyRequest } from '#contracts/catalog.js';
 import { type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import { Serves } from '#messaging/serves.js';
-import { RouteBook } from './route-book.js';
+import { RouteTable } from './route-table.js';
 
 const REPLICA = `${hostname()}/${process.pid}`;
 
 @Controller()
 export class RouteStatusController {
-  constructor(private readonly book: RouteBook) {}
+  constructor(private readonly table: RouteTable) {}
 
   @Serves(routeStatus)
   async status(_request: EmptyRequest): Promise<RouteStatusReply> {
-    return this.book.status(REPLICA);
+    return this.table.status(REPLICA);
   }
 }

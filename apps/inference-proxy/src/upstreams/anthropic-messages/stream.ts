@@ -12,8 +12,8 @@ import { UsageCounter } from './usage.js';
 type Json = Record<string, unknown>;
 
 /**
- * Reads a stream of message events. `message_stop` ends it; a stream that closes after its `stop_reason` has said all as
- * well. Pings, signatures, citations and events of later versions are passed over.
+ * Parses a stream of message events. It ends with `message_stop`, or by closing after a `stop_reason`. Pings, signatures, citations and
+ * unknown events are ignored.
  */
 export class MessagesStreamParser implements StreamParser {
   done = false;
@@ -21,7 +21,7 @@ export class MessagesStreamParser implements StreamParser {
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
-  /** Blocks that are none of ours: tools of the server's own stream their input as calls do. */
+  /** Indexes of other blocks. The server's own tools stream their input like calls. */
   private readonly foreign = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
@@ -66,12 +66,12 @@ export class MessagesStreamParser implements StreamParser {
       case 'message_stop':
         this.finish(events, true);
         return;
-      case 'message': // the reply in one piece, as the only event (U-24)
+      case 'message': // the whole reply as the only event
         if (Array.isArray(event.content)) this.readMessage(event, event.content, events);
     }
   }
 
-  /** A whole message: it says what the stream would have said that builds it. */
+  /** Reads a whole message as the stream that would have built it. */
   readMessage(message: Json, content: readonly unknown[], events: StreamEvent[]): void {
     for (const [index, block] of content.entries()) {
       this.read({ type: 'content_block_start', index, content_block: block }, events);
@@ -81,12 +81,12 @@ export class MessagesStreamParser implements StreamParser {
     this.finish(events, true);
   }
 
-  /** `complete`: the upstream has said that this was all. */
+  /** Ends the reply. `complete`: the upstream has sent its end marker. */
   finish(events: StreamEvent[], complete: boolean): void {
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
       throw new UpstreamFailure('broken', 'upstream_error', {
-        detail: complete ? 'an empty reply' : 'the stream ended without a stop reason',
+        detail: complete ? 'empty reply' : 'stream ended without a stop reason',
       });
     }
     this.calls.end(events);
@@ -129,11 +129,11 @@ function parseEvents(payload: string): Json[] {
   try {
     return objectsOf(parseReplyJson(payload));
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 
-/** What the input of a call is at its start, when it follows in pieces. */
+/** True for the input at the start of a call whose deltas follow. */
 function isEmpty(input: unknown): boolean {
   return typeof input === 'object' && input !== null && Object.keys(input).length === 0;
 }

@@ -9,8 +9,8 @@ import { renderCallId } from './call-id.js';
 import { liftResultImages } from './lift-result-images.js';
 
 /**
- * The smallest body that says what the request says: many servers refuse what they do not know (U-19). Texts are strings,
- * names of speakers and end users stay here, and of the hints only those go on that nearly every server takes.
+ * Renders the smallest body that expresses the request, because many servers refuse unknown fields. Texts are strings; names of speakers
+ * and end users are not sent.
  */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
@@ -76,7 +76,7 @@ function renderImage({ mediaType, base64, detail }: ImagePart): unknown {
   return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${base64}`, detail } };
 }
 
-/** Text beside calls is kept, and the turn is never dropped for having none (T-14). */
+/** Keeps text beside calls, and a turn without text. */
 function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabilities): Message {
   const text = joinTexts(parts.filter((part) => part.type === 'text'));
   const reasoning = joinTexts(parts.filter((part) => part.type === 'reasoning'));
@@ -99,7 +99,7 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
   };
 }
 
-/** One message a result, and nothing between them (T-10, T-12). The dialect has no field for a failed tool: the text says it (T-13). */
+/** Renders one message for each result, with nothing between them. The dialect has no field for a failed tool, so the text says it. */
 function renderToolResults({ results }: ToolTurn, capabilities: UpstreamCapabilities): Message[] {
   return results.map(({ callId, parts, isError }) => {
     const content = joinTexts(parts.filter((part) => part.type === 'text'));
@@ -142,7 +142,7 @@ function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Message {
   };
 }
 
-/** `auto` is what every server does anyway, and what some refuse to be told. */
+/** Omits `auto`: it is the default everywhere, and some servers refuse it. */
 function renderToolChoice(choice: ToolChoice | undefined): unknown {
   if (choice === undefined || choice.kind === 'auto') return undefined;
   return choice.kind === 'tool' ? { type: 'function', function: { name: choice.wireName } } : choice.kind;

@@ -13,13 +13,9 @@ import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
-/**
- * Reads a stream of chat completion chunks, whoever wrote it (U-1 … U-26). The finish is held back until the stream ends:
- * usage may follow it, and so may an error.
- */
+/** Parses a stream of chat completion chunks. Holds the finish back until the stream ends, because usage or an error may follow it. */
 export class ChatStreamParser implements StreamParser {
   done = false;
-  /** As reported so far. */
   private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
   private hasContent = false;
@@ -49,7 +45,7 @@ export class ChatStreamParser implements StreamParser {
     if (!this.done) this.finish(events, false);
   }
 
-  /** One chunk, or a whole reply: that is a stream of one chunk. */
+  /** Reads one chunk, or a plain reply. */
   read(chunk: Json, events: StreamEvent[]): void {
     const { choices } = chunk;
     if (!Array.isArray(choices) || chunk.error || chunk.object === 'error') {
@@ -57,16 +53,16 @@ export class ChatStreamParser implements StreamParser {
       if (failure !== undefined) throw failure;
     }
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    if (isObject(choice) && !choice.index) this.readChoice(choice, events); // we never ask for more than one
+    if (isObject(choice) && !choice.index) this.readChoice(choice, events); // only one choice is ever requested
     if (chunk.usage) this.readUsage(chunk.usage);
   }
 
-  /** `complete`: the upstream has said that this was all. */
+  /** Ends the reply. `complete`: the upstream has sent its end marker. */
   finish(events: StreamEvent[], complete: boolean): void {
     this.thinkTags?.end(events);
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
-      const detail = complete ? 'an empty reply' : 'the stream ended without a finish reason';
+      const detail = complete ? 'empty reply' : 'stream ended without a finish reason';
       throw new UpstreamFailure('broken', 'upstream_error', { detail });
     }
     this.calls.end(events);
@@ -85,7 +81,7 @@ export class ChatStreamParser implements StreamParser {
   private readChoice(choice: Json, events: StreamEvent[]): void {
     const failure = choice.error ? findError({ error: choice.error }, this.call.request) : undefined;
     if (failure !== undefined) throw failure;
-    if (choice.usage) this.readUsage(choice.usage); // Moonshot (U-2)
+    if (choice.usage) this.readUsage(choice.usage); // Moonshot
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
     if (isObject(delta)) this.readDelta(delta, events);
     const reason = parseFinishReason(choice, this.call.request.stop);
@@ -121,7 +117,7 @@ export class ChatStreamParser implements StreamParser {
     }
   }
 
-  /** Content in parts: `text`, and `thinking` with parts of its own (Mistral, U-5). */
+  /** Reads a content part: `text`, or `thinking` with parts of its own (Mistral). */
   private readPart(part: unknown, events: StreamEvent[]): void {
     if (!isObject(part)) return;
     if (typeof part.text === 'string' && part.text !== '') this.readText(part.text, events);
@@ -145,11 +141,11 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readUsage(usage: unknown): void {
-    this.usage = parseUsage(usage) ?? this.usage; // the last wins, never the sum (T-25)
+    this.usage = parseUsage(usage) ?? this.usage; // the last counts, never the sum
   }
 }
 
-/** The text of a chunk that says nothing else, `undefined` for any other. */
+/** Returns the text of a chunk that carries nothing else; undefined for any other. */
 function textAlone({ choices, usage, error }: Json): string | undefined {
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   if (!isObject(choice) || choice.index || choice.finish_reason || choice.error || choice.usage || usage || error) return undefined;
@@ -163,7 +159,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** Usually one object, or a list of them. Lines that a server did not part by a blank line arrive as one payload. */
+/** Parses one object, a list of objects, or the lines of a server that does not separate its events by blank lines. */
 function parseChunks(payload: string): Json[] {
   if (payload === '') return [];
   assertFewValues(payload);
@@ -172,11 +168,11 @@ function parseChunks(payload: string): Json[] {
   } catch (cause) {
     const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
     if (lines.length > 1) return lines.flatMap(parseChunks);
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a chunk that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'chunk is not JSON', cause });
   }
 }
 
-/** One of the fields in use, never two of them (U-5). */
+/** Reads one of the fields in use: some servers send the same reasoning in two. */
 function reasoningOf(delta: Json): string {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   if (typeof content === 'string' && content !== '') return content;

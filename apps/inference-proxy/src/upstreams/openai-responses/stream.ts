@@ -1,7 +1,7 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, objectsOf, parseReplyJson, wordsOf } from '../replies/json-object.js';
+import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
@@ -13,10 +13,10 @@ import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
-/** What a text of the output is: of a message, of a reasoning item, or of a call. */
+/** Kind of text in the output. */
 type Channel = 'text' | 'refusal' | 'summary' | 'reasoning' | 'arguments' | 'input';
 
-/** The events that carry such a text: a piece in `delta`, or all of it in `whole`. */
+/** Events that carry text: a delta in `delta`, or the whole text in the field that `whole` names. */
 const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new Map(
   Object.entries<{ channel: Channel; whole?: string }>({
     'response.output_text.delta': { channel: 'text' },
@@ -35,8 +35,8 @@ const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new M
 );
 
 /**
- * Reads a stream of response events. Every text is told up to four times (deltas, its own end, its item's end, the whole
- * response), and servers leave out any of them: each time, what is new is passed on. Only a terminal event ends the stream.
+ * Parses a stream of response events. The dialect sends each text up to four times: in deltas, at its own end, at the end of its item and
+ * in the final response. Servers omit any of these, so each time only what is new is passed on. Only a terminal event ends the stream.
  */
 export class ResponsesStreamParser implements StreamParser {
   done = false;
@@ -57,13 +57,13 @@ export class ResponsesStreamParser implements StreamParser {
   }
 
   end(): void {
-    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'the stream ended without its terminal event' });
+    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'stream ended without its terminal event' });
   }
 
-  /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
+  /** Reads the final response of a terminal event or a plain reply: new text, usage and end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
     if (response.error) this.fail(response);
-    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, `a response that is ${wordsOf(status)}`);
+    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, 'the response did not complete');
     const usage = parseUsage(response.usage);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
@@ -107,7 +107,7 @@ export class ResponsesStreamParser implements StreamParser {
       default: {
         const failure = findError(event, this.call.request);
         if (failure !== undefined) throw failure;
-        // A server that answers with the response itself, as the only event.
+        // Some servers send the response itself as the only event.
         if (event.object === 'response' && Array.isArray(event.output)) this.finish(event, events);
       }
     }
@@ -119,7 +119,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.say(item, channel, part, whole === undefined ? event.delta : event[whole], whole !== undefined, events);
   }
 
-  /** An item that is complete: whatever was not said of it yet. */
+  /** Reads a complete item and passes on what is new. */
   private readItem(item: OutputItem, wire: Json, events: StreamEvent[]): void {
     switch (wire.type) {
       case 'message':
@@ -158,7 +158,7 @@ export class ResponsesStreamParser implements StreamParser {
     }
   }
 
-  /** Tells the assembler whose call this is, as soon as it is known and once. */
+  /** Passes id and name of a call to the assembler, once, as soon as they are known. */
   private name(item: OutputItem, wire: Json, events: StreamEvent[]): void {
     const custom = wire.type === 'custom_tool_call';
     if ((wire.type !== 'function_call' && !custom) || item.isNamed) return;
@@ -169,7 +169,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.calls.push({ index: item.callIndex, id, name, raw: custom }, events);
   }
 
-  /** Passes on a piece of a text or, of a whole one, what has not been said yet. */
+  /** Passes on a delta or, of a whole text, the part that is new. */
   private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
     const text = channel === 'arguments' || channel === 'input' ? renderArguments(value) : value;
     if (typeof text !== 'string') return;
@@ -200,19 +200,19 @@ export class ResponsesStreamParser implements StreamParser {
   private remember(item: OutputItem, key: string, said: string, piece: string): void {
     if (said === '' && item.said.size >= ITEMS_MAX) throw overLimit('parts of an item');
     this.saidLength += piece.length;
-    // What is passed on is cut long before: the rest is text that leads nowhere.
+    // The shaper cuts a reply long before this, so the rest is text that is never passed on.
     if (this.saidLength > HELD_LENGTH_MAX + bytesOfTokens(4 * this.call.outputTokensMax)) throw overLimit('text');
     item.said.set(key, said + piece);
   }
 
-  /** Reasoning itself or its summary, never both (U-5); its parts are paragraphs. */
+  /** Passes on reasoning or its summary, never both, with its parts as paragraphs. */
   private sayReasoning(channel: Channel, isNewPart: boolean, piece: string, events: StreamEvent[]): void {
     const isFirst = this.reasoningChannel === undefined;
     this.reasoningChannel ??= channel;
     if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
   }
 
-  private fail(body: Json, detail = 'an error'): never {
+  private fail(body: Json, detail = 'the upstream reported an error'): never {
     throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
 }
@@ -222,7 +222,7 @@ function parseEvents(payload: string): Json[] {
   try {
     return objectsOf(parseReplyJson(payload));
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 

@@ -4,7 +4,7 @@ import { UpstreamFailure } from '../failures/upstream-failure.js';
 import {
   type Breaker,
   type BreakerEvent,
-  type BreakerTerms,
+  type BreakerOptions,
   callableAt,
   lastResortAt,
   NEW_BREAKER,
@@ -13,13 +13,13 @@ import {
   trafficShare,
 } from './breaker.js';
 import type { Availability, Choosable } from './choose-route.js';
-import type { KnownUpstream } from './known-upstream.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
 import { type CallEnd, RouteCall } from './route-call.js';
 import type { RouteEntry, RouteObserver } from './route-entry.js';
 import { RouteStatistics } from './route-statistics.js';
-import type { UpstreamLink } from './upstream-link.js';
+import type { UpstreamClient } from './upstream-client.js';
+import type { UpstreamState } from './upstream-state.js';
 
 /** A call that fails within this time has not cost its client much. */
 const QUICK_MS = 1_000;
@@ -35,7 +35,7 @@ const LEFT_USUALS_MIN = 5;
 const LEFT_GAP_MS = 1_000;
 
 /** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
-export class ModelRoute implements Choosable {
+export class RouteState implements Choosable {
   breaker: Breaker = NEW_BREAKER;
   readonly hash: number;
   readonly statistics = new RouteStatistics();
@@ -53,9 +53,9 @@ export class ModelRoute implements Choosable {
   private readonly waiting = new Set<RouteCall>();
 
   constructor(
-    readonly upstream: KnownUpstream,
+    readonly upstream: UpstreamState,
     private entry: RouteEntry,
-    private readonly terms: BreakerTerms,
+    private readonly terms: BreakerOptions,
     private readonly observer: RouteObserver,
   ) {
     const { upstream: id, model } = entry.route;
@@ -76,8 +76,8 @@ export class ModelRoute implements Choosable {
   }
 
   /** What the next call goes by. */
-  get link(): UpstreamLink {
-    return this.entry.link;
+  get client(): UpstreamClient {
+    return this.entry.client;
   }
 
   /**
@@ -85,7 +85,7 @@ export class ModelRoute implements Choosable {
    * as somebody else, does its health begin anew, since nobody wants to wait for a rest that an upstream has been mended of. True then.
    */
   redefine(entry: RouteEntry): boolean {
-    const isLike = entry.link.isLike(this.entry.link);
+    const isLike = entry.client.isLike(this.entry.client);
     this.entry = entry;
     if (!isLike) this.beginAnew();
     return !isLike;
@@ -108,7 +108,7 @@ export class ModelRoute implements Choosable {
 
   /** Until it may be called again; not above 0 when it may. */
   restMs(now: number): number {
-    return this.upstream.isWell ? callableAt(this.breaker) - now : (this.link.upstream.healthCheck?.intervalMs ?? 0);
+    return this.upstream.isWell ? callableAt(this.breaker) - now : (this.client.upstream.healthCheck?.intervalMs ?? 0);
   }
 
   /** Until it may be called for want of another route; not above 0 when it may. */
@@ -156,9 +156,9 @@ export class ModelRoute implements Choosable {
     this.happen({ type: 'call-begun' }, now);
     this.calls.add(accountId, 1);
     this.upstream.callBegins(accountId);
-    const { link, metrics } = this.entry;
+    const { client, metrics } = this.entry;
     metrics.inFlight += 1;
-    const call = new RouteCall(this, link, metrics, accountId, this.breaker.epoch, now, isStream);
+    const call = new RouteCall(this, client, metrics, accountId, this.breaker.epoch, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
   }
@@ -266,8 +266,8 @@ export class ModelRoute implements Choosable {
     if (waitedMs < (usualMs ?? QUICK_MS)) this.happen({ type: 'call-withdrawn', epoch }, now);
     if (usualMs === undefined || waitedMs < Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs) || now - this.leftAt < LEFT_GAP_MS) return;
     this.leftAt = now;
-    const reason = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
-    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { reason }), now);
+    const detail = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
+    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { detail }), now);
     this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
   }
 

@@ -1,18 +1,18 @@
 import { Registry } from 'prom-client';
 import type { Route } from '#contracts/catalog.js';
+import { upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { ProxyMetrics } from '../metrics/proxy-metrics.js';
-import { KnownUpstream } from './known-upstream.js';
-import { ModelRoute } from './model-route.js';
 import { type CallEnd, type RouteCall } from './route-call.js';
-import { upstreamNamed } from './test-book.js';
+import { RouteState } from './route-state.js';
+import { UpstreamState } from './upstream-state.js';
 
 const SECOND = 1_000;
 const TERMS = { restMs: SECOND, restMsMax: 2 * SECOND, waitMsMax: 60 * SECOND };
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
 const LEFT: CallEnd = { outcome: 'cancelled', failure: undefined, usage: undefined };
 
-const upstreams: KnownUpstream[] = [];
+const upstreams: UpstreamState[] = [];
 afterEach(async () => {
   for (const upstream of upstreams.splice(0)) await upstream.close();
 });
@@ -20,17 +20,17 @@ afterEach(async () => {
 /** A route, what happens on it, and the time, which is the test's own. */
 class Story {
   now = 0;
-  readonly route: ModelRoute;
+  readonly route: RouteState;
 
   constructor() {
     const timeouts = { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: SECOND, totalMs: SECOND };
     const definition = upstreamNamed('a', { timeouts, connectionsMax: 999 });
-    const upstream = new KnownUpstream(definition);
+    const upstream = new UpstreamState(definition);
     upstreams.push(upstream);
     const route: Route = { upstream: 'a', model: 'theirs', weight: 1, priority: 0 };
     const metrics = new ProxyMetrics(new Registry()).ofRoute(definition, 'm', 'theirs');
     const observer = { breakerMoved: () => undefined, callEnded: () => undefined };
-    this.route = new ModelRoute(upstream, { route, link: upstream.link, metrics }, TERMS, observer);
+    this.route = new RouteState(upstream, { route, client: upstream.client, metrics }, TERMS, observer);
     upstream.routes.add(this.route);
   }
 

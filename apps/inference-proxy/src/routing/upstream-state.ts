@@ -3,10 +3,10 @@ import { FairShares } from '#messaging/fair-shares.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamReply } from '../transport/post-stream.js';
 import { HealthCheck } from './health-check.js';
-import type { ModelRoute } from './model-route.js';
-import { UpstreamLink } from './upstream-link.js';
+import type { RouteState } from './route-state.js';
+import { UpstreamClient } from './upstream-client.js';
 
-type LingeringReply = Pick<UpstreamReply, 'hurry'>;
+type LingeringReply = Pick<UpstreamReply, 'setDeadline'>;
 
 /** What a reply that has said all has left to end, once its socket is wanted: far more than its last bytes need, and no client notices. */
 const LINGER_MS = 20;
@@ -15,23 +15,23 @@ const LINGER_MS = 20;
  * One upstream as this replica sees it, whatever becomes of its entry: how it is called now, how many calls are under way, by this
  * entry and by earlier ones, and whether it is well for all that a check can say.
  */
-export class KnownUpstream {
+export class UpstreamState {
   /** The routes of the catalog that lead here. */
-  readonly routes = new Set<ModelRoute>();
+  readonly routes = new Set<RouteState>();
   private readonly calls = new FairShares();
   /** Replies that have said all and keep their sockets all the same, oldest first. */
   private readonly lingering = new Set<LingeringReply>();
-  private current: UpstreamLink;
+  private current: UpstreamClient;
   private healthCheck: HealthCheck | undefined;
   /** Kept apart from the check, which is replaced when its terms change. */
   private isIll = false;
 
   constructor(upstream: Upstream) {
-    this.current = new UpstreamLink(upstream);
+    this.current = new UpstreamClient(upstream);
     this.startCheck();
   }
 
-  get link(): UpstreamLink {
+  get client(): UpstreamClient {
     return this.current;
   }
 
@@ -60,7 +60,7 @@ export class KnownUpstream {
     for (const reply of this.lingering) {
       if (missing-- <= 0) return;
       this.lingering.delete(reply);
-      reply.hurry(LINGER_MS);
+      reply.setDeadline(LINGER_MS);
     }
   }
 
@@ -78,7 +78,7 @@ export class KnownUpstream {
   redefine(upstream: Upstream): void {
     const before = this.current;
     if (!before.isClosed && JSON.stringify(before.upstream) === JSON.stringify(upstream)) return;
-    this.current = new UpstreamLink(upstream, before);
+    this.current = new UpstreamClient(upstream, before);
     if (this.current.pool !== before.pool) void before.close();
     const isLike = this.current.isLike(before);
     const asksTheSame = JSON.stringify(before.upstream.healthCheck) === JSON.stringify(upstream.healthCheck);

@@ -1,30 +1,30 @@
 import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
+import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';
-import { testBook, upstreamNamed } from './test-book.js';
+import type { RouteTable, RoutingOptions } from './route-table.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
 
-const books: RouteBook[] = [];
+const tables: RouteTable[] = [];
 afterEach(async () => {
-  for (const book of books.splice(0)) await book.close();
+  for (const table of tables.splice(0)) await table.close();
 });
 
 /** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
 function setUp(
   models: Record<string, Partial<Route>[]>,
-  terms: Partial<RoutingTerms> = {},
+  terms: Partial<RoutingOptions> = {},
   upstreams: Upstream[] = [],
   registry = new Registry(),
 ) {
-  const book = testBook({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms }, registry);
-  books.push(book);
+  const table = testTable({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms }, registry);
+  tables.push(table);
   let revision = 0;
   const apply = (now: Record<string, Partial<Route>[]>): void => {
     const named = new Set(Object.values(now).flatMap((routes) => routes.map((route) => route.upstream ?? 'a')));
-    book.apply({
+    table.apply({
       revision: ++revision,
       upstreams: [...named].map((id) => upstreams.find((known) => known.id === id) ?? upstreamNamed(id)),
       models: Object.entries(now).map(([id, routes]) => ({
@@ -41,7 +41,7 @@ function setUp(
   };
   const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal, isFirst = tried.length === 0) => {
     const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    return book.acquire(request, accountId, new Set(tried.map(({ route }) => route)), signal, isFirst);
+    return table.acquire(request, accountId, new Set(tried.map(({ route }) => route)), signal, isFirst);
   };
   /** A call at once. */
   const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
@@ -49,7 +49,7 @@ function setUp(
     if (call instanceof Promise) throw new Error('it has to wait');
     return call;
   };
-  return { book, apply, as, ask, take };
+  return { table, apply, as, ask, take };
 }
 
 const failed = (over: Partial<UpstreamFailure> = {}): CallEnd => {
@@ -115,7 +115,7 @@ describe('shares of accounts', () => {
       upstreamNamed('a', { connectionsMax: 99 }),
       upstreamNamed('b', { connectionsMax: 99 }),
     ]);
-    const calls = takeAll(it, 'first').map(({ link }) => link.upstream.id);
+    const calls = takeAll(it, 'first').map(({ client }) => client.upstream.id);
     expect([calls.filter((id) => id === 'a').length, calls.length]).toEqual([8, 88]);
   });
 
@@ -126,8 +126,8 @@ describe('shares of accounts', () => {
     running.route.statistics.durationMs = 80_000;
     it.as('first');
     const waiting = it.ask();
-    expect(it.book.status('here').waiting).toEqual([{ model: 'm', requests: 1 }]);
-    expect([it.book.retryAfterSeconds('m', 'first'), it.book.retryAfterSeconds('m', 'second')]).toEqual([20, 1]); // one of eight calls of 80 s ends every 10 s
+    expect(it.table.status('here').waiting).toEqual([{ model: 'm', requests: 1 }]);
+    expect([it.table.retryAfterSeconds('m', 'first'), it.table.retryAfterSeconds('m', 'second')]).toEqual([20, 1]); // one of eight calls of 80 s ends every 10 s
     it.as('second');
     const other = it.take();
     other.end(DONE);
@@ -138,7 +138,7 @@ describe('shares of accounts', () => {
   test('whichever account asks tries a route that has rested', () => {
     const it = setUp({ m: [{}] }, { queueMax: 0, restMs: 0, restMsMax: 0 }, [upstreamNamed('a', { connectionsMax: 10 })]);
     takeAll(it, 'first');
-    const breaker = it.book.status('here').routes[0]?.breaker;
+    const breaker = it.table.status('here').routes[0]?.breaker;
     it.as('second');
     const [failing] = takeAll(it, 'second');
     failing?.end(failed({ kind: 'unreachable' }));
@@ -189,7 +189,7 @@ test('nobody waits for a route whose upstream has asked for rest', async () => {
 
 describe('when the only route has failed', () => {
   const LONG = { restMs: 60_000, restMsMax: 60_000 };
-  const alone = (terms: Partial<RoutingTerms> = {}) => setUp({ m: [{}] }, terms, [upstreamNamed('a', { connectionsMax: 9 })]);
+  const alone = (terms: Partial<RoutingOptions> = {}) => setUp({ m: [{}] }, terms, [upstreamNamed('a', { connectionsMax: 9 })]);
 
   test('the next request waits a moment and is tried on it; what waits besides is served by its success', async () => {
     const { take, ask } = alone({ restMs: 300, restMsMax: 300 });
@@ -250,7 +250,7 @@ test('a new catalog serves who waits, and a model that is gone refuses them', as
   take();
   const [onM, onN] = [ask('m'), ask('n')];
   apply({ m: [{}, { upstream: 'b' }] });
-  expect((await onM).route.link.upstream.id).toBe('b');
+  expect((await onM).route.client.upstream.id).toBe('b');
   await expect(onN).rejects.toEqual(refusal('model_unavailable'));
 });
 
@@ -260,14 +260,14 @@ test('a route that stays in the catalog keeps its calls and its breaker, with it
   call.end(failed({ kind: 'unreachable' }));
   apply({ m: [{ weight: 7 }, { upstream: 'b' }] });
   expect(call.route).toMatchObject({ breaker: { state: 'open' }, definition: { weight: 7 } });
-  expect(take().route.link.upstream.id).toBe('b');
+  expect(take().route.client.upstream.id).toBe('b');
 });
 
 test('an upstream nobody can reach is down for all models at once; another one is not', () => {
   const { take, ask } = setUp({ m: [{}], n: [{}], o: [{ upstream: 'b' }] }, { queueMax: 0 });
   take('m').end(failed({ kind: 'unreachable' }));
   expect(() => ask('n')).toThrow(refusal('model_unavailable'));
-  expect(take('o').route.link.upstream.id).toBe('b');
+  expect(take('o').route.client.upstream.id).toBe('b');
 });
 
 test('a failing route says nothing of another model on the same upstream', () => {
@@ -291,52 +291,52 @@ test.each([
 
 describe('when to come back [H-4]', () => {
   test('as the upstream has said', () => {
-    const { take, ask, book } = setUp({ m: [{}] });
+    const { take, ask, table } = setUp({ m: [{}] });
     take().end(failed({ code: 'model_capacity', retryAfterSeconds: 17 }));
     expect(() => ask()).toThrow(refusal('model_capacity'));
-    expect(book.retryAfterSeconds('m', 'account')).toBe(17);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(17);
   });
 
   test('when the breaker lets the next call through; the earliest of all routes', () => {
-    const { take, book } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 40_000, restMsMax: 40_000 });
+    const { take, table } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 40_000, restMsMax: 40_000 });
     take().end(failed({ code: 'model_unavailable', retryAfterSeconds: 60 }));
-    expect(book.retryAfterSeconds('m', 'account')).toBe(1);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(1);
     take().end(failed({ kind: 'unreachable' }));
-    expect(book.retryAfterSeconds('m', 'account')).toBe(4);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(4);
   });
 
   test('of a route that must rest, when it has', () => {
-    const { take, book } = setUp({ m: [{}] }, { restMs: 4_000 });
+    const { take, table } = setUp({ m: [{}] }, { restMs: 4_000 });
     for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
-    expect(book.retryAfterSeconds('m', 'account')).toBe(4);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(4);
   });
 
   test('by the length of the calls and of the line when all are full', async () => {
-    const { take, ask, book } = setUp({ m: [{}] });
+    const { take, ask, table } = setUp({ m: [{}] });
     const leaving = new AbortController();
     const running = take();
     running.route.statistics.durationMs = 6_000;
-    expect(book.retryAfterSeconds('m', 'account')).toBe(6);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(6);
     const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
-    expect(book.retryAfterSeconds('m', 'account')).toBe(18);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(18);
     leaving.abort(new Error('left'));
     await expect(Promise.all(waits)).rejects.toThrow('left');
     running.route.statistics.durationMs = 600_000;
-    expect(book.retryAfterSeconds('m', 'account')).toBe(60);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(60);
   });
 
   test('and of a line that gives up waiting, no longer than it does', async () => {
-    const { take, ask, book } = setUp({ m: [{}] }, { queueWaitMs: 2_000 });
+    const { take, ask, table } = setUp({ m: [{}] }, { queueWaitMs: 2_000 });
     const leaving = new AbortController();
     take().route.statistics.durationMs = 6_000;
     const waits = [ask('m', [], leaving.signal), ask('m', [], leaving.signal)] as Promise<RouteCall>[];
-    expect(book.retryAfterSeconds('m', 'account')).toBe(8);
+    expect(table.retryAfterSeconds('m', 'account')).toBe(8);
     leaving.abort(new Error('left'));
     await expect(Promise.all(waits)).rejects.toThrow('left');
   });
 
   test('a model nobody knows says nothing', () => {
-    expect(setUp({ m: [{}] }).book.retryAfterSeconds('unknown', 'account')).toBeUndefined();
+    expect(setUp({ m: [{}] }).table.retryAfterSeconds('unknown', 'account')).toBeUndefined();
   });
 });
 
@@ -349,7 +349,7 @@ test('an upstream that breaks a limit with every reply rests like one that fails
 describe('the budget for second calls', () => {
   const wide = (id: string) => upstreamNamed(id, { connectionsMax: 99 });
   const TWO = { m: [{}, { upstream: 'b', priority: 1 }] };
-  const setUpTwo = (terms: Partial<RoutingTerms>, models: Parameters<typeof setUp>[0] = TWO) => {
+  const setUpTwo = (terms: Partial<RoutingOptions>, models: Parameters<typeof setUp>[0] = TWO) => {
     const registry = new Registry();
     const it = setUp(models, { queueMax: 0, retryPercent: 0, ...terms }, [wide('a'), wide('b')], registry);
     const second = (model = 'm', failedOn = it.take(model)): 'made' | 'none' => {
@@ -402,8 +402,8 @@ describe('the budget for second calls', () => {
 });
 
 test('a model without a route is told among those without, for as long as it has none', () => {
-  const { book, apply } = setUp({ m: [] });
-  expect(book.status('here')).toMatchObject({ routes: [], withoutRoute: ['m'] });
+  const { table, apply } = setUp({ m: [] });
+  expect(table.status('here')).toMatchObject({ routes: [], withoutRoute: ['m'] });
   apply({ m: [{}] });
-  expect(book.status('here').withoutRoute).toBeUndefined();
+  expect(table.status('here').withoutRoute).toBeUndefined();
 });

@@ -4,33 +4,33 @@ import type { InferenceRequest } from '#inference/request.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
-import type { BreakerTerms } from './breaker.js';
-import { KnownUpstream } from './known-upstream.js';
-import { ModelRoute } from './model-route.js';
-import { ModelRoutes } from './model-routes.js';
+import type { QueueOptions } from './admission-queue.js';
+import type { BreakerOptions } from './breaker.js';
+import { ModelRouter } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
-import type { RetryTerms } from './retry-budget.js';
+import type { RetryOptions } from './retry-budget.js';
 import { type RouteCall } from './route-call.js';
-import type { LineTerms } from './waiting-line.js';
+import { RouteState } from './route-state.js';
+import { UpstreamState } from './upstream-state.js';
 
-export type RoutingTerms = BreakerTerms & RetryTerms & LineTerms;
+export type RoutingOptions = BreakerOptions & RetryOptions & QueueOptions;
 
 /**
  * The routes known now. A new catalog replaces them at once; calls under way finish on the route they have. A route that is
  * in both keeps what is known of it: who is on it, how fast it is, and its breaker.
  */
-export class RouteBook {
-  private models = new Map<string, ModelRoutes>();
+export class RouteTable {
+  private models = new Map<string, ModelRouter>();
   // Those of the catalog, and those that have left it with calls under way: should they come back, these still count.
-  private readonly upstreams = new Map<string, KnownUpstream>();
-  private readonly routes = new Map<string, ModelRoute>();
-  private readonly waiting = new Set<ModelRoutes>();
+  private readonly upstreams = new Map<string, UpstreamState>();
+  private readonly routes = new Map<string, RouteState>();
+  private readonly waiting = new Set<ModelRouter>();
   private applied: string | undefined;
   private revision: number | null = null;
 
   constructor(
     private readonly metrics: ProxyMetrics,
-    private readonly terms: RoutingTerms,
+    private readonly terms: RoutingOptions,
     private readonly logger: Logger,
     private readonly random: () => number = Math.random,
   ) {
@@ -42,11 +42,11 @@ export class RouteBook {
     return this.applied !== undefined;
   }
 
-  /** As `ModelRoutes.acquire`. */
+  /** As `ModelRouter.acquire`. */
   acquire(
     request: InferenceRequest,
     accountId: string,
-    tried: ReadonlySet<ModelRoute>,
+    tried: ReadonlySet<RouteState>,
     signal: AbortSignal,
     isFirst?: boolean,
   ): RouteCall | Promise<RouteCall> {
@@ -55,7 +55,7 @@ export class RouteBook {
     return model.acquire(request, accountId, tried, signal, isFirst);
   }
 
-  /** As `ModelRoutes.retryAfterSeconds`; undefined for a model nobody knows. */
+  /** As `ModelRouter.retryAfterSeconds`; undefined for a model nobody knows. */
   retryAfterSeconds(model: string, accountId: string): number | undefined {
     return this.models.get(model)?.retryAfterSeconds(accountId);
   }
@@ -65,14 +65,14 @@ export class RouteBook {
     return renderRouteStatus(replica, this.revision, [...this.models.values()], performance.now());
   }
 
-  /** Makes the book equal to the catalog's reply. An upstream that is called as before keeps its sockets. */
+  /** Makes the table equal to the catalog's reply. An upstream that is called as before keeps its sockets. */
   apply(reply: RouteListReply): void {
     const text = JSON.stringify(reply);
     if (text === this.applied) return;
     this.applied = text;
     this.revision = reply.revision;
     this.defineUpstreams(reply);
-    const models = new Map<string, ModelRoutes>();
+    const models = new Map<string, ModelRouter>();
     for (const { id, routes } of reply.models) {
       const model = this.models.get(id) ?? this.newModel(id);
       model.routes = routes.flatMap((route) => this.routeFor(id, route));
@@ -98,27 +98,27 @@ export class RouteBook {
     }
     for (const upstream of upstreams) {
       const known = this.upstreams.get(upstream.id);
-      if (known === undefined) this.upstreams.set(upstream.id, new KnownUpstream(upstream));
+      if (known === undefined) this.upstreams.set(upstream.id, new UpstreamState(upstream));
       else known.redefine(upstream);
     }
   }
 
-  private newModel(id: string): ModelRoutes {
+  private newModel(id: string): ModelRouter {
     this.metrics.ofModel(id);
-    return new ModelRoutes(id, this.terms, this.random, {
+    return new ModelRouter(id, this.terms, this.random, {
       waits: (model) => this.waiting.add(model),
       waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),
       retried: (outcome) => this.metrics.retried(id, outcome),
     });
   }
 
-  private routeFor(model: string, route: Route): ModelRoute[] {
+  private routeFor(model: string, route: Route): RouteState[] {
     const upstream = this.upstreams.get(route.upstream);
-    if (upstream === undefined || upstream.link.isClosed) return [];
-    const { link } = upstream;
-    const entry = { route, link, metrics: this.metrics.ofRoute(link.upstream, model, route.model) };
+    if (upstream === undefined || upstream.client.isClosed) return [];
+    const { client } = upstream;
+    const entry = { route, client, metrics: this.metrics.ofRoute(client.upstream, model, route.model) };
     const key = `${model}\n${route.upstream}\n${route.model}`;
-    const known = this.routes.get(key) ?? new ModelRoute(upstream, entry, this.terms, this.observer(model));
+    const known = this.routes.get(key) ?? new RouteState(upstream, entry, this.terms, this.observer(model));
     if (known.redefine(entry))
       this.logger.info(
         { model, upstream: route.upstream, upstreamModel: route.model },
@@ -131,8 +131,8 @@ export class RouteBook {
 
   private observer(id: string) {
     return {
-      breakerMoved: ({ link, model, breaker, inFlight, statistics }: ModelRoute): void => {
-        const fields = { model: id, upstream: link.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
+      breakerMoved: ({ client, model, breaker, inFlight, statistics }: RouteState): void => {
+        const fields = { model: id, upstream: client.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
         const { kind, detail } = statistics.lastFailure ?? {};
         if (breaker.state === 'open') this.logger.warn({ ...fields, kind, detail }, 'route rests: its upstream fails');
         else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');

@@ -1,11 +1,11 @@
-import { KnownUpstream } from './known-upstream.js';
-import { upstreamNamed } from './test-book.js';
+import { upstreamNamed } from '../../test/routing-fixture.js';
+import { UpstreamState } from './upstream-state.js';
 
-let upstream: KnownUpstream;
+let upstream: UpstreamState;
 let hurried: string[];
 
 beforeEach(() => {
-  upstream = new KnownUpstream(upstreamNamed('a', { connectionsMax: 3 }));
+  upstream = new UpstreamState(upstreamNamed('a', { connectionsMax: 3 }));
   hurried = [];
 });
 
@@ -19,7 +19,7 @@ function lingers(name: string): () => void {
   const isOver = new Promise<void>((resolve) => {
     end = resolve;
   });
-  upstream.lingers({ hurry: () => hurried.push(name) }, isOver);
+  upstream.lingers({ setDeadline: () => hurried.push(name) }, isOver);
   return end;
 }
 

@@ -1,12 +1,12 @@
 import { Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import { createLogger, type Logger } from '#observability/logger.js';
-import { CAPABILITIES } from '../../test/conformance.js';
-import { ProxyMetrics } from '../metrics/proxy-metrics.js';
-import { RouteBook, type RoutingTerms } from './route-book.js';
+import { ProxyMetrics } from '../src/metrics/proxy-metrics.js';
+import { RouteTable, type RoutingOptions } from '../src/routing/route-table.js';
+import { CAPABILITIES } from './conformance.js';
 
 /** Nobody waits in line, and a route that has failed may be called again at once, unless its upstream said otherwise. */
-export const TEST_ROUTING_TERMS: RoutingTerms = {
+export const TEST_ROUTING_OPTIONS: RoutingOptions = {
   restMs: 0,
   restMsMax: 0,
   waitMsMax: 60_000,
@@ -31,11 +31,11 @@ export function upstreamNamed(id: string, over: Partial<Upstream> = {}): Upstrea
   };
 }
 
-/** An empty book without chance: of several routes the first other one is always the second look. */
-export function testBook(
-  terms: Partial<RoutingTerms> = {},
+/** An empty table without chance: of several routes the first other one is always the second look. */
+export function testTable(
+  terms: Partial<RoutingOptions> = {},
   registry = new Registry(),
   logger: Logger = createLogger('test', 'silent'),
-): RouteBook {
-  return new RouteBook(new ProxyMetrics(registry), { ...TEST_ROUTING_TERMS, ...terms }, logger, () => 0);
+): RouteTable {
+  return new RouteTable(new ProxyMetrics(registry), { ...TEST_ROUTING_OPTIONS, ...terms }, logger, () => 0);
 }

@@ -1,21 +1,21 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RetryOutcome, WaitOutcome } from '../metrics/proxy-metrics.js';
+import { AdmissionQueue, type QueueOptions, type Turn } from './admission-queue.js';
 import { chooseRoute, lastResort } from './choose-route.js';
-import type { ModelRoute } from './model-route.js';
 import { prefixKey } from './prompt-prefix.js';
-import { RetryBudget, type RetryTerms } from './retry-budget.js';
+import { RetryBudget, type RetryOptions } from './retry-budget.js';
 import type { RouteCall } from './route-call.js';
-import { type LineTerms, type Turn, WaitingLine } from './waiting-line.js';
+import type { RouteState } from './route-state.js';
 
 const RETRY_AFTER_SECONDS_MAX = 60;
 /** Nothing but a new catalog will help. */
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
-export interface LineObserver {
+export interface ModelObserver {
   /** Somebody begins to wait: from now on `serve` must be called when anything becomes free. */
-  waits(model: ModelRoutes): void;
+  waits(model: ModelRouter): void;
   waited(outcome: WaitOutcome, ms: number): void;
   retried(outcome: RetryOutcome): void;
 }
@@ -24,24 +24,24 @@ export interface LineObserver {
 interface Asked {
   request: InferenceRequest;
   accountId: string;
-  tried: ReadonlySet<ModelRoute>;
+  tried: ReadonlySet<RouteState>;
   isFirst: boolean;
 }
 
 /** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
-export class ModelRoutes {
+export class ModelRouter {
   /** Who waits has to be served when they change. */
-  routes: readonly ModelRoute[] = [];
-  private readonly line: WaitingLine<RouteCall>;
+  routes: readonly RouteState[] = [];
+  private readonly line: AdmissionQueue<RouteCall>;
   private readonly budget: RetryBudget;
 
   constructor(
     readonly id: string,
-    private readonly terms: LineTerms & RetryTerms,
+    private readonly terms: QueueOptions & RetryOptions,
     private readonly random: () => number,
-    private readonly observer: LineObserver,
+    private readonly observer: ModelObserver,
   ) {
-    this.line = new WaitingLine(
+    this.line = new AdmissionQueue(
       terms,
       (accountId) => this.refusal(accountId, 'waited in vain'),
       () => this.nextChangeMs(performance.now()),
@@ -67,7 +67,7 @@ export class ModelRoutes {
   acquire(
     request: InferenceRequest,
     accountId: string,
-    tried: ReadonlySet<ModelRoute>,
+    tried: ReadonlySet<RouteState>,
     signal: AbortSignal,
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {
@@ -94,7 +94,7 @@ export class ModelRoutes {
   retryAfterSeconds(accountId: string): number {
     if (this.routes.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
     const now = performance.now();
-    const roomMs = (route: ModelRoute): number => (route.isFull || !route.hasRoomFor(accountId) ? this.drainMs(route, accountId) : 0);
+    const roomMs = (route: RouteState): number => (route.isFull || !route.hasRoomFor(accountId) ? this.drainMs(route, accountId) : 0);
     const waitMs = Math.min(...this.routes.map((route) => Math.max(route.lastResortMs(now), roomMs(route))));
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
@@ -134,7 +134,7 @@ export class ModelRoutes {
    * So short an illness may be over before anybody has to hear of it; a longer one is told at once. What an upstream has asked for is
    * over: those who come together then need not hear that only one of them may see whether it is.
    */
-  private mayPass({ hopesSince, isTriedAgain }: ModelRoute, now: number): boolean {
+  private mayPass({ hopesSince, isTriedAgain }: RouteState, now: number): boolean {
     return isTriedAgain || (hopesSince !== undefined && now - hopesSince < this.terms.queueWaitMs);
   }
 
@@ -155,7 +155,7 @@ export class ModelRoutes {
    * Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. A line
    * that moves slower than that is as short once those who wait have been given up.
    */
-  private drainMs({ statistics, upstream, inFlight }: ModelRoute, accountId: string): number {
+  private drainMs({ statistics, upstream, inFlight }: RouteState, accountId: string): number {
     const running = upstream.hasRoomFor(accountId) ? inFlight : upstream.inFlight;
     const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
     return endsEveryMs + Math.min(endsEveryMs * this.line.size, this.terms.queueWaitMs);

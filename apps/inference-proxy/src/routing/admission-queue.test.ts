@@ -1,9 +1,9 @@
-import { type Turn, WaitingLine } from './waiting-line.js';
+import { AdmissionQueue, type Turn } from './admission-queue.js';
 
 /** A line for rooms with names; each takes one. */
 function setUp(terms: Partial<{ queueMax: number; queueWaitMs: number }> = {}, nextChangeMs = Number.POSITIVE_INFINITY) {
   const free: string[] = [];
-  const line = new WaitingLine<string>(
+  const line = new AdmissionQueue<string>(
     { queueMax: 9, queueWaitMs: 60_000, ...terms },
     () => new Error('too late'),
     () => nextChangeMs,

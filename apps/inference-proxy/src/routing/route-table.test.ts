@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import type { Logger } from '#observability/logger.js';
 import { CAPABILITIES } from '../../test/conformance.js';
+import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { ModelRoute } from './model-route.js';
-import type { RouteBook, RoutingTerms } from './route-book.js';
 import type { CallEnd, RouteCall } from './route-call.js';
-import { testBook, upstreamNamed } from './test-book.js';
+import type { RouteState } from './route-state.js';
+import type { RouteTable, RoutingOptions } from './route-table.js';
 
 /** What becomes of routes, calls and sockets when a new catalog is applied while they are in use. */
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
 const TIMEOUTS = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs: 1_000 };
-const LONG_REST: Partial<RoutingTerms> = { restMs: 60_000, restMsMax: 60_000 };
+const LONG_REST: Partial<RoutingOptions> = { restMs: 60_000, restMsMax: 60_000 };
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,30 +22,30 @@ afterEach(async () => {
 type Entry = Partial<Upstream>;
 
 /** One model `m`, with a route to each of the upstreams, by default to `a` alone. */
-function setUp(terms: Partial<RoutingTerms> = {}) {
+function setUp(terms: Partial<RoutingOptions> = {}) {
   const logged: string[] = [];
   const note = (_fields: unknown, message: string) => logged.push(message);
-  const book = testBook(terms, undefined, { info: note, warn: note } as unknown as Logger);
-  cleanUps.push(() => book.close());
+  const table = testTable(terms, undefined, { info: note, warn: note } as unknown as Logger);
+  cleanUps.push(() => table.close());
   let revision = 0;
   const apply = (upstreams: Record<string, Entry> = { a: {} }, route: Partial<Route> = {}): void => {
     const entries = Object.entries(upstreams);
-    book.apply({
+    table.apply({
       revision: ++revision,
       upstreams: entries.map(([id, over]) => ({ ...entry(id), ...over })),
       models: [{ id: 'm', routes: entries.map(([id]) => ({ upstream: id, model: 'theirs', weight: 1, priority: 0, ...route })) }],
     });
   };
-  return { book, apply, logged, take: (...tried: RouteCall[]) => take(book, new Set(tried.map(({ route }) => route))) };
+  return { table, apply, logged, take: (...tried: RouteCall[]) => take(table, new Set(tried.map(({ route }) => route))) };
 }
 
 function entry(id: string): Upstream {
   return upstreamNamed(id, { timeouts: TIMEOUTS, connectionsMax: 9 });
 }
 
-function take(book: RouteBook, tried: ReadonlySet<ModelRoute> = new Set()): RouteCall {
+function take(table: RouteTable, tried: ReadonlySet<RouteState> = new Set()): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  const call = book.acquire(request, 'account', tried, new AbortController().signal);
+  const call = table.acquire(request, 'account', tried, new AbortController().signal);
   if (call instanceof Promise) throw new Error('it has to wait');
   return call;
 }
@@ -56,7 +56,7 @@ function failing(kind: UpstreamFailure['kind'], retryAfterSeconds?: number): Cal
 }
 
 const refusal = (code: string) => expect.objectContaining({ code });
-const status = (book: RouteBook) => book.status('here').routes[0];
+const status = (table: RouteTable) => table.status('here').routes[0];
 
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -73,15 +73,15 @@ describe('an entry that is edited while calls are under way', () => {
   ];
 
   test.each(EDITS)('%s: its route takes no more calls than its cap says, and forgets none', (_what, edit) => {
-    const { book, apply, take } = setUp();
+    const { table, apply, take } = setUp();
     apply({ a: {} }, { concurrencyMax: 2 });
     take().end(failing('refused'));
     const running = [take(), take()] as const;
     apply({ a: edit }, { concurrencyMax: 2 });
     expect(() => take()).toThrow(refusal('model_capacity'));
-    expect(status(book)).toMatchObject({ inFlight: 2, upstreamInFlight: 2, calls: 1, errors: { refused: 1 } });
+    expect(status(table)).toMatchObject({ inFlight: 2, upstreamInFlight: 2, calls: 1, errors: { refused: 1 } });
     for (const call of running) call.end(DONE);
-    expect(status(book)).toMatchObject({ inFlight: 0, upstreamInFlight: 0, calls: 3, errors: { refused: 1 } });
+    expect(status(table)).toMatchObject({ inFlight: 0, upstreamInFlight: 0, calls: 3, errors: { refused: 1 } });
     take();
   });
 
@@ -102,8 +102,8 @@ describe('an entry that is edited while calls are under way', () => {
     const running = take();
     const edited = { timeouts: { ...TIMEOUTS, idleMs: 9 }, baseUrl: 'http://other.example/v2', apiKeyEnv: 'ANOTHER_KEY' };
     apply({ a: edited });
-    expect(running.link).toMatchObject({ basePath: '/v1/', upstream: entry('a') });
-    expect(take().link).toMatchObject({ basePath: '/v2/', upstream: edited });
+    expect(running.client).toMatchObject({ basePath: '/v1/', upstream: entry('a') });
+    expect(take().client).toMatchObject({ basePath: '/v2/', upstream: edited });
   });
 
   test('a request that has failed is not tried on the same route as on another one', () => {
@@ -127,13 +127,13 @@ describe('an entry that is edited while calls are under way', () => {
   });
 
   test('room that it makes goes to who waits for it', async () => {
-    const { book, apply, take } = setUp({ queueMax: 1, queueWaitMs: 60_000 });
+    const { table, apply, take } = setUp({ queueMax: 1, queueWaitMs: 60_000 });
     apply({ a: { connectionsMax: 1 } });
     take();
     const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    const waiting = book.acquire(request, 'account', new Set(), new AbortController().signal);
+    const waiting = table.acquire(request, 'account', new Set(), new AbortController().signal);
     apply({ a: { connectionsMax: 2, baseUrl: 'http://other.example/v1' } });
-    expect((await waiting).link.upstream.baseUrl).toBe('http://other.example/v1');
+    expect((await waiting).client.upstream.baseUrl).toBe('http://other.example/v1');
   });
 });
 
@@ -171,7 +171,7 @@ describe('a route that rests when the entry of its upstream is edited', () => {
     apply();
     const old = [take(), take(), take()];
     apply({ a: { baseUrl: 'http://other.example/v1' } });
-    const route = old[0]?.route as ModelRoute;
+    const route = old[0]?.route as RouteState;
     expect(route.waitingMs(performance.now())).toBe(0);
     old[0]?.end(failing('unreachable'));
     old[1]?.end(failing('refused', 60));
@@ -186,7 +186,7 @@ describe('a route that rests when the entry of its upstream is edited', () => {
 
 describe('an upstream that leaves the catalog with calls under way, and comes back', () => {
   test('has them still', () => {
-    const { book, apply, take } = setUp();
+    const { table, apply, take } = setUp();
     apply({ a: {} }, { concurrencyMax: 1 });
     const running = take();
     apply({});
@@ -194,9 +194,9 @@ describe('an upstream that leaves the catalog with calls under way, and comes ba
     apply({}, { weight: 2 });
     apply({ a: {} }, { concurrencyMax: 1 });
     expect(() => take()).toThrow(refusal('model_capacity'));
-    expect(status(book)).toMatchObject({ inFlight: 1, upstreamInFlight: 1 });
+    expect(status(table)).toMatchObject({ inFlight: 1, upstreamInFlight: 1 });
     running.end(DONE);
-    expect(take().link.isClosed).toBe(false);
+    expect(take().client.isClosed).toBe(false);
   });
 
   test('counts them against another model there as well', () => {
@@ -211,12 +211,12 @@ describe('an upstream that leaves the catalog with calls under way, and comes ba
   });
 
   test('without any it is as new', () => {
-    const { book, apply, take } = setUp();
+    const { table, apply, take } = setUp();
     apply();
     take().end(failing('refused', 60));
     apply({});
     apply();
-    expect(status(book)).toMatchObject({ breaker: 'closed', calls: 0 });
+    expect(status(table)).toMatchObject({ breaker: 'closed', calls: 0 });
   });
 });
 
@@ -233,10 +233,10 @@ describe('sockets', () => {
   ])('after %s: %s', (_what, fate, edit) => {
     const { apply, take } = setUp();
     apply();
-    const before = take().link.pool;
+    const before = take().client.pool;
     apply({ a: edit });
     const isKept = fate === 'kept';
-    expect({ isKept: take().link.pool === before, isClosed: before.closed }).toEqual({ isKept, isClosed: !isKept });
+    expect({ isKept: take().client.pool === before, isClosed: before.closed }).toEqual({ isKept, isClosed: !isKept });
   });
 
   test('that are not kept are closed when their last call has ended', async () => {
@@ -245,11 +245,11 @@ describe('sockets', () => {
     const { apply, take } = setUp();
     apply({ a: server.definition({ id: 'a' }) });
     const asked = server.nextRequest();
-    const { body } = await take().link.pool.request({ method: 'GET', path: '/' });
+    const { body } = await take().client.pool.request({ method: 'GET', path: '/' });
     const { socket } = await asked;
     server.behave((_request, response) => void response.end());
     apply({ a: server.definition({ id: 'a', connectionsMax: 2 }) });
-    const next = await take().link.pool.request({ method: 'GET', path: '/' });
+    const next = await take().client.pool.request({ method: 'GET', path: '/' });
     await next.body.dump();
     expect({ isOpen: !socket.destroyed, connections: server.connections }).toEqual({ isOpen: true, connections: 2 });
     const closed = once(socket, 'close');
@@ -260,56 +260,56 @@ describe('sockets', () => {
 
 describe('a health check', () => {
   const healthCheck = { path: '/health', intervalMs: 250 };
-  const startIll = async (terms: Partial<RoutingTerms> = LONG_REST) => {
+  const startIll = async (terms: Partial<RoutingOptions> = LONG_REST) => {
     const server = await TestUpstream.start(answering(503, ''));
     cleanUps.push(() => server.stop());
-    const { book, apply, take, logged } = setUp(terms);
+    const { table, apply, take, logged } = setUp(terms);
     const entryOf = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
-    return { server, book, apply, take, logged, entryOf };
+    return { server, table, apply, take, logged, entryOf };
   };
-  const isWell = (book: RouteBook) => status(book)?.isWell;
+  const isWell = (table: RouteTable) => status(table)?.isWell;
 
   test('that is good again undoes what it has done, and the log has it: its routes need no rest and no probe', async () => {
-    const { server, book, apply, take, logged, entryOf } = await startIll();
+    const { server, table, apply, take, logged, entryOf } = await startIll();
     apply(entryOf());
-    await until(() => isWell(book) === false);
-    expect(status(book)).toMatchObject({ breaker: 'open' });
+    await until(() => isWell(table) === false);
+    expect(status(table)).toMatchObject({ breaker: 'open' });
     server.behave(answering(200, ''));
-    await until(() => isWell(book) === true);
-    expect(status(book)).toMatchObject({ breaker: 'closed' });
+    await until(() => isWell(table) === true);
+    expect(status(table)).toMatchObject({ breaker: 'closed' });
     expect(logged).toEqual(['route rests: its upstream fails', 'route is well again']);
     take();
   });
 
   test('that is good again says nothing against what calls have shown', async () => {
-    const { server, book, apply, take, entryOf } = await startIll();
+    const { server, table, apply, take, entryOf } = await startIll();
     apply(entryOf());
     take().end(failing('unreachable'));
-    await until(() => isWell(book) === false);
+    await until(() => isWell(table) === false);
     server.behave(answering(200, ''));
-    await until(() => isWell(book) === true);
-    expect(status(book)).toMatchObject({ breaker: 'open' });
+    await until(() => isWell(table) === true);
+    expect(status(table)).toMatchObject({ breaker: 'open' });
   });
 
   test('with another path is asked at once, and until it answers what is known stays', async () => {
-    const { server, book, apply, entryOf } = await startIll();
+    const { server, table, apply, entryOf } = await startIll();
     apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
-    await until(() => isWell(book) === false);
+    await until(() => isWell(table) === false);
     server.behave((request, response) => answering(request.url === '/right' ? 200 : 404, '')(request, response));
     apply(entryOf({ healthCheck: { path: '/right', intervalMs: 60_000 } }));
-    expect(isWell(book)).toBe(false);
-    await until(() => isWell(book) === true);
-    expect(status(book)).toMatchObject({ breaker: 'closed' });
+    expect(isWell(table)).toBe(false);
+    await until(() => isWell(table) === true);
+    expect(status(table)).toMatchObject({ breaker: 'closed' });
   });
 
   test.each<[string, (server: TestUpstream) => Entry]>([
     ['without it', () => ({ healthCheck: null })],
     ['elsewhere', ({ port }) => ({ baseUrl: `http://localhost:${port}/v1` })],
   ])('says nothing of an upstream %s', async (_what, edit) => {
-    const { server, book, apply, entryOf } = await startIll();
+    const { server, table, apply, entryOf } = await startIll();
     apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
-    await until(() => isWell(book) === false);
+    await until(() => isWell(table) === false);
     apply(entryOf(edit(server)));
-    expect(isWell(book)).toBe(true);
+    expect(isWell(table)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 import { FairShares } from '#messaging/fair-shares.js';
 
-export interface LineTerms {
+export interface QueueOptions {
   /** Requests of one model that may wait. */
   queueMax: number;
   queueWaitMs: number;
@@ -24,7 +24,7 @@ interface Waiter<Grant> {
  * first come, first served, but a request that can use what has become free does not wait for one that cannot. One timer for all of
  * them, and none while the queue is empty.
  */
-export class WaitingLine<Grant> {
+export class AdmissionQueue<Grant> {
   /** All that wait, oldest first. */
   private readonly waiters = new Set<Waiter<Grant>>();
   /** The same by account, the account that was served last at the end. */
@@ -34,7 +34,7 @@ export class WaitingLine<Grant> {
 
   /** `tooLate` makes the error of a request whose time is over, `nextChangeMs` says when serving is worth while without a release. */
   constructor(
-    private readonly terms: LineTerms,
+    private readonly terms: QueueOptions,
     private readonly tooLate: (accountId: string) => unknown,
     private readonly nextChangeMs: () => number,
   ) {}

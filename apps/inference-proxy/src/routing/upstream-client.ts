@@ -6,7 +6,7 @@ import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
 
 /** How an upstream is called, by one definition of it. It never changes, so that a call ends by the terms it began with. */
-export class UpstreamLink {
+export class UpstreamClient {
   readonly adapter: UpstreamAdapter;
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
@@ -18,7 +18,7 @@ export class UpstreamLink {
   /** `before`: the one it replaces, whose sockets it takes over where it would open the same. */
   constructor(
     readonly upstream: Upstream,
-    before?: UpstreamLink,
+    before?: UpstreamClient,
   ) {
     const url = new URL(upstream.baseUrl);
     this.adapter = ADAPTERS[upstream.kind];
@@ -33,7 +33,7 @@ export class UpstreamLink {
   }
 
   /** Whether both lead to the same server, which knows us as the same: what calls of one have shown holds for the other. */
-  isLike({ upstream }: UpstreamLink): boolean {
+  isLike({ upstream }: UpstreamClient): boolean {
     return whoIsCalled(this.upstream) === whoIsCalled(upstream);
   }
 
