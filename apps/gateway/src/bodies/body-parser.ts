@@ -28,7 +28,7 @@ interface ParsedBody<Parsed extends ParsedRequest> {
   replyOptions: ReplyOptions<Parsed>;
 }
 
-/** Parses bodies into requests: small bodies on the main thread, large ones in worker threads. Throws the `GatewayError` of a refused body. */
+/** Parses bodies into requests: small bodies on the main thread, large ones in worker threads. Throws the error of a refused body. */
 export class BodyParser {
   constructor(private readonly workers: BodyWorkers) {}
 

@@ -26,7 +26,7 @@ const TAGS: Record<TagName, string> = {
   Service: 'Probes and this document. No key is required.',
 };
 
-/** Returns the HTTP API as OpenAPI 3.1, built from the routes, the formats' schemas, the error codes and examples rendered by the adapters. */
+/** Returns the HTTP API as OpenAPI 3.1, built from the routes, the formats' schemas, the error codes and rendered examples. */
 export function openApiDocument(): object {
   return {
     openapi: '3.1.1',

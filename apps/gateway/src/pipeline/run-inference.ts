@@ -45,9 +45,9 @@ export interface InferenceRecord {
 }
 
 /**
- * Runs one paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the client's `GatewayError` after the
- * hold was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
- * error fails with it, unless the reply completes before the upstream stops.
+ * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the client's `GatewayError` after the hold
+ * was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
+ * error fails with it, unless it completes before the upstream stops.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = services.catalog.model(call.request.model);
@@ -122,9 +122,9 @@ async function reserve(
 }
 
 /**
- * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its remaining
- * events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy may detach and
- * read the upstream to its end.
+ * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its
+ * remaining events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy
+ * may detach and read the upstream to its end.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;

@@ -28,8 +28,8 @@ const LIMITS = {
 };
 
 /**
- * Milliseconds between the end of the shutdown grace and the closing of all connections: enough for the upstream to stop (1 s), for billing to
- * settle (`SETTLE_ANSWER_MS`), and for the client to read its error.
+ * Milliseconds between the end of the shutdown grace and the closing of all connections: enough for the upstream to stop (1 s), for
+ * billing to settle (`SETTLE_ANSWER_MS`), and for the client to read its error.
  */
 export const FORCED_CLOSE_MS = 4_000;
 

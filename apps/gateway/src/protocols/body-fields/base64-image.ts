@@ -12,8 +12,8 @@ interface InlineImage {
 }
 
 /**
- * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB decoded,
- * and `unsupported_content` for another media type.
+ * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB
+ * decoded, and `unsupported_content` for another media type.
  */
 export function parseImageDataUrl(url: string, param: string): InlineImage {
   const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',');

@@ -32,7 +32,7 @@ interface Message {
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
 
-/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule of the format. */
+/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule. */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const last = parse(frames.at(-1));
   if (last !== '[DONE]' && last !== undefined && 'error' in last) {

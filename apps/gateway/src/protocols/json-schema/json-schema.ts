@@ -1,6 +1,6 @@
 /**
- * A schema in the JSON Schema dialect of OpenAPI 3.1. The functions below build the schemas of the formats. An optional field of a request may
- * also be null; an optional field of a reply is absent.
+ * A schema in the JSON Schema dialect of OpenAPI 3.1. The functions below build the schemas of the formats. An optional field of a
+ * request may also be null; an optional field of a reply is absent.
  */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;

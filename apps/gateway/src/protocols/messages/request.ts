@@ -64,8 +64,8 @@ function parsePrompt(source: JsonObject, model: string): CountRequest {
 }
 
 /**
- * Throws `unsupported_parameter` for `thread`: a client that continues a thread sends only its new messages. The tool runner of Anthropic's SDK
- * then continues without a thread (see `errors.ts`).
+ * Throws `unsupported_parameter` for `thread`: a client that continues a thread sends only its new messages. The tool runner of
+ * Anthropic's SDK then continues without a thread (see `errors.ts`).
  */
 function refuseThread(source: JsonObject): void {
   if (isAbsent(source.thread)) return;

@@ -37,8 +37,8 @@ const TEXTS: Record<string, { delta: string; done: string; field: string; index?
 };
 
 /**
- * A strict client of the format. It builds each item from its deltas alone, throws when the stream breaks a rule of the format, and checks that
- * the last event repeats exactly the built items.
+ * A strict client of the format. It builds each item from its deltas alone, throws when the stream breaks a rule of the format, and
+ * checks that the last event repeats exactly the built items.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const events = frames.map(readEvent);

@@ -100,8 +100,8 @@ export interface ResponseState {
 }
 
 /**
- * Returns a function that renders the Response object in any state, always with OpenAI's full set of fields. The constant parts, above all the
- * echo of the request, are rendered once.
+ * Returns a function that renders the Response object in any state, always with OpenAI's full set of fields. The constant parts, above
+ * all the echo of the request, are rendered once.
  */
 export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<ResponsesRequest>): (state: ResponseState) => string {
   const head = JSON.stringify({ id: `resp_${reply.id}`, object: 'response', created_at: reply.createdSeconds }).slice(0, -1);
