@@ -87,7 +87,7 @@ test.each([
     null,
     'Unexpected non-whitespace character after JSON at position',
   ],
-  ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'nobody' }), 'invalid_request', 'messages[1].role', 'must be one of'],
+  ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'unknown' }), 'invalid_request', 'messages[1].role', 'must be one of'],
 ])('an invalid large body gets the error of an invalid small one: %s [limit-values]', async (_name, body, code, param, message) => {
   const answer = await post('/v1/chat/completions', body);
   expect([answer.status, errorOf(answer)]).toEqual([

@@ -102,7 +102,7 @@ function addCallPiece(message: Message, piece: CallPiece): void {
     demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
     demand(
       id !== '' && type === 'function' && called.name !== undefined && called.arguments === '',
-      'a first piece is whole [chat-call-pieces, T-17]',
+      'a first piece is complete [chat-call-pieces, T-17]',
     );
     message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
   } else {
