@@ -4,7 +4,7 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { ENDING_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
@@ -102,7 +102,7 @@ test('a catalog that the operator edits is the one that is applied: by the comma
 
 test('the inference-proxy finds the host by the name that the documents give it', () => {
   expect(compose.services['inference-proxy']?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
-  for (const page of ['README.md', 'docs/operations.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
+  for (const page of ['README.md', 'docs/deployment.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
 });
 
 test('Postgres is reached by those who own tables, and only the inference-proxy reaches out', () => {
@@ -158,7 +158,7 @@ test.each(Object.entries(statedMemory()))(
     expect(inKubernetes).toBeGreaterThanOrEqual(1.1 * bytes);
     expect(bytesOf(compose.services[name]?.mem_limit)).toBe(inKubernetes);
     const [mb, mib] = [Math.ceil(bytes / 1e6).toLocaleString('en'), (inKubernetes / 2 ** 20).toLocaleString('en')];
-    expect(readFileSync('docs/operations.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
+    expect(readFileSync('docs/deployment.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
   },
 );
 
@@ -256,7 +256,7 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
 /** What a service takes at the most: its grace, and for the gateway to end what still runs, and to settle it; nothing where it has no grace. */
 function shutdownSeconds(settings: Record<string, string>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
-  return (graceMs + (settings.NATS_USER === 'gateway' ? ENDING_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
+  return (graceMs + (settings.NATS_USER === 'gateway' ? FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
 }
 
 /** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */

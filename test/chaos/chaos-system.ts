@@ -90,7 +90,7 @@ export class ChaosSystem {
   /** Cuts a link, and how to mend it. */
   cut(link: string, how: Cut): () => void {
     this.cables.get(link)?.cut(how);
-    return () => this.cables.get(link)?.mend();
+    return () => this.cables.get(link)?.restore();
   }
 
   reset(link: string): void {

@@ -152,9 +152,9 @@ export class Nemesis {
     } else if (blow.kind === 'reset') {
       system.reset(blow.target);
     } else {
-      const mend = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
+      const restore = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
       await delay(blow.forMs);
-      mend();
+      restore();
     }
   }
 

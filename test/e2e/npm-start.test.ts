@@ -138,8 +138,8 @@ test('the printed SDK lines work', () => {
   const lines = first
     .output()
     .split('\n')
-    .filter((text) => /^ {2}(const client|console\.log)/.test(text));
-  expect(lines).toHaveLength(2);
+    .filter((text) => /^ {2}(import|const|console\.log)/.test(text));
+  expect(lines).toHaveLength(4);
   const file = join(dataDir, 'hello.mjs');
   writeFileSync(file, lines.join('\n'));
   const env = { ...process.env, NODE_OPTIONS: '' };
@@ -194,7 +194,7 @@ test('a port that is taken gives one line', async () => {
   await once(server, 'listening');
   const { code, lines } = await ended(launch());
   server.close();
-  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^port ${port} is taken by another program; `))] });
+  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^port ${port} is in use by another program; `))] });
 });
 
 test.each([

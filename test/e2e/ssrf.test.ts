@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type UpstreamCheck, upstreamTest } from '#contracts/upstream-test.js';
+import { type UpstreamCheck, upstreamTest } from '#contracts/probe.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
 import { FaultStack, type UpstreamLines } from './fault-stack.js';

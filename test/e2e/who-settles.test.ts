@@ -223,7 +223,7 @@ test('gateway at the end of its grace: what runs fails in the words of its forma
     .split('\n')
     .map((line) => JSON.parse(line));
   const logged = requestIds.map((id) => lines.filter(({ requestId }) => requestId === id));
-  expect(logged).toMatchObject(expected.map((status) => [{ level: 'info', status, code: 'model_unavailable', ending: 'failed' }]));
+  expect(logged).toMatchObject(expected.map((status) => [{ level: 'info', status, code: 'model_unavailable', outcome: 'failed' }]));
   expect(lines.filter(({ msg }) => /^shutdown grace/.test(msg))).toMatchObject([{ level: 'warn', running: expected.length }]);
   await running.ready('gateway');
 });

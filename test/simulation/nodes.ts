@@ -100,13 +100,13 @@ export class BillingNode {
       return this.push(settle) as Promise<SettleOutcome>;
     });
     this.process.serve(holdRenew, async ({ renewals, ended = [] }) => {
-      const { model, terms } = this.database;
+      const { model, times } = this.database;
       const [unsettled, ...open] = await Promise.all([
         this.commit(() => ended.filter((holdId) => model.holds.has(holdId) || model.reaped.has(holdId))),
         ...renewals.map((renewal) => this.renewals.push(renewal)),
       ]);
       const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
-      return { renewed, unsettled, leaseMs: terms.leaseMs };
+      return { renewed, unsettled, leaseMs: times.leaseMs };
     });
     this.process.serve(keyResolve, () =>
       this.commit(() => TEST_CALLER).catch(() => {
@@ -170,14 +170,14 @@ export class BillingNode {
       return;
     }
     if (!this.isLeader()) return;
-    const { model, terms } = this.database;
+    const { model, times } = this.database;
     const now = Date.now();
     if (this.interrupted) {
       this.interrupted = false;
-      for (const hold of model.holds.values()) hold.leaseUntil = Math.max(hold.leaseUntil, now + terms.leaseMs);
+      for (const hold of model.holds.values()) hold.leaseUntil = Math.max(hold.leaseUntil, now + times.leaseMs);
       return;
     }
-    const lost = [...model.holds].filter(([, hold]) => hold.leaseUntil + terms.reaperGraceMs < now);
+    const lost = [...model.holds].filter(([, hold]) => hold.leaseUntil + times.reaperGraceMs < now);
     await Promise.allSettled(lost.map(([holdId, { accountId }]) => this.push({ holdId, accountId, reason: 'lease-expired' })));
   }
 }
@@ -254,7 +254,7 @@ export class GatewayNode {
       billing,
       catalog: { model: () => MODEL } as unknown as CatalogClient,
       inference: new InferenceClient(this.process),
-      settlements: new SettleOnEnd(billing, SILENT, 1_500, 10_000),
+      settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };
   }
 

@@ -1,5 +1,5 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
-import type { Terms } from '../../apps/billing/src/holds/batch.js';
+import type { HoldTimes } from '../../apps/billing/src/holds/batch.js';
 import { SerialModel } from '../../apps/billing/test/serial-model.js';
 import type { Process } from './network.js';
 import type { Random } from './random.js';
@@ -13,10 +13,10 @@ export class SimulatedDatabase {
   private epoch = 0;
 
   constructor(
-    readonly terms: Terms,
+    readonly times: HoldTimes,
     private readonly random: Random,
   ) {
-    this.model = new SerialModel(terms);
+    this.model = new SerialModel(times);
   }
 
   goDown(): void {
@@ -55,7 +55,7 @@ export class SimulatedDatabase {
     return renewals.map(({ holdId, sequence, usage }) => {
       const hold = this.model.holds.get(holdId);
       if (hold === undefined) return false;
-      hold.leaseUntil = Date.now() + this.terms.leaseMs;
+      hold.leaseUntil = Date.now() + this.times.leaseMs;
       if (sequence > (readings.get(holdId) ?? 0)) {
         readings.set(holdId, sequence);
         hold.meter = usage;

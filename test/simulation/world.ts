@@ -16,7 +16,7 @@ import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
 
-const TERMS = { leaseMs: 6_000, reaperGraceMs: 2_000 };
+const TIMES = { leaseMs: 6_000, reaperGraceMs: 2_000 };
 const ARRIVALS_MS = 60_000;
 /** After the last fault is mended: all leases, retries and late settlements are over by then. */
 const CALM_MS = 120_000;
@@ -121,7 +121,7 @@ class World {
     this.random = random;
     this.matrix = matrix;
     this.network = new Network(random, network);
-    this.database = new SimulatedDatabase(TERMS, random);
+    this.database = new SimulatedDatabase(TIMES, random);
     this.isScarce = isScarce;
     this.initialPicoUsd = isScarce ? 5_000_000_000n : 10n ** 15n;
     const { accountId, projectId, keyId } = TEST_CALLER;

@@ -8,7 +8,7 @@ import { LedgerFixture, reserveOf, usageOf } from './ledger-fixture.js';
  * What broke in other gateways' billing (billing.md 1), each a test of its own: here those of the ledger, in
  * test/e2e/known-bugs.test.ts those of a whole system.
  */
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ afterAll(() => ledger.close());
 
 /** So many replicas, each with connections of its own. */
 function replicas(count: number): HoldLanes[] {
-  return Array.from({ length: count }, () => ledger.newLanes({ terms: TERMS, batchMax: 16 }));
+  return Array.from({ length: count }, () => ledger.newLanes({ times: TIMES, batchMax: 16 }));
 }
 
 test('check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, #26672): 1,000 at once on a $5 cap spend $5', async () => {
@@ -60,7 +60,7 @@ test('a panic leaks what was deducted (new-api#4429): 6 of 8 requests lose their
   const reaper = new Reaper({
     connect: ledger.connect,
     lanes: living,
-    terms: TERMS,
+    times: TIMES,
     intervalMs: 1_000,
     sweepIntervalMs: 60_000,
     renewalsArrive: async () => true,

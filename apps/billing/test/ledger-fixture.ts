@@ -21,7 +21,7 @@ export interface Customer {
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 /** Tests turn the clock, and leave holds behind. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
-export const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+export const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 
 /** A migrated database of the test's own, with customers and lanes made on demand and everything closed at the end. */
 export class LedgerFixture {
@@ -59,7 +59,7 @@ export class LedgerFixture {
   };
 
   newLanes(options: Partial<HoldLanesOptions> = {}): HoldLanes {
-    const defaults = { lanes: 2, terms: TERMS, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
+    const defaults = { lanes: 2, times: TIMES, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
     const lanes = new HoldLanes({ connect: this.connect, ...defaults, ...options });
     this.lanes.push(lanes);
     return lanes;

@@ -1,5 +1,5 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import type { Batch, BatchOutcomes, Settle, Terms } from '../src/holds/batch.js';
+import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
 
 interface ModelHold {
   accountId: string;
@@ -42,7 +42,7 @@ export class SerialModel {
   /** Which purses the reaper's bills were paid from. */
   private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
 
-  constructor(private readonly terms: Terms) {}
+  constructor(private readonly times: HoldTimes) {}
 
   apply(batch: Batch, now: number): BatchOutcomes {
     const touched = new Set([...batch.settles, ...batch.reserves].map(({ accountId }) => accountId).concat(batch.sweeps ?? []));
@@ -88,7 +88,7 @@ export class SerialModel {
         return 'unknown';
       }
       if (hold.accountId !== settle.accountId) return 'unknown';
-      if (settle.reason === 'lease-expired' && hold.leaseUntil + this.terms.reaperGraceMs >= now) return 'unknown';
+      if (settle.reason === 'lease-expired' && hold.leaseUntil + this.times.reaperGraceMs >= now) return 'unknown';
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
@@ -144,7 +144,7 @@ export class SerialModel {
     const isOther =
       open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
     if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
-    if (open) return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+    if (open) return { status: 'held', holdId, leaseMs: this.times.leaseMs };
     const project = this.projects.get(projectId);
     if (!project?.enabled || project.accountId !== accountId || this.keys.get(reserve.keyId) !== projectId) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
@@ -181,10 +181,10 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
-      leaseUntil: now + this.terms.leaseMs,
+      leaseUntil: now + this.times.leaseMs,
       meter: undefined,
     });
-    return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+    return { status: 'held', holdId, leaseMs: this.times.leaseMs };
   }
 
   /** When each admitted request that still counts stops counting, soonest first: 60 s after the last one of its second. */

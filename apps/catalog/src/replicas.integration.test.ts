@@ -60,7 +60,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  cable.mend();
+  cable.restore();
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 

@@ -1,24 +1,24 @@
-import { Type } from 'class-transformer';
-import { IsInt, IsObject, IsString, IsUUID, Length, Max, Min, ValidateNested } from 'class-validator';
+import { IsInt, IsObject, Max, Min } from 'class-validator';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { Id, Nested, Text, TOKENS_MAX } from './billing/fields.js';
 import { StreamEndpoint } from './endpoint.js';
 
 /** The right to run one request: what was held for it, and the caps that keep it within the hold. */
 export class Ticket {
-  @IsUUID() holdId!: string;
-  @IsUUID() accountId!: string;
-  @IsString() @Length(1, 128) requestId!: string;
+  @Id() holdId!: string;
+  @Id() accountId!: string;
+  @Text(128) requestId!: string;
   /** Sent upstream as the output cap. */
-  @IsInt() @Min(1) @Max(2 ** 31 - 1) outputTokensMax!: number;
+  @IsInt() @Min(1) @Max(TOKENS_MAX) outputTokensMax!: number;
   /** The prompt by the one estimator: used where the upstream reports no usage. */
-  @IsInt() @Min(1) @Max(2 ** 31 - 1) promptTokensEstimate!: number;
+  @IsInt() @Min(1) @Max(TOKENS_MAX) promptTokensEstimate!: number;
   /** The lease the hold was made with; the proxy renews it. */
   @IsInt() @Min(1) leaseMs!: number;
 }
 
 export class GenerateRequest {
-  @ValidateNested() @Type(() => Ticket) ticket!: Ticket;
+  @Nested(() => Ticket) ticket!: Ticket;
   /** Made by the gateway and trusted as it is: validating it again would cost more than everything else. */
   @IsObject() request!: InferenceRequest;
 }

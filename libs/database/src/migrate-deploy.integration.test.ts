@@ -66,7 +66,7 @@ test('killed between a migration and its record, it leaves neither, and the next
 test('a single user who may not make others: it migrates, again without effect, and can do all the services do', async () => {
   expect(await migrate({ DATABASE_URL: single })).toMatch(/^migrated: \S+_billing, /);
   expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: single, CATALOG_DATABASE_URL: '' })).toBe(
-    'migrated: nothing was pending\n',
+    'migrated: nothing pending\n',
   );
   expect(await select(single, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
 });
@@ -75,10 +75,10 @@ test('a service user it may not make is asked for; once somebody has made it, it
   const environment = { DATABASE_URL: single, BILLING_DATABASE_URL: service };
   await expect(migrate(environment)).rejects.toMatchObject({
     code: 1,
-    stderr: `users of the services: the database has no user ${name}_service, and the one that migrates may not make it: make it, or give it CREATEROLE\n`,
+    stderr: `database users failed: the database has no user ${name}_service, and the migrating user may not create it: create it, or grant CREATEROLE\n`,
   });
   await onServer(`CREATE ROLE ${name}_service LOGIN PASSWORD 'test'`);
-  expect(await migrate(environment)).toBe(`users of the services: ${name}_service\nmigrated: nothing was pending\n`);
+  expect(await migrate(environment)).toBe(`database users: ${name}_service\nmigrated: nothing pending\n`);
   expect(await select(service, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
   await expect(select(service, 'DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
 });

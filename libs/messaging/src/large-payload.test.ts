@@ -8,7 +8,7 @@ import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 const MESSAGE_BYTES_MAX = 64 * 1024;
 const PIECES = 4;
 
-/** A link without a server: what is sent goes nowhere. */
+/** A link without a server. */
 function newLink() {
   const receivers = new Map<string, Receiver>();
   const heartbeating = new Set<object>();
@@ -41,7 +41,7 @@ function fetchAll(receivers: Map<string, Receiver>, reply = '_INBOX.asker.1.2'):
 test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => void, number]>([
   ['delivered', (_offer, receivers) => fetchAll(receivers), PIECES],
   ['withdrawn', (offer) => offer.withdraw(), 0],
-])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
+])('an offer does not keep a payload that was %s', async (_, end, pieces) => {
   const { link, receivers, heartbeating, sent } = newLink();
   let ends = 0;
   const { offer, bytes } = offerOf(link, () => ends++);
@@ -54,11 +54,11 @@ test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => vo
     heartbeating: 0,
   });
   await untilCollected(bytes);
-  offer.withdraw(); // it is still there
+  offer.withdraw(); // the offer still exists
   expect(ends).toBe(1);
 });
 
-test('pieces go to an inbox only', () => {
+test('sends pieces only to an inbox', () => {
   const { link, receivers, sent } = newLink();
   const { offer } = offerOf(link);
   fetchAll(receivers, 'catalog.v1.event.changed');
@@ -66,7 +66,7 @@ test('pieces go to an inbox only', () => {
   offer.withdraw();
 });
 
-test('no payload is fetched from outside of an inbox', async () => {
+test('fetches payloads only from an inbox', async () => {
   const { link, sent } = newLink();
   const announcement = headers();
   announcement.set(PAYLOAD_BYTES_HEADER, '10');

@@ -15,7 +15,7 @@ import type { IncomingMessage } from './receiver.js';
 import type { ServedExtras } from './serves.js';
 import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
-import { validatePayload } from './validate-payload.js';
+import { schemaOf, validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, errorHeaders, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
 interface NatsTransportOptions {
@@ -112,6 +112,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private endpoint(subject: string, handler: MessageHandler): ServedEndpoint {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
+    schemaOf(extras.request); // a decorator that is not supported fails the start
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
     const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
     const receive = (message: ServiceMsg): void => {
@@ -165,7 +166,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
     const { extras, handler } = route;
     this.takeShare(run, extras.sharedBy?.(payload), announcedBytes(message) || message.data.length);
-    const result: unknown = await handler(extras.validate ? validatePayload(extras.request, payload) : payload, context as never);
+    const result: unknown = await handler(validatePayload(extras.request, payload), context as never);
     return isObservable(result) ? await lastValueFrom(result) : result;
   }
 

@@ -4,8 +4,6 @@ import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/
 import type { CallContext } from './messaging.js';
 
 interface ServesOptions<Request> {
-  /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
-  validate?: boolean;
   /** Returns the caller whose share of the running requests a request counts in. Default: no shares. */
   sharedBy?: (request: Request) => string | undefined;
 }
@@ -15,7 +13,6 @@ export interface ServedExtras {
   kind: 'reply' | 'stream';
   request: new () => object;
   description: string;
-  validate: boolean;
   sharedBy: ((request: unknown) => string | undefined) | undefined;
   /** Every replica answers a request, instead of one. */
   everyReplica: boolean;
@@ -43,13 +40,12 @@ export function Serves<Request extends object, Event>(
 ): Serving<Request, AsyncIterable<readonly Event[]> | Promise<AsyncIterable<readonly Event[]>>>;
 export function Serves(
   endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
-  { validate = true, sharedBy }: ServesOptions<never> = {},
+  { sharedBy }: ServesOptions<never> = {},
 ): MethodDecorator {
   const extras: ServedExtras = {
     kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
     request: endpoint.request,
     description: endpoint.description,
-    validate,
     sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
   };

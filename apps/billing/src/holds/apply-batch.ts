@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { AccountCache } from './account-cache.js';
 import { applyCached } from './apply-cached.js';
-import type { Batch, Committed, Terms } from './batch.js';
+import type { Batch, Committed, HoldTimes } from './batch.js';
 import { foldBatch } from './fold-batch.js';
 import { readState } from './read-state.js';
 import { writeRows } from './write-rows.js';
@@ -27,23 +27,23 @@ const caches = new WeakMap<PgConnection, AccountCache>();
  * Nothing was done if it throws, except when the connection broke: then sending the same batch again, on another connection, is answered
  * with what was recorded. `now` replaces the database's clock in tests.
  */
-export async function applyBatch(connection: PgConnection, batch: Batch, terms: Terms, now?: number): Promise<Committed> {
+export async function applyBatch(connection: PgConnection, batch: Batch, times: HoldTimes, now?: number): Promise<Committed> {
   const cache = caches.get(connection) ?? new AccountCache();
   caches.set(connection, cache);
-  return (await applyCached(connection, cache, batch, terms, now)) ?? (await applyLocked(connection, cache, batch, terms, now));
+  return (await applyCached(connection, cache, batch, times, now)) ?? (await applyLocked(connection, cache, batch, times, now));
 }
 
 async function applyLocked(
   connection: PgConnection,
   cache: AccountCache,
   batch: Batch,
-  terms: Terms,
+  times: HoldTimes,
   now: number | undefined,
 ): Promise<Committed> {
   try {
     const state = await readState(connection, batch, now);
     if (now === undefined) cache.clock.set(state.now);
-    const applied = foldBatch(state, batch, terms);
+    const applied = foldBatch(state, batch, times);
     const version = await writeRows(connection, applied.rows, state.now);
     cache.learn(batch, state, applied.rows, version);
     return { ...applied, state, reserves: batch.reserves };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
@@ -62,7 +62,7 @@ class Replica {
 
   async apply({ settles = [], reserves = [] }: Partial<Batch>, now: number | 'clock' = NOW) {
     this.sent.length = 0;
-    const { outcomes } = await applyBatch(this.connection, { settles, reserves }, TERMS, now === 'clock' ? undefined : now);
+    const { outcomes } = await applyBatch(this.connection, { settles, reserves }, TIMES, now === 'clock' ? undefined : now);
     return { ...outcomes, sent: [...this.sent] };
   }
 
@@ -79,7 +79,7 @@ class Replica {
   }
 }
 
-const held = (holdId: string): ReserveOutcome => ({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+const held = (holdId: string): ReserveOutcome => ({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
 
 test('the fourth batch of an account is one statement, and its rows are those of a locked batch', async () => {
   const rows: unknown[] = [];

@@ -1,8 +1,8 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { type AccountCache, MOMENT_TOLERANCE_MS } from './account-cache.js';
-import type { AccountState, Batch, Committed, OpenedHold, ProjectState, Settlement, Terms } from './batch.js';
+import type { AccountState, Batch, Committed, HoldTimes, OpenedHold, ProjectState, Settlement } from './batch.js';
 import { foldBatch } from './fold-batch.js';
-import { execute, plainArray } from './pipeline.js';
+import { execute, plainArray } from './pipelined-query.js';
 import { ACCOUNT_SET, accountColumns, CLOSE_AND_OPEN_HOLDS, holdColumns, PROJECT_SET, projectColumns } from './write-rows.js';
 
 /**
@@ -45,13 +45,13 @@ export async function applyCached(
   connection: PgConnection,
   cache: AccountCache,
   batch: Batch,
-  terms: Terms,
+  times: HoldTimes,
   now?: number,
 ): Promise<Committed | undefined> {
   const moment = now ?? cache.clock.now();
   const state = moment === undefined ? undefined : cache.stateOf(batch, moment);
   if (!state) return undefined;
-  const applied = foldBatch(state, batch, terms);
+  const applied = foldBatch(state, batch, times);
   const rows = {
     accounts: written(state.accounts, applied.rows.accounts, ({ accountId }) => accountId),
     projects: written(state.projects, applied.rows.projects, ({ projectId }) => projectId),

@@ -65,7 +65,7 @@ export interface BatchState {
   reaped: ReadonlyMap<string, ReapedHold>;
 }
 
-export interface Terms {
+export interface HoldTimes {
   leaseMs: number;
   /** How long after the end of its lease a hold may be reaped. */
   reaperGraceMs: number;

@@ -7,7 +7,7 @@ import type { HoldLanes } from './hold-lanes.js';
 import { Reaper } from './reaper.js';
 
 /** The clock of the database is set while requests run. */
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 const HOUR_MS = 3_600_000;
 
 let ledger: LedgerFixture;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await clock.set(0);
-  lanes = ledger.newLanes({ connect: clock.connect, terms: TERMS });
+  lanes = ledger.newLanes({ connect: clock.connect, times: TIMES });
 });
 afterEach(async () => {
   await Promise.all(reapers.splice(0).map((reaper) => reaper.stop()));
@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(() => ledger.close());
 
 function newReaper(): Reaper {
-  const options = { lanes, terms: TERMS, intervalMs: 60_000, sweepIntervalMs: 0, logger: ledger.logger };
+  const options = { lanes, times: TIMES, intervalMs: 60_000, sweepIntervalMs: 0, logger: ledger.logger };
   const reaper = new Reaper({ connect: clock.connect, renewalsArrive: async () => true, ...options });
   reapers.push(reaper);
   return reaper;
@@ -100,7 +100,7 @@ test('set forward by an hour: nothing that runs is reaped', async () => {
 
 test('a lease that a replica granted for longer is not cut by another that leads', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
-  const longer = ledger.newLanes({ connect: clock.connect, terms: { ...TERMS, leaseMs: 600_000 } });
+  const longer = ledger.newLanes({ connect: clock.connect, times: { ...TIMES, leaseMs: 600_000 } });
   const reserve = reserveOf(customer, 100n);
   await longer.reserve(reserve);
   await newReaper().tick();

@@ -2,7 +2,7 @@ import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js
 import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
-import type { AccountState, ProjectState, Terms } from './batch.js';
+import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import type { BatchBook, Held } from './batch-book.js';
 
 /** A place frees when any running request ends, which nobody can foresee. */
@@ -13,13 +13,13 @@ const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
  * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since; one
  * that wants something else under the id of an open hold is told not to start: it would not be paid for.
  */
-export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: Terms): ReserveOutcome {
+export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;
   const account = book.accounts.get(reserve.accountId);
   const project = book.projects.get(reserve.projectId);
   const held = book.held.get(holdId);
   if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
-  if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };
+  if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };
 
   if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
@@ -50,8 +50,8 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
   project.requestWindow = admitRequest(window, book.now);
   book.changed.add(account).add(project);
   book.held.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
-  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + terms.leaseMs });
-  return { status: 'held', holdId, leaseMs: terms.leaseMs };
+  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + times.leaseMs });
+  return { status: 'held', holdId, leaseMs: times.leaseMs };
 }
 
 function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequest): boolean {

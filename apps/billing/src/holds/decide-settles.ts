@@ -1,6 +1,6 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
-import type { AccountState, Settle, Terms } from './batch.js';
+import type { AccountState, HoldTimes, Settle } from './batch.js';
 import type { BatchBook } from './batch-book.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
 
@@ -9,11 +9,11 @@ import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from 
  * late, once. One that was never seen gets a tombstone, so that a reserve that arrives late finds it closed (billing.md 4).
  * Someone else's hold is left alone.
  */
-export function decideSettles(book: BatchBook, settles: readonly Settle[], terms: Terms): SettleOutcome[] {
+export function decideSettles(book: BatchBook, settles: readonly Settle[], times: HoldTimes): SettleOutcome[] {
   // The reaper yields to whoever settles in the same batch.
   const reaping = settles.map(({ reason }) => reason === 'lease-expired');
-  const asked = settles.map((settle, position) => (reaping[position] ? undefined : endHold(book, settle, terms)));
-  const endings = settles.map((settle, position) => asked[position] ?? endHold(book, settle, terms));
+  const asked = settles.map((settle, position) => (reaping[position] ? undefined : endHold(book, settle, times)));
+  const endings = settles.map((settle, position) => asked[position] ?? endHold(book, settle, times));
   // Everything is given back before anything is charged (see `returnHold`), and late settlements get what is left after that.
   for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);
   for (const ending of endings) if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);
@@ -42,7 +42,7 @@ interface LateEnding {
   returned?: LateCharge;
 }
 
-function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEnding | 'already' | 'unknown' {
+function endHold(book: BatchBook, settle: Settle, times: HoldTimes): Ending | LateEnding | 'already' | 'unknown' {
   const { holdId } = settle;
   const account = book.accounts.get(settle.accountId);
   const expiring = settle.reason === 'lease-expired';
@@ -54,7 +54,7 @@ function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEn
     return 'unknown';
   }
   if (hold.accountId !== account.accountId) return 'unknown';
-  if (expiring && hold.leaseUntil + terms.reaperGraceMs >= book.now) return 'unknown';
+  if (expiring && hold.leaseUntil + times.reaperGraceMs >= book.now) return 'unknown';
   const parts = { plan: hold.planPart, topup: hold.amount - hold.planPart, grantId: hold.grantId };
   returnHold(account.funds, parts);
   account.openHolds -= 1;

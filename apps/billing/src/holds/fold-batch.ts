@@ -1,4 +1,4 @@
-import type { Applied, Batch, BatchState, Terms } from './batch.js';
+import type { Applied, Batch, BatchState, HoldTimes } from './batch.js';
 import { type BatchBook, openBook, rowsOf } from './batch-book.js';
 import { decideReserve } from './decide-reserve.js';
 import { decideSettles } from './decide-settles.js';
@@ -8,9 +8,9 @@ import { decideSettles } from './decide-settles.js';
  * state is not touched, and the same state and batch give the same rows. After this nothing is decided any more; the rows
  * are written as they are, and the constraints of the tables check them once again.
  */
-export function foldBatch(state: BatchState, batch: Batch, terms: Terms): Applied {
+export function foldBatch(state: BatchState, batch: Batch, times: HoldTimes): Applied {
   const book: BatchBook = openBook(state);
-  const settles = decideSettles(book, batch.settles, terms);
-  const reserves = batch.reserves.map((reserve) => decideReserve(book, reserve, terms));
+  const settles = decideSettles(book, batch.settles, times);
+  const reserves = batch.reserves.map((reserve) => decideReserve(book, reserve, times));
   return { rows: rowsOf(book), outcomes: { settles, reserves } };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerFixture, PRICE, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, PRICE, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { showRequest } from './show-request.js';
 
 let ledger: LedgerFixture;
@@ -35,7 +35,7 @@ test('a request is charged its usage, the rest of the hold comes back, and every
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
   const { holdId, accountId } = reserve;
-  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   const shown = {
     requestId: reserve.requestId,
     holdId,
@@ -104,7 +104,7 @@ test('reserving again with the same id is answered "held" and holds once, even w
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
-  const held = { status: 'held', holdId: reserve.holdId, leaseMs: TERMS.leaseMs };
+  const held = { status: 'held', holdId: reserve.holdId, leaseMs: TIMES.leaseMs };
   expect(await Promise.all([lanes.reserve(reserve), lanes.reserve(reserve)])).toEqual([held, held]);
   await ledger.sql.query('UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', [customer.keyId]);
   expect(await lanes.reserve(reserve)).toEqual(held);
@@ -165,7 +165,7 @@ test('a free model holds and costs nothing, with an empty account', async () => 
   const free = { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   const reserve = { ...reserveOf(customer, 0n), price: free };
   const { holdId, accountId } = reserve;
-  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5) })).toEqual({
     status: 'settled',
     holdId,

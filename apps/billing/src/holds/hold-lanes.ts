@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { applyBatch } from './apply-batch.js';
-import type { Batch, Committed, Settle, Terms } from './batch.js';
+import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
@@ -12,7 +12,7 @@ export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'w
   lanes: number;
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
-  terms: Terms;
+  times: HoldTimes;
   /** Told of every batch after its commit. Must not throw: the batch is done. */
   onApplied?: (applied: Committed, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
@@ -65,7 +65,7 @@ export class HoldLanes {
       sweeps: requests.flatMap((request) => ('sweep' in request ? [request.sweep] : [])),
     } satisfies Batch;
     const start = performance.now();
-    const applied = await applyBatch(connection, batch, this.options.terms, this.options.now?.());
+    const applied = await applyBatch(connection, batch, this.options.times, this.options.now?.());
     this.options.onApplied?.(applied, performance.now() - start);
     const settles = applied.outcomes.settles.values();
     const reserves = applied.outcomes.reserves.values();

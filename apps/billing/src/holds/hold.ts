@@ -1,7 +1,6 @@
-import type { TokenUsage } from '#contracts/billing/holds.js';
+import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
 import type { Charge } from '../ledger/funds.js';
-import { NO_SOURCES } from './usage-sources.js';
 
 /**
  * A hold is open (a row of `billing.hold`), then closed (a row of `billing.settlement`); never both, never open again.
@@ -37,7 +36,7 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   cachedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
-  ...NO_SOURCES,
+  ...ESTIMATED_SOURCES,
 };
 
 /** A usage that can be billed: cached tokens are a part of the prompt, reasoning a part of the output, whatever an upstream says. */

@@ -5,7 +5,7 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { showRequest } from './show-request.js';
 
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 let lanes: HoldLanes;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: TERMS });
+  lanes = ledger.newLanes({ times: TIMES });
 });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
@@ -98,7 +98,7 @@ test('what would go back to a plan that has ended is forfeited, and not paid', a
 test('what is given back pays for what is late in the same batch', async () => {
   const [lower, higher] = [await reaped(100n), await reaped(1_000n - 42n)];
   const other = await hold(916n); // all that is free
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { accountId: customer.accountId, reason: 'completed' as const };
   const outcomes = await Promise.all([
     single.settle({ ...ending, holdId: higher, usage: usageOf(80) }),
@@ -123,7 +123,7 @@ test('what a late settlement does not find is written off: others hold the money
 test('in one batch what is owed within a hold goes before what is late', async () => {
   const late = await reaped(1_000n);
   const other = await hold(958n);
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { accountId: customer.accountId, reason: 'completed' as const };
   expect(
     await Promise.all([
@@ -139,7 +139,7 @@ test('in one batch what is owed within a hold goes before what is late', async (
 
 test('two replicas settle a reaped hold late at once: one charges', async () => {
   const holdId = await reaped(500n);
-  const other = ledger.newLanes({ terms: TERMS });
+  const other = ledger.newLanes({ times: TIMES });
   const settlement = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
   const outcomes = await Promise.all([lanes.settle(settlement(100)), other.settle(settlement(200))]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['already', 'settled']);

@@ -8,7 +8,7 @@ import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
 import { Renewals } from './renewals.js';
 
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 let lanes: HoldLanes;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: TERMS });
+  lanes = ledger.newLanes({ times: TIMES });
 });
 afterEach(async () => {
   await Promise.all(reapers.splice(0).map((reaper) => reaper.stop()));
@@ -37,7 +37,7 @@ async function hold(amount = 100n): Promise<string> {
 }
 
 async function newReaper(options: Partial<ReaperOptions> = {}): Promise<Reaper> {
-  const defaults = { connect: ledger.connect, lanes, terms: TERMS, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
+  const defaults = { connect: ledger.connect, lanes, times: TIMES, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
   const reaper = new Reaper({ ...defaults, renewalsArrive: async () => true, ...options });
   reapers.push(reaper);
   await reaper.tick(); // the first round only extends leases: the service was away until now
@@ -91,7 +91,7 @@ test('a hold everybody lost is billed its last meter reading, once its lease has
 test('the reaper and a settlement in one batch: the settlement is the one that counts', async () => {
   const holdId = await hold();
   await lapse(holdId);
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { holdId, accountId: customer.accountId };
   expect(
     await Promise.all([
@@ -156,7 +156,7 @@ test('renewals of the same holds in opposite orders never wait for each other', 
 });
 
 test('the grace after a lease belongs to whoever settles late', async () => {
-  const patient = ledger.newLanes({ terms: { ...TERMS, reaperGraceMs: 30_000 } });
+  const patient = ledger.newLanes({ times: { ...TIMES, reaperGraceMs: 30_000 } });
   const holdId = await hold();
   await lapse(holdId);
   const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };

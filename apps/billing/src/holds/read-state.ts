@@ -1,10 +1,11 @@
+import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
-import { allOf, execute, plainArray } from './pipeline.js';
-import { NO_SOURCES, sourcesOfRow } from './usage-sources.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
+import { sourcesOfRow } from './usage-sources.js';
 
 /** Ascending, so that two batches can never wait for each other. */
 const LOCK_ACCOUNTS = {
@@ -183,7 +184,7 @@ function reading(row: HoldRow): Hold['meter'] {
     cachedTokens: row.meter_cached_tokens,
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
-    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? NO_SOURCES),
+    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? ESTIMATED_SOURCES),
   };
 }
 

@@ -1,13 +1,13 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import type { Terms } from './batch.js';
+import type { HoldTimes } from './batch.js';
 import { DatabaseClock } from './database-clock.js';
 import type { HoldLanes } from './hold-lanes.js';
 
 export interface ReaperOptions {
   connect: () => Promise<PgConnection>;
   lanes: Pick<HoldLanes, 'settle' | 'sweep' | 'waitingMs'>;
-  terms: Terms;
+  times: HoldTimes;
   intervalMs: number;
   /** How often ended plans are looked for. Balances are right without: this only moves the rows along. */
   sweepIntervalMs: number;
@@ -101,7 +101,7 @@ export class Reaper {
 
   /** An interruption a whole lease ago is the former leader's, who has dealt with it. */
   private recentInterruption(): { clockWasSet: boolean } | undefined {
-    const { leaseMs, reaperGraceMs } = this.options.terms;
+    const { leaseMs, reaperGraceMs } = this.options.times;
     if (this.interruption && performance.now() - this.interruption.at > leaseMs + reaperGraceMs) this.interruption = undefined;
     return this.interruption;
   }
@@ -127,7 +127,7 @@ export class Reaper {
        UPDATE billing.hold h SET lease_until = CASE WHEN $2 OR h.created_at > clock_timestamp() THEN whole.lease
          ELSE greatest(h.lease_until, whole.lease) END
        FROM locked, (SELECT clock_timestamp() + $1 * interval '1 millisecond' AS lease) whole WHERE h.id = locked.id`,
-      [this.options.terms.leaseMs, clockWasSet],
+      [this.options.times.leaseMs, clockWasSet],
     );
     this.interruption = undefined;
     if (rowCount) this.options.logger.info({ holds: rowCount }, 'leases extended after an interruption');
@@ -137,7 +137,7 @@ export class Reaper {
     const { rows } = await connection.query<{ id: string; account_id: string }>(
       `SELECT id, account_id FROM billing.hold
        WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY lease_until LIMIT ${BATCH_MAX}`,
-      [this.options.terms.reaperGraceMs],
+      [this.options.times.reaperGraceMs],
     );
     const outcomes = await Promise.all(
       rows.map((row) => this.options.lanes.settle({ holdId: row.id, accountId: row.account_id, reason: 'lease-expired' })),

@@ -1,7 +1,7 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from './hold.js';
-import { allOf, execute, plainArray } from './pipeline.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
 
 /** What a batch of renewals came to. Ids are in lower case. */
 export interface Renewed {

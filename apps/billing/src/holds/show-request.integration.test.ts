@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: 0 } });
+  lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
 });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());

@@ -41,7 +41,7 @@ async function busyCustomer(): Promise<Customer & { grantId: string; open: strin
   const grantId = randomUUID();
   await grantPlan(ledger.sql, { grantId, accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 3_600_000) });
   await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   const [open, settled, late] = [reserveOf(customer, 50n), reserveOf(customer, 120n), reserveOf(customer, 30n)];
   for (const reserve of [open, settled, late]) await lanes.reserve(reserve);
   await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });

@@ -3,9 +3,9 @@ import { picoUsd } from '#money/pico-usd.js';
 import type { Customer } from '../../test/ledger-fixture.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { grantPlan } from './grant-plan.js';
+import { MoneyOperations } from './money-operations.js';
 import { readBalance } from './read-balance.js';
 import { topUp } from './top-up.js';
-import { Treasury } from './treasury.js';
 
 let ledger: LedgerFixture;
 let clock: number;
@@ -153,23 +153,23 @@ test('a payment is credited once, whoever sends it how often', async () => {
 
 test('dollars become pico-USD exactly; a grant key is granted once; nonsense is refused', async () => {
   const { accountId } = await ledger.customer();
-  const treasury = new Treasury((work) => work(ledger.sql));
-  expect(await treasury.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
+  const operations = new MoneyOperations((work) => work(ledger.sql));
+  expect(await operations.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
     accountId,
     credited: true,
     topupBalancePicoUsd: '100000000000',
   });
   const expiresAt = new Date(clock + SOON).toISOString();
   const request = { accountId, usd: '20.00', expiresAt, grantKey: '2026-11' };
-  const granted = await treasury.grant(request);
+  const granted = await operations.grant(request);
   expect(granted).toEqual({ accountId, grantId: expect.any(String), granted: true, planBalancePicoUsd: '20000000000000', expiresAt });
-  expect(await treasury.grant(request)).toEqual({ ...granted, granted: false });
-  await expect(treasury.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
-  await expect(treasury.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
+  expect(await operations.grant(request)).toEqual({ ...granted, granted: false });
+  await expect(operations.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
+  await expect(operations.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'expiresAt',
   });
-  await expect(treasury.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
+  await expect(operations.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'usd',
   });

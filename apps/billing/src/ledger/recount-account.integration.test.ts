@@ -43,7 +43,7 @@ async function busyCustomer(): Promise<Customer> {
   await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
   await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'credit', amount: picoUsd(5n), reason: 'test' });
   await grant(100n);
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   await lanes.reserve(reserveOf(customer, 70n)); // open, of the plan that ends
   await grant(200n);
   const [settled, late] = [reserveOf(customer, 120n), reserveOf(customer, 30n)];

@@ -233,7 +233,7 @@ test.each([
 test('what moved, less what was used and forfeited, is the balance and what open holds have of ended plans', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   const [settled, late, open] = [reserveOf(customer, 100n), reserveOf(customer, 50n), reserveOf(customer, 30n)];
   const endsAt = new Date(Date.now() + HOUR_MS);
   const grant = (amount: bigint) => grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt });

@@ -13,6 +13,7 @@ const SHOWN = `${HOLDS}/show-request.integration.test.ts`;
 const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
 const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
+const MESSAGES = 'libs/contracts/src/billing/holds.test.ts';
 const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
 /** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
@@ -205,8 +206,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the reaper comes last',
-      '(reaping[position] ? undefined : endHold(book, settle, terms))',
-      'endHold(book, settle, terms)',
+      '(reaping[position] ? undefined : endHold(book, settle, times))',
+      'endHold(book, settle, times)',
       LEASES,
       'the reaper and a settlement in one batch',
     ],
@@ -226,12 +227,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'only a lease that is over is reaped',
-      "if (expiring && hold.leaseUntil + terms.reaperGraceMs >= book.now) return 'unknown';",
+      "if (expiring && hold.leaseUntil + times.reaperGraceMs >= book.now) return 'unknown';",
       '',
       LEASES,
       'a renewal that comes before the reaper decides',
     ],
-    ['the grace after a lease', 'hold.leaseUntil + terms.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
+    ['the grace after a lease', 'hold.leaseUntil + times.reaperGraceMs', 'hold.leaseUntil', LEASES, 'the grace after a lease'],
     ['the tombstone', 'if (!expiring) bury(book, settle);', '', LANES, 'a reserve that arrives after its release'],
     [
       'the reaper buries nothing',
@@ -281,7 +282,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'a reserve that arrives after its release',
     ],
     ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
-    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };", '', LANES, 'reserving again with the same id'],
+    ['held is held', "if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };", '', LANES, 'reserving again with the same id'],
     [
       'requests per minute',
       'countRequests(window) >= project.requestsPerMinuteMax',
@@ -369,12 +370,12 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'rows of the version before, which have one source for both counts a settlement',
     ],
   ],
-  [`${HOLDS}/parse-hold-requests.ts`]: [
+  'libs/contracts/src/billing/holds.ts': [
     [
       'the one source of an older service',
-      'sourcesOfFormer(source)',
+      'sourcesOfFormer(obj.source)?.[field]',
       'undefined',
-      `${HOLDS}/parse-hold-requests.test.ts`,
+      MESSAGES,
       'the single source of an older service',
     ],
   ],

@@ -1,7 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { readFileSync } from 'node:fs';
-import { jest } from '@jest/globals';
-import { Alias } from 'yaml';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { CatalogFileError } from './catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
@@ -378,33 +376,19 @@ describe('faults', () => {
     expect(faultsOf(text)).toBe(message);
   });
 
-  const ENDLESS = 'c.yaml:1: *a is inside of what &a names, and would repeat itself without end';
   const levels = Array.from({ length: 12 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}*l${level}]`);
-  const chain = Array.from({ length: 40 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
 
   test.each([
-    ['a list that is its own entry', 'upstreams: &a [*a]\nmodels: []\n', ENDLESS],
-    ['a group that is a field of its own', 'upstreams: &a [{ id: *a }]\nmodels: []\n', ENDLESS],
-    [
-      'the whole that is a part of itself',
-      '&top\nupstreams: []\nmodels: [*top]\n',
-      'c.yaml:3: *top is inside of what &top names, and would repeat itself without end',
-    ],
+    ['an alias inside its own anchor', 'upstreams: &a [*a]\nmodels: []\n', /^c.yaml:1: aliases cannot be resolved: .*circular/],
     [
       'levels of aliases, each ten times the one before',
       `l0: &l0 x\n${levels.join('\n')}\n`,
-      'c.yaml:7: with what *l5 repeats here, the file unfolds to more than a catalog can be',
+      /aliases cannot be resolved: Excessive alias count/,
     ],
-    [
-      'levels of aliases, each a level deeper',
-      `l0: &l0 x\n${chain.join('\n')}\n`,
-      'c.yaml:32: must not be nested more than 32 levels deep',
-    ],
-    ['lists in lists', `upstreams: ${'['.repeat(40)}${']'.repeat(40)}\n`, 'c.yaml:1: must not be nested more than 32 levels deep'],
-    ['more lists in lists than can be parsed', '['.repeat(100_000), 'c.yaml:1: must not be nested more than 32 levels deep'],
-    ['an alias of nothing', 'upstreams: []\nmodels: *later\n', 'c.yaml:2: *later has no &later above it'],
-  ])('aliases and nesting without end: %s', (_, text, message) => {
-    expect(faultsOf(text)).toBe(message);
+    ['more lists in lists than can be parsed', '['.repeat(100_000), /^c.yaml:1: not valid YAML: nested too deeply$/],
+    ['an alias without an anchor', 'upstreams: []\nmodels: *later\n', /aliases cannot be resolved: Unresolved alias .*later/],
+  ])('%s', (_, text, message) => {
+    expect(faultsOf(text)).toMatch(message);
   });
 
   test('of very many faults the first are listed', () => {
@@ -442,15 +426,6 @@ describe('faults', () => {
         'c.yaml:12: models[1].routes[0].wait: is not a field of the catalog',
     );
   });
-});
-
-test('however many faults lie behind an alias, none is found by a walk through the whole document', () => {
-  const walks = jest.spyOn(Alias.prototype, 'resolve');
-  const routes = `[${Array.from({ length: 10 }, (_, route) => `{ upstream: gone, model: m${route} }`).join(', ')}]`;
-  const models = Array.from({ length: 10 }, (_, model) => `  - { id: m${model}, routes: ${model === 0 ? `&r ${routes}` : '*r'} }\n`);
-  expect(() => parseCatalogFile(`upstreams: []\nmodels:\n${models.join('')}`, 'c.yaml', noVariables)).toThrow('"gone" is not the id');
-  expect(walks.mock.calls.filter(([, knownWalk]) => knownWalk === undefined)).toEqual([]);
-  walks.mockRestore();
 });
 
 describe('substitution in baseUrl', () => {

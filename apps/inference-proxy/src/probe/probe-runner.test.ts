@@ -1,7 +1,7 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
+import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { ProbeRunner } from './probe-runner.js';

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type UpstreamTestEvent, type UpstreamTestRequest, upstreamTest } from '#contracts/upstream-test.js';
+import { type UpstreamTestEvent, type UpstreamTestRequest, upstreamTest } from '#contracts/probe.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { ProbeRunner } from './probe-runner.js';

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { CompletionCollector } from '#inference/completion-collector.js';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Upstream } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { runProbe } from './run-probe.js';
 

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/upstream-test.js';
+import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/probe.js';
 import type { FailureKind } from '../failures/upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
 import { limitChecks } from './checks/limits.js';

@@ -14,12 +14,12 @@ function plan(text: string, rest: Partial<ChatRequest> = {}): ReplyPlan {
   return planReply(request, SIM_MODELS.get(request.model) as SimModel, findDirectives(textOfLastUser(request)));
 }
 
-test('the same request has the same reply, another text another', () => {
+test('the same request gets the same reply', () => {
   expect(plan('hello')).toEqual(plan('hello'));
   expect(plan('hello').text).not.toBe(plan('hallo').text);
 });
 
-test('32 tokens of four bytes by default, and a longer reply begins with the shorter', () => {
+test('has 32 tokens of four bytes by default; a longer reply starts with the shorter one', () => {
   const { text, usage, finish } = plan('hello');
   expect({ bytes: text.length, usage, finish }).toEqual({
     bytes: 128,
@@ -29,13 +29,13 @@ test('32 tokens of four bytes by default, and a longer reply begins with the sho
   expect(plan('hello', { max_tokens: 5 })).toMatchObject({ text: text.slice(0, 20), finish: 'length', usage: { completion_tokens: 5 } });
 });
 
-test('unicode words are four bytes a token as well', () => {
+test('unicode words have four bytes a token', () => {
   const { text, usage } = plan('[[sim tokens=50 unicode]]');
   expect({ bytes: Buffer.byteLength(text), tokens: usage.completion_tokens }).toEqual({ bytes: 200, tokens: 50 });
   expect(text.length).toBeLessThan(200);
 });
 
-test('reasoning and text can be given, and a refusal is a text', () => {
+test('directives set reasoning, text and refusal', () => {
   expect(plan('[[sim think="Hm." say="Yes, indeed."]]')).toMatchObject({
     reasoning: 'Hm.',
     text: 'Yes, indeed.',
@@ -45,7 +45,7 @@ test('reasoning and text can be given, and a refusal is a text', () => {
   expect(plan('[[sim say="Yes." refusal="No."]]')).toMatchObject({ text: 'No.', isRefusal: true, finish: 'stop' });
 });
 
-test('reasoning comes first and shares the limit', () => {
+test('reasoning comes first and counts towards the limit', () => {
   expect(plan('hello', { model: 'sim-reason', max_completion_tokens: 20 })).toMatchObject({
     finish: 'length',
     usage: { completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 16 } },
@@ -54,7 +54,7 @@ test('reasoning comes first and shares the limit', () => {
   expect(plan('hello [[sim reasoning=0]]', { model: 'sim-reason' }).reasoning).toBe('');
 });
 
-test('the cut is at a whole character', () => {
+test('cuts at a whole character', () => {
   expect(plan('[[sim say="aé漢漢x"]]', { max_tokens: 2 })).toMatchObject({ text: 'aé漢', finish: 'length' });
 });
 
@@ -64,7 +64,7 @@ test('the first stop sequence within the limit ends the text', () => {
   expect(plan(say, { stop: 'three', max_tokens: 1 })).toMatchObject({ text: 'one ', finish: 'length' });
 });
 
-test('a named tool is called with the smallest arguments its schema accepts', () => {
+test('calls a named tool with the smallest arguments that its schema accepts', () => {
   expect(plan('please call weather now', { tools: [weather] })).toMatchObject({
     text: '',
     calls: [{ name: 'weather', arguments: '{"city":"sim"}' }],
@@ -73,7 +73,7 @@ test('a named tool is called with the smallest arguments its schema accepts', ()
   });
 });
 
-test('several named tools are parallel calls; arguments in the text are taken byte for byte', () => {
+test('several named tools are parallel calls; arguments in the text are copied byte for byte', () => {
   const text = 'call weather {"city": "Rome {}"}, call time and call nothing';
   const { calls } = plan(text, { tools: [weather, time] });
   expect(calls.map(({ name, arguments: json }) => [name, json])).toEqual([
@@ -84,7 +84,7 @@ test('several named tools are parallel calls; arguments in the text are taken by
   expect(plan(text, { tools: [weather, time], parallel_tool_calls: false }).calls).toHaveLength(1);
 });
 
-test('tool_choice forces, requires and prevents', () => {
+test('tool_choice forces, requires or prevents calls', () => {
   const names = (tool_choice: ChatRequest['tool_choice'], text = 'hello') =>
     plan(text, { tools: [weather, time], tool_choice }).calls.map(({ name }) => name);
   expect(names({ type: 'function', function: { name: 'time' } })).toEqual(['time']);
@@ -95,7 +95,7 @@ test('tool_choice forces, requires and prevents', () => {
   expect(names('auto', '[[sim say="call time"]]')).toEqual([]);
 });
 
-test('after tool results the answer quotes them', () => {
+test('quotes tool results', () => {
   const messages: ChatRequest['messages'] = [
     { role: 'user', content: 'call weather, call time' },
     { role: 'assistant', content: null, tool_calls: [{ id: 'a', function: { name: 'weather', arguments: '{}' } }] },
@@ -105,7 +105,7 @@ test('after tool results the answer quotes them', () => {
   expect(plan('', { messages, tools: [weather, time] })).toMatchObject({ text: 'The result is: sunny | [7].', calls: [], finish: 'stop' });
 });
 
-test('a call cut by the limit keeps half its arguments and says length', () => {
+test('a call cut by the limit keeps part of its arguments and finishes with length', () => {
   expect(plan('call weather, call time', { tools: [weather, time], max_tokens: 2 })).toMatchObject({
     calls: [{ name: 'weather', arguments: '{"city":' }],
     finish: 'length',
@@ -120,7 +120,7 @@ test('JSON formats give JSON', () => {
   expect(plan('hello', { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } }).text).toBe('{"n":3}');
 });
 
-test('images are named by their bytes, or refused', () => {
+test('describes images, or refuses them', () => {
   const content = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AQID' } }] as const;
   const messages: ChatRequest['messages'] = [{ role: 'user', content: [...content] }];
   expect(plan('', { model: 'sim-vision', messages })).toMatchObject({
@@ -140,7 +140,7 @@ test('sim-tiny has 2,048 tokens of context and 256 of output', () => {
   expect(() => plan(text, { model: 'sim-tiny', max_tokens: 49 })).toThrow(/maximum context length is 2048 tokens/);
 });
 
-test('usage can be told to lie', () => {
+test('directives override the usage', () => {
   expect(plan('hi [[sim tokens=1 prompt=10 cached=20 completion=999]]').usage).toEqual({
     prompt_tokens: 10,
     completion_tokens: 999,

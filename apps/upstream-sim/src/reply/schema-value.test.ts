@@ -29,7 +29,7 @@ test.each<[string, Record<string, unknown>, unknown]>([
   expect(schemaValue(schema)).toEqual(value);
 });
 
-test('a schema that contains itself comes to an end', () => {
+test('a recursive schema ends', () => {
   const schema = { $ref: '#/$defs/n', $defs: { n: { type: 'object', properties: { next: { $ref: '#/$defs/n' } }, required: ['next'] } } };
   expect(JSON.stringify(schemaValue(schema))).toMatch(/^(\{"next":)+null\}+$/);
 });

@@ -12,7 +12,7 @@ test.each([
   expect(tokensOf(text)).toBe(tokens);
 });
 
-test('a prompt counts each message text, earlier arguments, tool definitions, the schema and 256 an image', () => {
+test('a prompt counts message texts, earlier arguments, tool definitions, the schema and 256 an image', () => {
   const parameters = { type: 'object', properties: { city: { type: 'string' } } };
   const schema = { type: 'object' };
   expect(
@@ -36,10 +36,10 @@ test('a prompt counts each message text, earlier arguments, tool definitions, th
   ).toBe(2 + 2 + 256 + 3 + 2 + Math.ceil((7 + 8 + JSON.stringify(parameters).length) / 4) + 5);
 });
 
-test('a prompt is never free', () => {
+test('a prompt has at least one token', () => {
   expect(promptTokens({ messages: [{ role: 'user', content: '' }] })).toBe(1);
 });
 
-test('a completion counts text, reasoning and each call by itself', () => {
+test('a completion counts text, reasoning and each call separately', () => {
   expect(completionTokens({ text: 'abcde', reasoning: 'a', toolArguments: ['{}', '{"a":1}'] })).toBe(2 + 1 + 1 + 2);
 });

@@ -1,7 +1,6 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsOptional, Matches, ValidateNested } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import { Topic } from '../endpoint.js';
-import { Id, Instant, PICO_USD } from './fields.js';
+import { Id, Instant, Nested, NestedList, PICO_USD } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
 
 /*
@@ -31,12 +30,12 @@ export class SettledHold {
   @Id() projectId!: string;
   @IsIn([...SETTLE_REASONS, 'lease-expired']) reason!: SettleReason;
   @Matches(PICO_USD) costPicoUsd!: string;
-  @ValidateNested() @Type(() => TokenUsage) usage!: TokenUsage;
+  @Nested(() => TokenUsage) usage!: TokenUsage;
 }
 
 /** What one batch settled, in one message: published only where `HOLD_SETTLED_EVENTS` is on. */
 export class HoldsSettled {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => SettledHold) settled!: SettledHold[];
+  @NestedList(() => SettledHold, 1_024) settled!: SettledHold[];
 }
 
 export const holdSettled = new Topic('billing.v1.event.hold-settled', HoldsSettled, 'Requests were charged, several in one message');

@@ -1,30 +1,16 @@
-import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
-import { Id, PICO_USD, Text, TOKENS_MAX } from './fields.js';
+import { Id, Nested, NestedList, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
-/** Pico-USD a token as integer strings; the price a hold is pinned to. */
+/** The price a hold is pinned to: pico-USD per token as integer strings. */
 export class PinnedPrice {
-  @IsInt() @Min(1) version!: number;
-  @Matches(PICO_USD) inputPicoUsd!: string;
-  @Matches(PICO_USD) cachedInputPicoUsd!: string;
-  @Matches(PICO_USD) outputPicoUsd!: string;
+  @IsInt() @Min(1) @Max(2 ** 31 - 1) version!: number;
+  @Matches(TOKEN_PRICE) inputPicoUsd!: string;
+  @Matches(TOKEN_PRICE) cachedInputPicoUsd!: string;
+  @Matches(TOKEN_PRICE) outputPicoUsd!: string;
 }
 
 export class ReserveRequest {
@@ -33,11 +19,11 @@ export class ReserveRequest {
   @Id() keyId!: string;
   @Id() projectId!: string;
   @Id() accountId!: string;
-  @IsString() @Length(1, 128) requestId!: string;
-  @IsString() @Length(1, 256) model!: string;
+  @Text(128) requestId!: string;
+  @Text(256) model!: string;
   /** The most the request can cost. */
   @Matches(PICO_USD) amountPicoUsd!: string;
-  @ValidateNested() @Type(() => PinnedPrice) price!: PinnedPrice;
+  @Nested(() => PinnedPrice) price!: PinnedPrice;
 }
 
 /** Why a reserve was refused. `internal_error` never appears here: a failure to decide is a `ServiceError`. */
@@ -65,9 +51,26 @@ export class TokenUsage {
   @IsInt() @Min(0) @Max(TOKENS_MAX) outputTokens!: number;
   @IsInt() @Min(0) @Max(TOKENS_MAX) reasoningTokens!: number;
   /** Origin of `promptTokens`. */
-  @IsIn(PROMPT_SOURCES) promptSource!: PromptSource;
+  @IsIn(PROMPT_SOURCES) @Transform(sourceOf('promptSource')) promptSource!: PromptSource;
   /** Origin of `outputTokens`. */
-  @IsIn(OUTPUT_SOURCES) outputSource!: OutputSource;
+  @IsIn(OUTPUT_SOURCES) @Transform(sourceOf('outputSource')) outputSource!: OutputSource;
+}
+
+export type UsageSources = Pick<TokenUsage, 'promptSource' | 'outputSource'>;
+
+/** Sources of counts that the upstream is not known to have reported. */
+export const ESTIMATED_SOURCES: Readonly<UsageSources> = { promptSource: 'estimated', outputSource: 'counted' };
+
+/** Returns the two sources that the field `source` stood for before each count had its own. Rows of that time keep it. */
+export function sourcesOfFormer(source: unknown): UsageSources | undefined {
+  if (source === 'reported') return { promptSource: 'reported', outputSource: 'reported' };
+  return source === 'estimated' ? ESTIMATED_SOURCES : undefined;
+}
+
+/** Reads `source` of a gateway or inference-proxy of the version before the two fields. */
+function sourceOf(field: keyof UsageSources) {
+  return ({ value, obj }: { value: unknown; obj: Record<string, unknown> }): unknown =>
+    obj.promptSource === undefined && obj.outputSource === undefined ? sourcesOfFormer(obj.source)?.[field] : value;
 }
 
 /** How a request ended, as those say who had to do with it. */
@@ -87,12 +90,15 @@ export type Settler = (typeof SETTLERS)[number];
 export class SettleRequest {
   @Id() holdId!: string;
   @Id() accountId!: string;
-  @IsIn(SETTLE_REASONS) reason!: (typeof SETTLE_REASONS)[number];
+  @IsIn(SETTLE_REASONS) @Transform(({ value }) => currentReason(value)) reason!: (typeof SETTLE_REASONS)[number];
   /** Absent: nothing is billed. */
-  @IsOptional() @ValidateNested() @Type(() => TokenUsage) usage?: TokenUsage;
-  @IsOptional() @IsString() @Length(1, 256) upstream?: string;
-  /** The service that settles. Absent: a release, or a service older than the field. */
-  @IsOptional() @IsIn(SETTLERS) settledBy?: Settler;
+  @IsOptional() @Nested(() => TokenUsage) usage?: TokenUsage;
+  @IsOptional() @Text(256) upstream?: string;
+  /** The service that settles. Absent: a release, or a service that this version does not know. */
+  @IsOptional()
+  @IsIn(SETTLERS)
+  @Transform(({ value }) => (SETTLERS.includes(value) ? value : undefined))
+  settledBy?: Settler;
 }
 
 export interface SettleOutcome {
@@ -103,8 +109,8 @@ export interface SettleOutcome {
 }
 
 export class HoldApplyRequest {
-  @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => SettleRequest) settles!: SettleRequest[];
-  @IsArray() @ArrayMaxSize(512) @ValidateNested({ each: true }) @Type(() => ReserveRequest) reserves!: ReserveRequest[];
+  @NestedList(() => SettleRequest, 512) settles!: SettleRequest[];
+  @NestedList(() => ReserveRequest, 512) reserves!: ReserveRequest[];
   /** True: an item that cannot be decided is answered with `failed`. Absent: it fails the whole message, which may be sent again. */
   @IsOptional() @IsBoolean() partial?: boolean;
 }
@@ -155,15 +161,15 @@ export const holdRelease = new Endpoint<HoldReleaseRequest, SettleOutcome>(
 export class HoldRenewal {
   @Id() holdId!: string;
   /** Increases with every reading; an older one is ignored. */
-  @IsInt() @Min(1) sequence!: number;
+  @IsInt() @Min(1) @Max(2 ** 31 - 1) sequence!: number;
   /** What has been used so far: billed if nobody is left to settle. */
-  @ValidateNested() @Type(() => TokenUsage) usage!: TokenUsage;
+  @Nested(() => TokenUsage) usage!: TokenUsage;
 }
 
 export class HoldRenewRequest {
-  @IsArray() @ArrayMaxSize(4096) @ValidateNested({ each: true }) @Type(() => HoldRenewal) renewals!: HoldRenewal[];
+  @NestedList(() => HoldRenewal, 4096) renewals!: HoldRenewal[];
   /** Holds whose work has ended, to learn which of them nobody has settled. */
-  @IsOptional() @IsArray() @ArrayMaxSize(8192) @IsUUID(undefined, { each: true }) ended?: string[];
+  @IsOptional() @IsArray() @ArrayMaxSize(8192) @Id({ each: true }) ended?: string[];
 }
 
 export interface HoldRenewReply {

@@ -1,6 +1,6 @@
+import type { SimDialect } from '../sim-dialect.js';
 import { parseChatRequest } from './parse-request.js';
 import { renderCompletion, renderEvents } from './render-completion.js';
-import type { SimDialect } from '../sim-dialect.js';
 
 /** OpenAI-compatible chat completions. */
 export const chatDialect: SimDialect = {

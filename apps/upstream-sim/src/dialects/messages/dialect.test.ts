@@ -37,13 +37,13 @@ test.each([
   expect([input + (cached ?? 0), output]).toEqual([usage.prompt_tokens, usage.completion_tokens]);
 });
 
-test('numbers keep their digits', async () => {
+test('arguments keep every digit of their numbers', async () => {
   const messages = [{ role: 'user' as const, content: 'call a {"x":12345678901234567890}' }];
   const reply = await client.messages.create({ model: 'sim-fast', max_tokens: 20, messages, tools }).asResponse();
   expect(await reply.text()).toContain('"input":{"x":12345678901234567890}');
 });
 
-test('interleave opens all calls, gives a piece of each in turn and closes them at the end', async () => {
+test('interleave opens all calls, then sends a piece of each in turn', async () => {
   const messages = [{ role: 'user' as const, content: 'call a {"x":1} call b {"x":1} [[sim tokens=1 interleave]]' }];
   const told: string[] = [];
   for await (const event of await client.messages.create({ model: 'sim-fast', max_tokens: 20, messages, tools, stream: true })) {

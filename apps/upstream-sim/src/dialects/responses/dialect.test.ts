@@ -62,7 +62,7 @@ test.each<[string, string, Partial<ResponseCreateParamsStreaming>]>([
   expect([final.status, final.output_text]).toEqual([plain.status, plain.output_text]);
 });
 
-test('the usage is that of the same request in chat completions', async () => {
+test('reports the same usage as chat completions', async () => {
   const text = 'call weather {"city":"Rome"} [[sim reasoning=2 tokens=3]]';
   const plain = (await client.responses.create({ model: 'sim-fast', instructions: 'Be brief.', input: text, tools })) as OpenaiResponse;
   const input = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
@@ -83,7 +83,7 @@ test('the usage is that of the same request in chat completions', async () => {
   expect(usageOf(plain)).toEqual([chat.usage?.prompt_tokens, chat.usage?.completion_tokens, 0, 2]);
 });
 
-test('a refusal is a part of its own', async () => {
+test('a refusal is a part of its own type', async () => {
   const { output, status } = await client.responses.create({ model: 'sim-fast', input: '[[sim refusal="No."]]' });
   expect([output, status]).toEqual([
     [expect.objectContaining({ type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] })],
@@ -91,7 +91,7 @@ test('a refusal is a part of its own', async () => {
   ]);
 });
 
-test('calls are answered, in every kind of item', async () => {
+test('accepts calls and results of both kinds', async () => {
   const first = (await client.responses.create({ model: 'sim-fast', input: 'call weather, call shell', tools })) as OpenaiResponse;
   const results = first.output.map(
     (item, index): ResponseInputItem =>
@@ -116,7 +116,7 @@ test.each([
   ['tools[0]', { tools: [{ type: 'function', function: { name: 'a' } }] }, 'a function or custom tool'],
   ['tool_choice', { tools, tool_choice: { type: 'function', name: 'shell' } }, 'not found'],
   ['input[0].type', { input: [{ type: 'item_reference', id: 'x' }] }, 'needs no state'],
-])('%s is refused by its name', async (param, over, words) => {
+])('refuses %s and names it', async (param, over, words) => {
   const refusal: { status: number; param: string; message: string } = await client.responses
     .create({ model: 'sim-fast', input: 'x', ...over } as never)
     .then(
@@ -128,7 +128,7 @@ test.each([
   expect(refusal).toMatchObject({ status: 400, param, message: expect.stringContaining(words) });
 });
 
-test('failures: a status, an error in the stream, a stream that stops', async () => {
+test('fails with a status, with an error in the stream, or by closing the stream', async () => {
   await expect(client.responses.create({ model: 'sim-fast', input: '[[sim status=429]]' })).rejects.toThrow(OpenAI.RateLimitError);
   const response = await fetch(`${sim.url}/v1/responses`, {
     method: 'POST',

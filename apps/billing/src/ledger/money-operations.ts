@@ -21,16 +21,16 @@ import { topUp } from './top-up.js';
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
 /** Told after the commit; must not throw. */
-export interface TreasuryEvents {
+export interface MoneyEvents {
   balanceFell(accountId: string, amount: bigint): void;
   planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
 }
 
 /** Where money comes in and goes out other than by requests. Amounts arrive as dollars and are exact. */
-export class Treasury {
+export class MoneyOperations {
   constructor(
     private readonly onConnection: OnConnection,
-    private readonly events?: TreasuryEvents,
+    private readonly events?: MoneyEvents,
   ) {}
 
   async topUp({ accountId, usd, paymentId }: TopupCreateRequest): Promise<TopupCreateReply> {

@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
-import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/upstream-test.js';
+import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/probe.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { runCli } from '../run-cli.js';
 
@@ -25,13 +25,13 @@ const END: UpstreamTestEnd = {
 
 interface Result {
   code: number;
-  /** What was written, piece by piece. */
+  /** Written pieces. */
   out: string[];
   err: string;
   asked: unknown;
 }
 
-/** Runs a command line; the test at the other end says these events, or fails. */
+/** Runs a command line against a probe that sends these events, or fails. */
 function run(line: string, events?: UpstreamTestEvent[], failure?: Error): Promise<Result> {
   return runArguments(line.split(' '), events, failure);
 }
@@ -91,20 +91,20 @@ test.each<[line: string, asked: object]>([
 
 test.each([
   ['upstreams test', "missing required argument 'upstream'"],
-  ['upstreams test new --url http://127.0.0.1:8000/v1', '--url needs --model: what is not in the catalog has no models yet'],
+  ['upstreams test new --url http://127.0.0.1:8000/v1', '--url requires --model: an upstream outside of the catalog has no models'],
   [
     'upstreams test local --kind openai-chat',
-    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file and --allow-private-network go with --url: what is in the catalog is tested as it says there',
+    '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file and --allow-private-network require --url: an upstream of the catalog is tested with its entry',
   ],
   [
     'upstreams test local --model m --kind ollama',
     "option '--kind <kind>' argument 'ollama' is invalid. Must be openai-chat, openai-responses or anthropic-messages.",
   ],
-])('%s asks nobody, and says why', async (line, error) => {
+])('%s is a usage error, and no service is called', async (line, error) => {
   expect(await run(line)).toEqual({ code: 2, out: [], err: `error: ${error}\n`, asked: null });
 });
 
-test('each check is shown when it is done, and at the end what it comes to', async () => {
+test('shows each check when it is done, then the result', async () => {
   const { code, out } = await run('upstreams test local', [START, { type: 'check-end', check: CHECK }, END]);
   expect({ code, out }).toEqual({
     code: 0,
@@ -115,12 +115,12 @@ test('each check is shown when it is done, and at the end what it comes to', asy
 first token after 12 ms, 240 tokens a second
 29 requests with 4500 prompt and 600 output tokens, billed to no account
 
-The catalog says otherwise:
+The catalog entry differs:
 CAPABILITY      CATALOG   FOUND
 seed            true      false
 systemMessages  anywhere  first
 
-For its entry in the catalog:
+Add to its catalog entry:
 
 capabilities:
   systemMessages: first
@@ -130,12 +130,12 @@ capabilities:
   });
 });
 
-test('where the catalog is right, there is nothing to change', async () => {
+test('reports a correct catalog entry', async () => {
   const { out } = await run('upstreams test local', [START, { ...END, changes: [] }]);
-  expect(out.join('')).toContain('\n\nThe catalog describes it as it is.\n');
+  expect(out.join('')).toContain('\n\nThe catalog entry is correct.\n');
 });
 
-test('what is not in the catalog gets an entry to begin with', async () => {
+test('suggests a catalog entry for a new upstream', async () => {
   const end = { ...END, modelFacts: { input: ['text' as const, 'image' as const], reasoning: true, contextTokens: 4_096 } };
   const line = 'upstreams test new --url http://127.0.0.1:8000/v1 --model Qwen/Qwen3-8B --api-key-env NEW_API_KEY --allow-private-network';
   const { out } = await run(line, [{ ...START, upstreamId: 'new', model: 'Qwen/Qwen3-8B', isInCatalog: false }, end]);
@@ -145,7 +145,7 @@ test('what is not in the catalog gets an entry to begin with', async () => {
 first token after 12 ms, 240 tokens a second
 29 requests with 4500 prompt and 600 output tokens, billed to no account
 
-For the catalog. Prices are examples: say your own.
+For the catalog. Prices are examples: set your own.
 
 upstreams:
   - id: new
@@ -175,7 +175,7 @@ models:
 `);
 });
 
-test('one that cannot serve plain text is exit code 1', async () => {
+test('an upstream that cannot serve plain text gives exit code 1', async () => {
   const { code, out } = await run('upstreams test local', [
     START,
     { ...END, servesText: false, firstContentMs: null, tokensPerSecond: null },
@@ -186,14 +186,14 @@ test('one that cannot serve plain text is exit code 1', async () => {
   });
 });
 
-test('--json is one document at the end, and nothing before', async () => {
+test('--json prints one document at the end', async () => {
   const { code, out } = await run('upstreams test local --json', [START, { type: 'check-end', check: CHECK }, END]);
   const { type: _, ...start } = START;
   const { type: __, ...end } = END;
   expect({ code, documents: out.map((text) => JSON.parse(text)) }).toEqual({ code: 0, documents: [{ ...start, checks: [CHECK], ...end }] });
 });
 
-test('what a server has named cannot steer the terminal', async () => {
+test('control characters of a server do not reach the terminal', async () => {
   const check = { ...CHECK, evidence: 'it lists \u001b[2J' };
   const { out } = await run('upstreams test local', [START, { type: 'check-end', check }, END]);
   expect(out[1]).toBe('yes      streams                            it lists \u{fffd}[2J\n');
@@ -203,7 +203,7 @@ test.each([
   ['@cf/meta/llama-3.1-8b', 'cf/meta/llama-3.1-8b'],
   ['Llama 3 (8B)', 'Llama-3-8B-'],
   ['モデル', 'new'],
-])('a model whose name is no id gets one, and keeps its name there: %s', async (model, id) => {
+])('a model name that is not a valid id gets an id: %s', async (model, id) => {
   const { out } = await runArguments(
     ['upstreams', 'test', 'new', '--url', 'http://127.0.0.1:8000/v1', '--model', model],
     [{ ...START, upstreamId: 'new', model, isInCatalog: false }, END],
@@ -212,7 +212,7 @@ test.each([
   expect(entries).toMatchObject({ models: [{ id, routes: [{ upstream: 'new', model }] }] });
 });
 
-test('certificates that were named are in its entry', async () => {
+test('the suggested entry has the certificate files', async () => {
   const { out } = await run('upstreams test new --url https://model.example/v1 --model m --ca-file ca.pem', [
     { ...START, upstreamId: 'new', model: 'm', isInCatalog: false },
     END,
@@ -225,7 +225,7 @@ test.each([
   ['candidate.baseUrl', 'must be an http:// URL', '--url must be an http:// URL'],
   ['candidate.apiKeyEnv', 'must be the name of an environment variable', '--api-key-env must be the name of an environment variable'],
   ['upstreamId', 'must be an id', 'upstream must be an id'],
-])('a refusal of %s names what was typed', async (field, rule, error) => {
+])('a refusal of %s names its option', async (field, rule, error) => {
   const refusal = new ServiceError('invalid_request', `${field} ${rule}`, field);
   expect(await run('upstreams test new --url x --model m', [], refusal)).toMatchObject({ code: 2, out: [], err: `error: ${error}\n` });
 });
@@ -239,6 +239,6 @@ test('a refusal is one line', async () => {
   });
 });
 
-test('a test that breaks off is no success', async () => {
-  expect(await run('upstreams test local', [START])).toMatchObject({ code: 1, err: 'error: unexpected: the test came to no end\n' });
+test('a probe without an end fails', async () => {
+  expect(await run('upstreams test local', [START])).toMatchObject({ code: 1, err: 'error: unexpected error: the test did not finish\n' });
 });

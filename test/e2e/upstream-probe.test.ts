@@ -1,4 +1,4 @@
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
 import { stack } from '#testing/stack.js';
 import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
 import { connectCli } from '../../apps/cli/src/connection.js';
@@ -38,7 +38,7 @@ test('an upstream of the catalog: every model of its routes is asked, and what t
     first: expect.stringMatching(/^local \(openai-chat\), model sim-/),
   });
   expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^yes +streams /), expect.stringMatching(/^yes +model sim-tiny /)]));
-  expect(textOf(result)).toContain('\nThe catalog describes it as it is.');
+  expect(textOf(result)).toContain('\nThe catalog entry is correct.');
 });
 
 test('each check is told when it is done, not when all are', async () => {

@@ -3,13 +3,6 @@ import { GatewayError } from './errors.js';
 import type { FinishReason, StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
-/** Folds the events of one reply. @throws GatewayError like `CompletionCollector` */
-export function collectCompletion(events: Iterable<StreamEvent>): Completion {
-  const collector = new CompletionCollector();
-  for (const event of events) collector.add(event);
-  return collector.finish();
-}
-
 /**
  * Folds events into a whole reply as they arrive. `add` throws a failure event as a `GatewayError`. `finish` throws `upstream_error`
  * when the stream ended without its terminal event.

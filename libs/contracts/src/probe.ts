@@ -1,5 +1,5 @@
-import { Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min, ValidateBy, ValidateNested } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min, ValidateBy } from 'class-validator';
+import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { StreamEndpoint } from './endpoint.js';
 
@@ -46,13 +46,13 @@ export class UpstreamCandidate {
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
   /** Only with `https://`. Default: the public authorities, and no certificate of ours. */
-  @IsOptional() @ValidateNested() @Type(() => CandidateTls) tls?: CandidateTls;
+  @IsOptional() @Nested(() => CandidateTls) tls?: CandidateTls;
 }
 
 export class UpstreamTestRequest {
   /** As the catalog calls it or, with `candidate`, will call it. */
   @Matches(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/, { message: 'upstreamId must be an id' }) upstreamId!: string;
-  @IsOptional() @ValidateNested() @Type(() => UpstreamCandidate) candidate?: UpstreamCandidate;
+  @IsOptional() @Nested(() => UpstreamCandidate) candidate?: UpstreamCandidate;
   /** The model's name there. Absent: those of the catalog's routes to it, the first of them in full. */
   @IsOptional() @IsString() @Length(1, 256) model?: string;
   /** The model's context. Absent: what the upstream's list of models says, when that is small enough to be tried at little cost. */

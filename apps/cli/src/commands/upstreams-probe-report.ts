@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { CatalogModel, UpstreamCapabilities } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamCheck, UpstreamTestEnd, UpstreamTestRequest, UpstreamTestStart } from '#contracts/upstream-test.js';
+import type { UpstreamCheck, UpstreamTestEnd, UpstreamTestRequest, UpstreamTestStart } from '#contracts/probe.js';
 import { renderTable } from '../render.js';
 
 const TITLE_WIDTH = 34;
@@ -10,12 +10,11 @@ export function renderStart({ upstreamId, kind, model, isInCatalog }: UpstreamTe
   return plain(`${upstreamId} (${kind}${isInCatalog ? '' : ', not in the catalog'}), model ${model}\n`);
 }
 
-/** One line a check, as it is done. */
 export function renderCheck({ title, verdict, evidence }: UpstreamCheck): string {
   return plain(`${verdict.padEnd(8)} ${title.padEnd(TITLE_WIDTH)} ${evidence}`);
 }
 
-/** What it comes to: speed, cost, and what to write into the catalog. */
+/** Renders the result: speed, cost, and the entry for the catalog. */
 export function renderEnd(start: UpstreamTestStart, end: UpstreamTestEnd, request: UpstreamTestRequest): string {
   const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText } = end;
   const speed = [
@@ -29,23 +28,23 @@ export function renderEnd(start: UpstreamTestStart, end: UpstreamTestEnd, reques
 }
 
 function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] {
-  if (changes.length === 0) return ['The catalog describes it as it is.'];
+  if (changes.length === 0) return ['The catalog entry is correct.'];
   const columns = {
     CAPABILITY: ({ name }: (typeof changes)[number]) => name,
     CATALOG: ({ catalog }: (typeof changes)[number]) => String(catalog),
     FOUND: ({ found }: (typeof changes)[number]) => String(found),
   };
   return [
-    'The catalog says otherwise:',
+    'The catalog entry differs:',
     renderTable(changes, columns, ''),
     '',
-    'For its entry in the catalog:',
+    'Add to its catalog entry:',
     '',
     yaml({ capabilities: differing(capabilities) }),
   ];
 }
 
-/** An entry to begin with. Prices are nobody's to guess. */
+/** Renders a first catalog entry, with example prices. */
 function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest, { capabilities, modelFacts }: UpstreamTestEnd): string[] {
   const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls } = candidate ?? {};
   const differences = differing(capabilities);
@@ -69,16 +68,16 @@ function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest,
     price: { inputUsdPerMTok: '0.10', cachedInputUsdPerMTok: '0.01', outputUsdPerMTok: '0.40' },
     routes: [{ upstream: upstreamId, model }],
   };
-  const yours = modelFacts.contextTokens === null ? 'Sizes and prices are examples: say your own.' : 'Prices are examples: say your own.';
+  const yours = modelFacts.contextTokens === null ? 'Sizes and prices are examples: set your own.' : 'Prices are examples: set your own.';
   return [`For the catalog. ${yours}`, '', yaml({ upstreams: [upstream], models: [entry] })];
 }
 
-/** Of a name that upstreams may make of anything, what the catalog takes as an id. */
+/** Converts the name of a model to an id that the catalog accepts. */
 function legalId(name: string, otherwise: string): string {
   return name.replace(/[^A-Za-z0-9._:/@-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || otherwise;
 }
 
-/** Those that are not what an entry means when it says nothing. */
+/** Capabilities that differ from the defaults of an entry. */
 function differing(capabilities: UpstreamCapabilities): Partial<UpstreamCapabilities> {
   const names = Object.keys(CAPABILITY_DEFAULTS) as (keyof UpstreamCapabilities)[];
   return Object.fromEntries(
@@ -92,7 +91,7 @@ function yaml(value: object): string {
   return stringify(value, { lineWidth: 0, defaultStringType: 'PLAIN' }).trimEnd();
 }
 
-/** What others have named must not be able to steer the terminal. */
+/** Replaces control characters, so that a name cannot control the terminal. */
 function plain(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '\u{fffd}');
 }

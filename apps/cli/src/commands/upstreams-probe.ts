@@ -8,30 +8,30 @@ import {
   type UpstreamTestRequest,
   type UpstreamTestStart,
   upstreamTest,
-} from '#contracts/upstream-test.js';
+} from '#contracts/probe.js';
 import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
 import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
-import { renderCheck, renderEnd, renderStart } from './upstreams-test-report.js';
+import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
 
 const PARAMETERS = {
-  upstream: argument(text(64, 'id'), 'its id in the catalog; with --url, the id it is going to have'),
-  model: optional(text(256, 'name'), 'the name of the model there; by default those the catalog routes to it'),
-  url: optional(text(2_000, 'url'), 'test what is not in the catalog yet, at this base URL'),
-  kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'the dialect it speaks; openai-chat by default; goes with --url'),
-  apiKeyEnv: optional(text(128, 'variable'), 'the variable of the inference-proxy that holds its key; goes with --url'),
-  apiKeyFile: optional(text(256, 'file'), 'the file of its key, in the folder of secrets of the inference-proxy; goes with --url'),
-  caFile: optional(text(256, 'file'), 'the authority of its certificate, in the same folder; goes with --url'),
-  certFile: optional(text(256, 'file'), 'our certificate for it, in the same folder; goes with --url'),
-  keyFile: optional(text(256, 'file'), 'the key of our certificate, in the same folder; goes with --url'),
-  allowPrivateNetwork: flag('it is inside our own network; goes with --url'),
-  contextTokens: optional(wholeNumber(1, 2_000_000), 'try a prompt longer than this; a model that takes it bills it'),
+  upstream: argument(text(64, 'id'), 'id in the catalog; with --url, the id for the new entry'),
+  model: optional(text(256, 'name'), 'name of the model on the upstream; default: the models that the catalog routes to it'),
+  url: optional(text(2_000, 'url'), 'base URL of an upstream that is not in the catalog yet'),
+  kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'dialect of the upstream, default openai-chat; requires --url'),
+  apiKeyEnv: optional(text(128, 'variable'), 'environment variable of the inference-proxy with the key; requires --url'),
+  apiKeyFile: optional(text(256, 'file'), 'file with the key, in the secrets folder of the inference-proxy; requires --url'),
+  caFile: optional(text(256, 'file'), 'CA certificate of the upstream, in the same folder; requires --url'),
+  certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
+  keyFile: optional(text(256, 'file'), 'key of the client certificate, in the same folder; requires --url'),
+  allowPrivateNetwork: flag('allow loopback and private addresses; requires --url'),
+  contextTokens: optional(wholeNumber(1, 2_000_000), 'also try a prompt longer than this; a model that accepts it bills it'),
 } satisfies Parameters;
 
-/** A stream, unlike all other commands: each check is shown when it is done. */
+/** Unlike other commands a stream: each check is shown as soon as it is done. */
 export const upstreamTestCommands: readonly CliCommand[] = [
   {
     name: 'upstreams test',
-    summary: 'Send an upstream small requests and say what it can do; the exit code is 1 if it cannot serve plain text',
+    summary: 'Probe what an upstream supports with small requests; exit code 1 if it cannot serve plain text',
     parameters: PARAMETERS,
     examples: [
       'upstreams test local',
@@ -55,16 +55,16 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       try {
         for await (const events of messaging.openStream(upstreamTest, request)) for (const event of events) take(event);
       } catch (error) {
-        throw inTheirWords(error);
+        throw withOptionName(error);
       }
-      if (start === undefined || end === undefined) throw new Error('the test came to no end');
+      if (start === undefined || end === undefined) throw new Error('the test did not finish');
       return { text: json ? renderReport(start, checks, end) : renderEnd(start, end, request), failed: !end.servesText };
     },
   },
 ];
 
-/** What was typed, by the field it became. */
-const TYPED: Readonly<Record<string, string>> = {
+/** Option of each request field. */
+const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
   upstreamId: 'upstream',
   'candidate.baseUrl': '--url',
   'candidate.apiKeyEnv': '--api-key-env',
@@ -74,12 +74,12 @@ const TYPED: Readonly<Record<string, string>> = {
   'candidate.tls.keyFile': '--key-file',
 };
 
-/** A refusal of a field names the option that was typed. */
-function inTheirWords(error: unknown): unknown {
+/** Replaces the name of the field at fault by its option. */
+function withOptionName(error: unknown): unknown {
   const field = error instanceof ServiceError && error.code === 'invalid_request' ? error.param : undefined;
-  const typed = field === undefined ? undefined : TYPED[field];
-  if (field === undefined || typed === undefined) return error;
-  return new UsageError((error as ServiceError).message.replace(field, typed));
+  const option = field === undefined ? undefined : OPTION_OF_FIELD[field];
+  if (field === undefined || option === undefined) return error;
+  return new UsageError((error as ServiceError).message.replace(field, option));
 }
 
 function renderReport({ type: _, ...about }: UpstreamTestStart, checks: UpstreamCheck[], { type: __, ...result }: UpstreamTestEnd): string {
@@ -92,16 +92,16 @@ function requestOf(values: Values<typeof PARAMETERS>): UpstreamTestRequest {
   if (url === undefined) {
     if (kind || apiKeyEnv || apiKeyFile || tls || allowPrivateNetwork)
       throw new UsageError(
-        `${OF_A_CANDIDATE} and --allow-private-network go with --url: what is in the catalog is tested as it says there`,
+        `${CANDIDATE_OPTIONS} and --allow-private-network require --url: an upstream of the catalog is tested with its entry`,
       );
     return { upstreamId, model, contextTokens };
   }
-  if (model === undefined) throw new UsageError('--url needs --model: what is not in the catalog has no models yet');
+  if (model === undefined) throw new UsageError('--url requires --model: an upstream outside of the catalog has no models');
   const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls };
   return { upstreamId, model, contextTokens, candidate };
 }
 
-const OF_A_CANDIDATE = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file';
+const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file';
 
 function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
   return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;

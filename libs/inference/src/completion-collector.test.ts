@@ -1,4 +1,4 @@
-import { collectCompletion } from './collect-completion.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { GatewayError } from './errors.js';
 import type { StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
@@ -46,7 +46,7 @@ test('joins text, reasoning and interleaved calls', () => {
   });
 });
 
-test('text and refusals after the first call and reasoning after the first text are told apart', () => {
+test('separates text after the first call and reasoning before the first text', () => {
   const completion = collectCompletion([
     { type: 'reasoning-delta', text: 'first ' },
     { type: 'text-delta', text: 'One ' },
@@ -74,13 +74,13 @@ test('text and refusals after the first call and reasoning after the first text 
   });
 });
 
-test('a failure is thrown with its code, message and retry time', () => {
+test('throws a failure with code, message and retry time', () => {
   const failing = () => collectCompletion([{ type: 'completion-failure', code: 'model_capacity', message: 'Busy.', retryAfterSeconds: 7 }]);
   expect(failing).toThrow(new GatewayError('model_capacity', 'Busy.', { retryAfterSeconds: 7 }));
   expect(failing).toThrow(expect.objectContaining({ code: 'model_capacity', status: 429, retryAfterSeconds: 7 }));
 });
 
-test('a stream that ends without its terminal event has failed [T-30]', () => {
+test('a stream without its terminal event fails [T-30]', () => {
   const cut: StreamEvent[] = [
     { type: 'text-delta', text: 'Hel' },
     { type: 'usage-report', usage },
