@@ -1,6 +1,6 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { UpstreamTestEnd } from '#contracts/probe.js';
+import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { runProbe } from '../../apps/inference-proxy/src/probe/run-probe.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 

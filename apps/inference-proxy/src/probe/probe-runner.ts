@@ -1,7 +1,7 @@
 import { routeList, type Upstream } from '#contracts/catalog.js';
+import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import { type ProbeJob, runProbe } from './run-probe.js';
