@@ -9,12 +9,12 @@ const { natsUrl, natsPasswords, upstreamUrl } = stack();
 
 interface Result {
   code: number;
-  /** When each piece was written, and what. */
+  /** Written pieces with their times. */
   out: { at: number; text: string }[];
   err: string;
 }
 
-/** The command line, over NATS, to the running inference-proxy, and from there to the simulator. */
+/** Runs a command against the running inference-proxy and its simulator. */
 async function tollgate(line: string): Promise<Result> {
   const result: Result = { code: 0, out: [], err: '' };
   const output = {
@@ -29,7 +29,7 @@ async function tollgate(line: string): Promise<Result> {
 
 const textOf = ({ out }: Result): string => out.map(({ text }) => text).join('');
 
-test('an upstream of the catalog: every model of its routes is asked, and what the catalog says is compared', async () => {
+test('probes every model of an upstream in the catalog, and compares the entry', async () => {
   const result = await tollgate('upstreams test local');
   const lines = textOf(result).split('\n');
   expect({ code: result.code, err: result.err, first: lines[0] }).toEqual({
@@ -41,12 +41,12 @@ test('an upstream of the catalog: every model of its routes is asked, and what t
   expect(textOf(result)).toContain('\nThe catalog entry is correct.');
 });
 
-test('each check is told when it is done, not when all are', async () => {
+test('shows each check when it is done', async () => {
   const slow = await startSimServer({ host: '127.0.0.1', port: 0, defaults: 'ttft=30' });
   const { out } = await tollgate(`upstreams test slow --url ${slow.url}/v1 --allow-private-network --model sim-fast`);
   await slow.close();
   const at = (title: string): number => out.find(({ text }) => text.includes(` ${title} `))?.at ?? Number.NaN;
-  // Some twenty requests lie between the two.
+  // About twenty requests are between the two.
   expect(at('its socket closes when left') - at('plain reply')).toBeGreaterThan(400);
 });
 
@@ -64,7 +64,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
   },
 );
 
-test('--json is one document; a model that is not there is exit code 1', async () => {
+test('--json prints one document; a missing model gives exit code 1', async () => {
   const result = await tollgate('upstreams test local --model sim-none --json');
   const { checks, ...report } = JSON.parse(textOf(result)) as UpstreamTestEnd & { checks: UpstreamCheck[] };
   expect({ code: result.code, servesText: report.servesText, checks: checks.map(({ id, verdict }) => `${id} ${verdict}`) }).toEqual({
@@ -90,7 +90,7 @@ test.each([
   expect(await tollgate(line)).toEqual({ code, out: [], err: `error: ${error}\n` });
 });
 
-test('nobody listens there', async () => {
+test('an upstream without a listener', async () => {
   const result = await tollgate('upstreams test new --url http://127.0.0.1:1/v1 --allow-private-network --model m');
   expect(result.code).toBe(1);
   expect(textOf(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');

@@ -41,18 +41,18 @@ export const MODEL: Model = {
 
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
-/** Called at the moments of a request that only billing knows. */
+/** Called for events that only billing knows. */
 interface BillingObserver {
   beforeReserve(requestId: string): void;
   held(request: ReserveRequest): void;
   reserveCommitted(requestId: string): void;
   settleCommitted(holdId: string): void;
   settleAnswered(holdId: string): void;
-  /** The hold ended with this, or it was settled late. */
+  /** The hold was settled, in time or late. */
   settled(settle: Settle, by: Settler): void;
 }
 
-/** A billing service: its own lanes and reaper over the shared database. */
+/** A billing service with its own lanes and reaper on the shared database. */
 export class BillingNode {
   readonly process: Process;
   private readonly lanes: Lane<Settle | ReserveRequest, SettleOutcome | ReserveOutcome>[];
@@ -163,7 +163,7 @@ export class BillingNode {
     );
   }
 
-  /** As `Reaper` does: leases are extended once after any time in which they could not be renewed. */
+  /** Like `Reaper`, extends all leases once after a time in which they could not be renewed. */
   private async reap(): Promise<void> {
     if (!this.database.isUp || !this.process.connected) {
       this.interrupted = true;
@@ -240,7 +240,7 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   } as unknown as RouteCall;
 }
 
-/** A gateway from the key on: HTTP is not part of the simulation. */
+/** A gateway without HTTP, from the key check on. */
 export class GatewayNode {
   readonly process: Process;
   readonly keys: ApiKeys;

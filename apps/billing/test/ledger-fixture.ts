@@ -19,7 +19,7 @@ export interface Customer {
 
 /** 1 pico-USD a prompt token, 0 a cached one, 2 an output token: costs that can be added in the head. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
-/** Tests turn the clock, and leave holds behind. */
+/** Tests set the clock, and leave holds open. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 export const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 
@@ -30,7 +30,7 @@ export class LedgerFixture {
 
   private constructor(
     private readonly database: TestDatabase,
-    /** For the test's own questions, as the owner; not pipelined with anything. */
+    /** Connection of the owner, for queries of the test. */
     readonly sql: PgConnection,
     readonly prisma: PrismaClient,
     readonly logger: Logger,
@@ -92,7 +92,7 @@ export class LedgerFixture {
     return rows[0] as Record<string, unknown>;
   }
 
-  /** Where the ledger is wrong. */
+  /** Returns the violations that a ledger check finds. */
   violations = async (): Promise<LedgerViolation[]> => (await checkLedger(this.sql, OVERDUE_MS)).violations;
 
   async close(): Promise<void> {

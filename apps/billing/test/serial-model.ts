@@ -27,17 +27,14 @@ export interface ModelProject {
   admitted: number[];
 }
 
-/**
- * What the ledger must do, in the plainest words: no counters, everything is summed up again from the open holds each
- * time it is needed, and money is an account's two purses. Slow on purpose, so that it is easy to believe.
- */
+/** The ledger in its simplest form: it has no counters and sums up the open holds each time. Slow, so that it is easy to verify. */
 export class SerialModel {
   readonly accounts = new Map<string, ModelAccount>();
   readonly projects = new Map<string, ModelProject>();
   readonly keys = new Map<string, string>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
-  /** Holds the reaper has ended and nobody has settled since. */
+  /** Holds that the reaper ended, without a late settlement. */
   readonly reaped = new Map<string, ModelHold>();
   /** Which purses the reaper's bills were paid from. */
   private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
@@ -112,7 +109,7 @@ export class SerialModel {
       account.topup -= cost - own - fromPlan;
       this.paid.set(settle.holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
     }
-    // What is due late is taken from what is free after that, and no more.
+    // Late settlements take only what is free after that.
     for (const { holdId, accountId, due } of late) {
       const account = this.account(accountId);
       const { planHeld, topupHeld } = this.heldOf(accountId);

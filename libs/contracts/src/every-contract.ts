@@ -14,7 +14,7 @@ import * as inference from './inference.js';
 import * as probe from './probe.js';
 import * as routeStatus from './route-status.js';
 
-/** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
+/** All contracts, for checks of every subject: permissions, documents, tests. */
 const MODULES = [
   accounts,
   projects,

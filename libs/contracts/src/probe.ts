@@ -21,7 +21,7 @@ export class CandidateTls {
   keyFile?: string;
 }
 
-/** An upstream that the catalog does not have yet; the rules are the catalog's. */
+/** An upstream that is not in the catalog yet. The rules are those of the catalog. */
 export class UpstreamCandidate {
   @IsIn(UPSTREAM_KINDS) kind!: Upstream['kind'];
   @ValidateBy({
@@ -32,7 +32,7 @@ export class UpstreamCandidate {
     },
   })
   baseUrl!: string;
-  /** Read in the environment of the inference-proxy: a key itself is never said here. */
+  /** Variable of the inference-proxy that holds the key. The key itself is never sent. */
   @IsOptional()
   @Matches(/^[A-Z_][A-Z0-9_]{0,127}$/, { message: 'apiKeyEnv must be the name of an environment variable, never the key itself' })
   apiKeyEnv?: string;
@@ -45,29 +45,29 @@ export class UpstreamCandidate {
   apiKeyFile?: string;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
-  /** Only with `https://`. Default: the public authorities, and no certificate of ours. */
+  /** Only with `https://`. Default: the public authorities, no client certificate. */
   @IsOptional() @Nested(() => CandidateTls) tls?: CandidateTls;
 }
 
 export class UpstreamTestRequest {
-  /** As the catalog calls it or, with `candidate`, will call it. */
+  /** Id in the catalog, or of `candidate`. */
   @Matches(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/, { message: 'upstreamId must be an id' }) upstreamId!: string;
   @IsOptional() @Nested(() => UpstreamCandidate) candidate?: UpstreamCandidate;
-  /** The model's name there. Absent: those of the catalog's routes to it, the first of them in full. */
+  /** Model name at the upstream. Default: the models of its routes, the first in full. */
   @IsOptional() @IsString() @Length(1, 256) model?: string;
-  /** The model's context. Absent: what the upstream's list of models says, when that is small enough to be tried at little cost. */
+  /** Context size to test. Default: the size that the upstream lists, if a test of it is cheap. */
   @IsOptional() @IsInt() @Min(1) @Max(2_000_000) contextTokens?: number;
 }
 
-/** `unclear`: asked, and the answer says neither. `skipped`: not asked. */
+/** `unclear`: the answer says neither. `skipped`: not asked. */
 export type Verdict = 'yes' | 'no' | 'unclear' | 'skipped';
 
 export interface UpstreamCheck {
   id: string;
-  /** What was asked, for people. */
+  /** The question, for people. */
   title: string;
   verdict: Verdict;
-  /** In a few words of ours; words of the upstream's are shortened and redacted. */
+  /** Short reason. Text of the upstream is shortened and redacted. */
   evidence: string;
   milliseconds: number;
 }
@@ -80,45 +80,44 @@ export interface UpstreamTestStart {
   isInCatalog: boolean;
 }
 
-/** A field of the catalog's `capabilities` that the upstream answers for itself. */
+/** A capability that the upstream answered for itself. */
 export interface CapabilityChange {
   name: keyof UpstreamCapabilities;
-  /** As the catalog has it; without an entry, the default. */
+  /** Value in the catalog, or the default. */
   catalog: boolean | string | number | null;
   found: boolean | string | number | null;
 }
 
 export interface UpstreamTestEnd {
   type: 'test-end';
-  /** Whether it can serve a plain text request at all. */
+  /** True when it serves a plain text request. */
   servesText: boolean;
-  /** From request to first content of a stream; null when there was none. */
+  /** Milliseconds from the request to the first content of a stream. Null without content. */
   firstContentMs: number | null;
-  /** Null when it came too fast, or all at once. */
+  /** Null when the reply came too fast or at once. */
   tokensPerSecond: number | null;
-  /** What the test has cost at the upstream, as it counts, or by estimate. */
+  /** Cost of the test, reported or estimated. */
   requests: number;
   promptTokens: number;
   outputTokens: number;
-  /** As they fit the upstream; what was not found out is as it was. */
+  /** Capabilities that fit the upstream. Unknown ones keep their value. */
   capabilities: UpstreamCapabilities;
   changes: CapabilityChange[];
-  /** For the model's own entry. `contextTokens`: as the upstream lists it. */
+  /** Facts for the model entry. `contextTokens` is what the upstream lists. */
   modelFacts: { input: ('text' | 'image')[]; reasoning: boolean; contextTokens: number | null };
 }
 
-/** Of the grammar: start, checks, end. */
+/** One start, then checks, then one end. */
 export type UpstreamTestEvent = UpstreamTestStart | { type: 'check-end'; check: UpstreamCheck } | UpstreamTestEnd;
 
 /**
- * Sends an upstream small requests and says what it can do, check by check. Bounded in time and tokens, and billed to no
- * account. Refused: `not_found` for an upstream the catalog does not have, `invalid_request` when no model is named and
- * none is routed to it, `unavailable` when there are too many tests under way.
+ * Sends small requests to an upstream and reports its capabilities, check by check. Bounded in time and tokens, billed to no account.
+ * Errors: `not_found` for an unknown upstream, `invalid_request` without a model, `unavailable` when too many tests run.
  */
 export const upstreamTest = new StreamEndpoint<UpstreamTestRequest, UpstreamTestEvent>(
   'inference.v1.upstream.test',
   UpstreamTestRequest,
-  'Finds out what an upstream can do',
+  'Reports the capabilities of an upstream',
 );
 
 function isBaseUrl(value: unknown): boolean {

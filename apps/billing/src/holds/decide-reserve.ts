@@ -5,13 +5,13 @@ import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } 
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import type { BatchBook, Held } from './batch-book.js';
 
-/** A place frees when any running request ends, which nobody can foresee. */
+/** A place frees when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
 
 /**
- * Opens a hold, or says why not, in this order: key, requests per minute, concurrency, funds (architecture.md, "Order of
- * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since; one
- * that wants something else under the id of an open hold is told not to start: it would not be paid for.
+ * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds. A repeated reserve is answered with its
+ * recorded outcome, even if limits have changed. A different reserve under the id of an open hold is `closed`: its work would not be paid
+ * for.
  */
 export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;
@@ -26,7 +26,7 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: H
   const window = slideWindow(project.requestWindow, book.now);
   if (isAhead(project.requestWindow, book.now)) {
     project.requestWindow = window;
-    book.changed.add(account).add(project); // the account shows to other replicas that its projects have changed
+    book.changed.add(account).add(project); // the version of the account tells other replicas that its projects have changed
   }
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;
@@ -43,7 +43,7 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: H
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd, availablePicoUsd: String(available) };
   }
 
-  // From here on it succeeds.
+  // Nothing below can fail.
   const parts = takeHold(account.funds, amount);
   account.openHolds += 1;
   project.openHolds += 1;

@@ -9,10 +9,10 @@ const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);
 const STEPS = 150;
 
-/** Rare paths the traffic must have reached, or the comparison proves little (billing.md 5). */
+/** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold does what the serial model does', (seed) => {
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);

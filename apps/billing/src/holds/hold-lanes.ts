@@ -4,7 +4,7 @@ import { applyBatch } from './apply-batch.js';
 import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
-/** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
+/** Work of a lane: end a hold, open one, or end the plan of an account if it is due. */
 type Request = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
@@ -13,20 +13,20 @@ export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'w
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
   times: HoldTimes;
-  /** Told of every batch after its commit. Must not throw: the batch is done. */
+  /** Called after the commit of each batch. Must not throw. */
   onApplied?: (applied: Committed, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
   now?: () => number;
 }
 
-/** The door to `applyBatch`: every account has its lane, so that its requests meet in the same batches. */
+/** Sends requests to `applyBatch`. All requests of an account use one lane, so that they meet in the same batches. */
 export class HoldLanes {
   private readonly lanes: Lane<Request, Outcome>[];
 
   constructor(private readonly options: HoldLanesOptions) {
     const work = (connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> => this.apply(connection, requests);
     const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
-    // Whoever asked to reserve has given up by then, and the hold would have to be released; a settle is always worth sending.
+    // A reserve is dropped after its deadline, since its caller has given up. A settle is always sent.
     const isPerishable = (request: Request): boolean => 'reserve' in request;
     this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work, share, isPerishable }));
   }
@@ -36,7 +36,7 @@ export class HoldLanes {
     return this.lanes.reduce((sum, lane) => sum + lane.queued, 0);
   }
 
-  /** How long the oldest of them has waited, in milliseconds. */
+  /** Milliseconds that the oldest waiting request has waited. */
   get waitingMs(): number {
     return Math.max(...this.lanes.map((lane) => lane.waitingMs));
   }
@@ -53,7 +53,7 @@ export class HoldLanes {
     await this.laneOf(accountId).push({ sweep: accountId });
   }
 
-  /** Finishes what is queued. */
+  /** Resolves when the queues are empty and the connections closed. */
   async close(): Promise<void> {
     await Promise.all(this.lanes.map((lane) => lane.close()));
   }

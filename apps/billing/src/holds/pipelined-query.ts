@@ -1,7 +1,7 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** A prepared statement: parsed once a connection. */
+/** A prepared statement, parsed once per connection. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -15,7 +15,7 @@ export function execute<Row extends QueryResultRow>(
   return connection.query<Row>({ ...statement, values });
 }
 
-/** Waits for all of several statements that were sent together; throws what the first that failed said. */
+/** Waits for all of several statements that were sent together. Throws the first error. */
 export async function allOf<Results extends readonly unknown[]>(
   results: {
     [Position in keyof Results]: Promise<Results[Position]>;
@@ -26,7 +26,7 @@ export async function allOf<Results extends readonly unknown[]>(
   return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results;
 }
 
-/** A Postgres array of values that need no quoting: numbers and UUIDs. Cheaper than the driver's, which quotes everything. */
+/** Returns a Postgres array of values that need no quoting. Cheaper than the driver, which quotes every value. */
 export function plainArray(values: readonly (string | number | bigint | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }

@@ -17,16 +17,16 @@ import { grantPlan } from './grant-plan.js';
 import { refund } from './refund.js';
 import { topUp } from './top-up.js';
 
-/** Does something on a connection to the database, again with the same result if the connection breaks. */
+/** Runs work on a database connection, and again if the connection breaks. The work must be idempotent. */
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
-/** Told after the commit; must not throw. */
+/** Called after the commit; must not throw. */
 export interface MoneyEvents {
   balanceFell(accountId: string, amount: bigint): void;
   planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
 }
 
-/** Where money comes in and goes out other than by requests. Amounts arrive as dollars and are exact. */
+/** Changes balances other than by requests: top-ups, plan grants, refunds and adjustments. Amounts arrive in dollars and are exact. */
 export class MoneyOperations {
   constructor(
     private readonly onConnection: OnConnection,
@@ -43,7 +43,7 @@ export class MoneyOperations {
     const amount = positive(usd);
     const endsAt = new Date(expiresAt);
     if (!(endsAt.getTime() > Date.now())) throw new ServiceError('invalid_request', 'A plan must end in the future.', 'expiresAt');
-    const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey: grantKey ?? undefined };
+    const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey };
     const granted = await this.onConnection((connection) => grantPlan(connection, grant));
     if (granted.ended) {
       this.events?.planEnded({ accountId, ...granted.ended });

@@ -8,7 +8,7 @@ const STREAM = 'apps/inference-proxy/src/calls/stream-inference.test.ts';
 const SHAPER = 'apps/inference-proxy/src/calls/reply-shaper.test.ts';
 const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
 
-/** The gateway and the inference-proxy: whoever survives settles, and nothing is spent after a lease or beyond a hold. */
+/** The gateway and the inference-proxy: the survivor settles, and nothing is spent after a lease or beyond a hold. */
 export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/leases/lease-keeper.ts': [
     ['the proxy fences itself', 'now - lease.renewedAt >= lease.ticket.leaseMs * 0.75', 'false', KEEPER, 'without acknowledgement'],

@@ -21,7 +21,7 @@ models:
     routes: [{ upstream: local, model: Org/Small }]
 `;
 
-test('what is left out has its default', () => {
+test('absent fields have their defaults', () => {
   expect(parseCatalogFile(SMALLEST, 'c.yaml', noVariables)).toEqual({
     upstreams: [
       {
@@ -78,7 +78,7 @@ test('what is left out has its default', () => {
   } satisfies WantedCatalog);
 });
 
-test('what is stated is taken as it is', () => {
+test('given fields are taken unchanged', () => {
   const { upstreams, models } = parseCatalogFile(
     `
 upstreams:
@@ -141,7 +141,7 @@ models:
   });
 });
 
-test('a model that can say less than 4,096 tokens says all of them by default', () => {
+test('defaultOutputTokens is maxOutputTokens when that is less than 4,096', () => {
   const text = SMALLEST.replace('maxOutputTokens: 8192', 'maxOutputTokens: 256');
   expect(parseCatalogFile(text, 'c.yaml', noVariables).models[0]?.defaultOutputTokens).toBe(256);
 });
@@ -391,7 +391,7 @@ describe('faults', () => {
     expect(faultsOf(text)).toMatch(message);
   });
 
-  test('of very many faults the first are listed', () => {
+  test('of many faults the first hundred are listed', () => {
     const lines = faultsOf(`upstreams: []\nmodels:\n${'  - 1\n'.repeat(500)}`).split('\n');
     expect(lines).toHaveLength(101);
     expect([lines[0], lines[99], lines[100]]).toEqual([
@@ -401,7 +401,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('what the parser stumbled on is not repeated', () => {
+  test('a syntax error does not repeat the text at fault', () => {
     expect(faultsOf('upstreams: []\n]sk-secret\n')).not.toContain('sk-secret');
     expect(faultsOf('upstreams: >sk-secret\n')).toBe('c.yaml:1: not valid YAML: Block scalar header includes extra characters');
   });
@@ -412,7 +412,7 @@ describe('faults', () => {
     expect(parseCatalogFile(head + model + others.join(''), 'c.yaml', noVariables).models).toHaveLength(501);
   });
 
-  test('a fault in what an anchor repeats is found where it is written', () => {
+  test('a fault behind an alias has the line of its anchor', () => {
     const second = `  - id: second
     ownedBy: us
     contextTokens: 1
@@ -441,7 +441,7 @@ describe('substitution in baseUrl', () => {
     expect(baseUrl(text, variables)).toBe(expected);
   });
 
-  test('what a variable brings obeys the rule of the field', () => {
+  test('a substituted value must satisfy the rule of the field', () => {
     expect(() => baseUrl('${UPSTREAM_LOCAL_URL}', { UPSTREAM_LOCAL_URL: 'http://user:secret@h/v1' })).toThrow(
       'c.yaml:5: upstreams[0].baseUrl: must be an http:// or https:// URL without credentials, query or fragment',
     );

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { CatalogModel, UpstreamCapabilities } from '#contracts/catalog.js';
-import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { UpstreamCheck, UpstreamTestEnd, UpstreamTestRequest, UpstreamTestStart } from '#contracts/probe.js';
+import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { renderTable } from '../render.js';
 
 const TITLE_WIDTH = 34;

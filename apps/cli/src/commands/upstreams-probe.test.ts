@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
+import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
-import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/probe.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { runCli } from '../run-cli.js';
 

@@ -1,5 +1,4 @@
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
-import { ServiceError } from '#contracts/service-error.js';
 import {
   type CandidateTls,
   type UpstreamCheck,
@@ -9,6 +8,7 @@ import {
   type UpstreamTestStart,
   upstreamTest,
 } from '#contracts/probe.js';
+import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
 import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
 import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';

@@ -50,7 +50,7 @@ interface GaugeSources {
 export function registerGauges(registry: Registry, { server, settlements, bodies, bodyWorkers }: GaugeSources): void {
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
-      name: `tollgate_gateway_${name}`,
+      name,
       help,
       registers: [registry],
       collect() {
@@ -58,9 +58,9 @@ export function registerGauges(registry: Registry, { server, settlements, bodies
       },
     });
   };
-  gauge('requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
-  gauge('connections_open', 'Open client connections', () => server.connectionsOpen);
-  gauge('settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
-  gauge('body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
-  gauge('bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
+  gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  gauge('tollgate_gateway_connections_open', 'Open client connections', () => server.connectionsOpen);
+  gauge('tollgate_gateway_settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
+  gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
+  gauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
 }

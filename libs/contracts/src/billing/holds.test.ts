@@ -10,7 +10,7 @@ describe('the sources of a usage', () => {
   test.each([
     ['reported', { promptSource: 'reported', outputSource: 'reported' }],
     ['estimated', { promptSource: 'estimated', outputSource: 'counted' }],
-  ])('the single source of an older service, %s, stands for both', (source, sources) => {
+  ])('the single source of an older service, %s, sets both', (source, sources) => {
     const usage = { ...COUNTS, source };
     expect(settleOf({ usage })).toEqual({ ...SETTLE, usage: { ...COUNTS, ...sources } });
     const { holdId } = SETTLE;
@@ -19,7 +19,7 @@ describe('the sources of a usage', () => {
     });
   });
 
-  test('the two sources count where an older field stands beside them', () => {
+  test('the two sources win over an older field beside them', () => {
     const sources = { promptSource: 'reported', outputSource: 'floor' };
     expect(settleOf({ usage: { ...COUNTS, ...sources, source: 'estimated' } }).usage).toEqual({ ...COUNTS, ...sources });
   });
@@ -40,7 +40,7 @@ test('the former name of a reason means the new one', () => {
   expect(settleOf({ reason: 'client-left' }).reason).toBe('client-disconnected');
 });
 
-test('a settling service that this version does not know is not recorded', () => {
+test('an unknown settling service is not recorded', () => {
   expect(settleOf({ settledBy: 'sidecar' }).settledBy).toBeUndefined();
 });
 

@@ -14,32 +14,32 @@ export class PinnedPrice {
 }
 
 export class ReserveRequest {
-  /** UUID v7 made by the caller: retrying with the same id is safe and answered with the recorded outcome. */
+  /** UUID v7 made by the caller. A retry with the same id is safe and returns the recorded outcome. */
   @Id() holdId!: string;
   @Id() keyId!: string;
   @Id() projectId!: string;
   @Id() accountId!: string;
   @Text(128) requestId!: string;
   @Text(256) model!: string;
-  /** The most the request can cost. */
+  /** Maximum cost of the request. */
   @Matches(PICO_USD) amountPicoUsd!: string;
   @Nested(() => PinnedPrice) price!: PinnedPrice;
 }
 
-/** Why a reserve was refused. `internal_error` never appears here: a failure to decide is a `ServiceError`. */
+/** Outcome of a reserve. A failure to decide is a `ServiceError` instead. */
 export type ReserveOutcome =
-  /** `leaseMs` from now the hold is reaped unless renewed. */
+  /** The hold expires `leaseMs` from now unless it is renewed. */
   | { status: 'held'; holdId: string; leaseMs: number }
-  /** The hold ended before this reserve arrived (released or settled), or its id is another's hold: do not start the work. */
+  /** The hold ended before this reserve arrived, or the id belongs to another hold. Do not start the work. */
   | { status: 'closed'; holdId: string }
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
-  /** An operator or the check of the ledger has stopped the account (docs/money.md). */
+  /** The account was frozen by an operator or by a ledger check. */
   | { status: 'refused'; holdId: string; code: 'account_frozen' }
   | {
       status: 'refused';
       holdId: string;
       code: 'rate_limit_exceeded' | 'concurrency_limit';
-      /** The limit that was hit: requests in any 60 s, or requests at once. */
+      /** Requests in any 60 s, or concurrent requests. */
       limit: number;
       retryAfterSeconds: number;
     }
@@ -73,9 +73,9 @@ function sourceOf(field: keyof UsageSources) {
     obj.promptSource === undefined && obj.outputSource === undefined ? sourcesOfFormer(obj.source)?.[field] : value;
 }
 
-/** How a request ended, as those say who had to do with it. */
+/** End of a request, as reported by the service that settles. */
 export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 'released'] as const;
-/** `lease-expired` is the reaper's alone: nobody said how. */
+/** `lease-expired`: the lease ended before a service settled, and the reaper billed the last meter reading. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 
 /** Maps `client-left`, which services of the version before send and store, to `client-disconnected`. Goes with the next version. */
@@ -83,7 +83,7 @@ export function currentReason(reason: unknown): unknown {
   return reason === 'client-left' ? 'client-disconnected' : reason;
 }
 
-/** The services that settle: the gateway, or the inference-proxy after the client or the gateway is gone. */
+/** The services that settle: the gateway, or the inference-proxy when the client or the gateway is gone. */
 export const SETTLERS = ['gateway', 'inference-proxy'] as const;
 export type Settler = (typeof SETTLERS)[number];
 
@@ -102,7 +102,7 @@ export class SettleRequest {
 }
 
 export interface SettleOutcome {
-  /** `already`: settled before, here is what was recorded. `unknown`: no such hold was ever made; a tombstone keeps it so. */
+  /** `already`: settled before; the cost is the recorded one. `unknown`: there is no such hold, and a tombstone prevents one. */
   status: 'settled' | 'already' | 'unknown';
   holdId: string;
   costPicoUsd: string;
@@ -111,11 +111,11 @@ export interface SettleOutcome {
 export class HoldApplyRequest {
   @NestedList(() => SettleRequest, 512) settles!: SettleRequest[];
   @NestedList(() => ReserveRequest, 512) reserves!: ReserveRequest[];
-  /** True: an item that cannot be decided is answered with `failed`. Absent: it fails the whole message, which may be sent again. */
+  /** True: an item that cannot be decided gets the outcome `failed`. Absent: it fails the whole message, which may be sent again. */
   @IsOptional() @IsBoolean() partial?: boolean;
 }
 
-/** Billing could not decide this item of a `partial` message: nothing is known of it, and it may be sent again. */
+/** Item of a `partial` message that billing could not decide. It may be sent again. */
 export interface FailedItem {
   status: 'failed';
   holdId: string;
@@ -123,7 +123,7 @@ export interface FailedItem {
   message: string;
 }
 
-/** Outcomes stand in the order of the request. */
+/** Outcomes are in the order of the request. */
 export interface HoldApplyReply {
   settles: (SettleOutcome | FailedItem)[];
   reserves: (ReserveOutcome | FailedItem)[];
@@ -138,13 +138,13 @@ export const holdApply = new Endpoint<HoldApplyRequest, HoldApplyReply>(
 export const holdReserve = new Endpoint<ReserveRequest, ReserveOutcome>(
   'billing.v1.hold.reserve',
   ReserveRequest,
-  'Holds the most a request can cost, or says why not',
+  'Holds the maximum cost of a request, or refuses',
 );
 
 export const holdSettle = new Endpoint<SettleRequest, SettleOutcome>(
   'billing.v1.hold.settle',
   SettleRequest,
-  'Ends a hold and charges what was used',
+  'Ends a hold and charges the usage',
 );
 
 export class HoldReleaseRequest {
@@ -162,22 +162,22 @@ export class HoldRenewal {
   @Id() holdId!: string;
   /** Increases with every reading; an older one is ignored. */
   @IsInt() @Min(1) @Max(2 ** 31 - 1) sequence!: number;
-  /** What has been used so far: billed if nobody is left to settle. */
+  /** Usage so far, billed if the lease expires. */
   @Nested(() => TokenUsage) usage!: TokenUsage;
 }
 
 export class HoldRenewRequest {
   @NestedList(() => HoldRenewal, 4096) renewals!: HoldRenewal[];
-  /** Holds whose work has ended, to learn which of them nobody has settled. */
+  /** Ids of ended requests, to learn which of them are not settled. */
   @IsOptional() @IsArray() @ArrayMaxSize(8192) @Id({ each: true }) ended?: string[];
 }
 
 export interface HoldRenewReply {
-  /** Ids whose lease now runs `leaseMs` from now. Ids missing here are no longer open: stop their work. */
+  /** Holds whose lease now ends `leaseMs` from now. Stop the work of the others: they are no longer open. */
   renewed: string[];
-  /** Those of `renewed` whose key, project or account may not call any more: stop their work, and settle what it has used. Absent: none. */
+  /** Holds of `renewed` whose key, project or account may no longer call: stop their work and settle what was used. Absent: none. */
   stop?: string[];
-  /** Those of `ended` that nobody has settled: still open, or ended by the reaper alone. Absent: none. */
+  /** Holds of `ended` without a settlement: open, or ended by the reaper alone. Absent: none. */
   unsettled?: string[];
   leaseMs: number;
 }
@@ -185,7 +185,7 @@ export interface HoldRenewReply {
 export const holdRenew = new Endpoint<HoldRenewRequest, HoldRenewReply>(
   'billing.v1.hold.renew',
   HoldRenewRequest,
-  'Extends leases, with a meter reading each; tells which are to stop, and which of the ended are not settled',
+  'Extends leases and stores meter readings; returns which requests must stop, and which ended ones are not settled',
 );
 
 export class HoldListRequest {
