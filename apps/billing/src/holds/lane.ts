@@ -173,7 +173,7 @@ export class Lane<Item, Outcome> {
       only.reject(
         error instanceof ServiceError
           ? error
-          : new ServiceError('internal_error', 'Internal error in the billing service.', undefined, { cause: error }),
+          : new ServiceError('internal_error', 'The billing service failed.', undefined, { cause: error }),
       );
       return;
     }

@@ -3,7 +3,7 @@ import { sourcesOfFormer, type UsageSources } from '#contracts/billing/holds.js'
 /**
  * Sources in a row of the database. `formerSource` is set only on rows last written by a release that had one source column instead of two.
  */
-export interface SourceColumns {
+interface SourceColumns {
   promptSource: string | null;
   outputSource: string | null;
   formerSource: string | null;
