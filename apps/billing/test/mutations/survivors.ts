@@ -55,7 +55,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
       'a request whose reader left',
     ],
     [
-      'the proxy settles what nobody has',
+      'the proxy settles requests without a settlement',
       'return this.reader.signal.aborted ? undefined : () => this.schedule(0);',
       'return undefined;',
       RUN,
@@ -111,7 +111,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/calls/usage-meter.ts': [
     ['an abandoned prompt is billed', 'this.owesPrompt = this.hasBegun;', '', LEFT, 'after the upstream has answered'],
     [
-      'a prompt that nobody has begun to read costs nothing',
+      'a prompt that was not read costs nothing',
       'this.owesPrompt = this.hasBegun;',
       'this.owesPrompt = true;',
       LEFT,
@@ -136,7 +136,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
   ],
   'apps/gateway/src/pipeline/run-inference.ts': [
-    ['settle, then finish', 'const settled = await settle(', 'const settled = settle(', PIPELINE, 'the reply is finished only after'],
+    ['settle, then finish', 'const settled = await services', 'const settled = services', PIPELINE, 'the reply is finished only after'],
     [
       'the gateway does not settle what the proxy settles',
       "if (outcome === 'client-disconnected' && meter.isDeferred) {",

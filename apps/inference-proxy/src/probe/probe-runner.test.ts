@@ -1,5 +1,5 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
-import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
+import type { CandidateTls, UpstreamProbeEvent, UpstreamProbeRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { createLogger } from '#observability/logger.js';
@@ -35,8 +35,8 @@ beforeEach(() => {
   tests = new ProbeRunner(messaging, createLogger('test', 'silent'));
 });
 
-async function run(request: UpstreamTestRequest): Promise<UpstreamTestEvent[]> {
-  const events: UpstreamTestEvent[] = [];
+async function run(request: UpstreamProbeRequest): Promise<UpstreamProbeEvent[]> {
+  const events: UpstreamProbeEvent[] = [];
   for await (const batch of tests.run(request, new AbortController().signal)) events.push(...batch);
   return events;
 }
@@ -61,7 +61,7 @@ test('an upstream that is not in the catalog, with the defaults of an entry', as
   expect(events.at(-1)).toMatchObject({ capabilities: CAPABILITY_DEFAULTS });
 });
 
-function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamTestRequest {
+function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamProbeRequest {
   return { upstreamId: 'new', model: 'm', candidate: { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, tls } };
 }
 
@@ -88,7 +88,7 @@ test('a setting of the proxy itself is never used as an upstream key', async () 
   });
 });
 
-test.each<[UpstreamTestRequest, ServiceError]>([
+test.each<[UpstreamProbeRequest, ServiceError]>([
   [{ upstreamId: 'gone' }, new ServiceError('not_found', 'The catalog has no upstream gone, or it is disabled.', 'upstreamId')],
   [
     { upstreamId: 'idle' },

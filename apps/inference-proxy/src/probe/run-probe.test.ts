@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Upstream } from '#contracts/catalog.js';
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { runProbe } from './run-probe.js';
@@ -60,9 +60,9 @@ function upstream(over: Partial<Upstream>): Upstream {
 async function reach(
   over: Partial<Upstream>,
   model = 'big-2',
-): Promise<{ checks: Record<string, string>; end: UpstreamTestEnd | undefined }> {
+): Promise<{ checks: Record<string, string>; end: UpstreamProbeEnd | undefined }> {
   const checks: Record<string, string> = {};
-  let end: UpstreamTestEnd | undefined;
+  let end: UpstreamProbeEnd | undefined;
   for await (const events of runProbe({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
     for (const event of events) {
       if (event.type === 'check-end') checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
