@@ -8,12 +8,13 @@ export class InferenceProxyConfig extends ServiceConfig {
   @IsInt() @Min(1) @Max(10) attemptsMax = 3;
   /** After so long no further call is begun for a request: a little more than an upstream's first byte may take by default. */
   @IsInt() @Min(0) failoverMs = 130_000;
-  /** How long a route rests after its breaker has tripped; each time in a row twice as long, up to the maximum. */
-  @IsInt() @Min(1) routeCooldownMs = 1_000;
-  @IsInt() @Min(1) routeCooldownMaxMs = 2_000;
-  /** The longest a route rests because its upstream asked for it (`Retry-After`). */
+  /** Milliseconds from the failure that opens a route's circuit to the call that probes it. */
+  @IsInt() @Min(1) routeCooldownMs = 3_000;
+  /** Milliseconds after which a stream that its client cancels before any content counts as a timeout. */
+  @IsInt() @Min(1) slowStartMs = 10_000;
+  /** Longest `Retry-After` of an upstream that is honoured. */
   @IsInt() @Min(0) retryAfterMaxMs = 60_000;
-  /** Second calls of a model's requests, in percent of the requests, and how many at once. */
+  /** Retries of a model's requests, in percent of the requests, and how many at once. */
   @IsInt() @Min(0) @Max(1_000) retryPercent = 20;
   @IsInt() @Min(0) retryBurst = 1_000;
   /** Requests of a model that may wait while all of its routes are full, and how long. */

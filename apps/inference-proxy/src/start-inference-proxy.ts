@@ -1,7 +1,9 @@
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
+import { catalogChanged, routeList } from '#contracts/catalog.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
+import { RevisionFollower } from '#messaging/revision-follower.js';
 import { beginGrace } from '#observability/grace.js';
 import { FrameworkLogger, type Logger } from '#observability/logger.js';
 import { startOpsServer } from '#observability/ops-server.js';
@@ -11,7 +13,6 @@ import { LeaseKeeper } from './leases/lease-keeper.js';
 import { LateSettlements } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
 import { UpstreamTests } from './probe/probe-runner.js';
-import { followCatalog } from './routing/follow-catalog.js';
 import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
 /** How long settlements may take once everything that ran has ended: billing may be away. Their leases end what is left. */
@@ -23,7 +24,7 @@ const SETTLE_FLUSH_MS = 10_000;
  */
 export async function startInferenceProxy(config: InferenceProxyConfig, logger: Logger): Promise<() => Promise<void>> {
   const registry = new Registry();
-  const routes = new RouteTable(new ProxyMetrics(registry), routingTerms(config), logger);
+  const routes = new RouteTable(new ProxyMetrics(registry), routingOptions(config), logger);
   let connected = (): boolean => false;
   const ops = await startOpsServer({
     host: config.opsHost,
@@ -40,7 +41,8 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   connected = () => messaging.connected;
   const leases = new LeaseKeeper(messaging, logger, undefined, config.settleAfterAbortMs);
   const settlements = new LateSettlements(messaging, logger, config.settleAfterAbortMs);
-  const stopFollowing = followCatalog(messaging, routes, config.catalogRefreshMs, logger);
+  const followed = { endpoint: routeList, changed: catalogChanged, refreshMs: config.catalogRefreshMs, apply: routes.apply.bind(routes) };
+  const stopFollowing = new RevisionFollower(messaging, followed, logger).start();
   const transport = new NatsTransport({
     messaging,
     name: 'inference-proxy',
@@ -71,8 +73,7 @@ export async function startInferenceProxy(config: InferenceProxyConfig, logger: 
   };
 }
 
-function routingTerms(config: InferenceProxyConfig): RoutingOptions {
-  const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryAfterMaxMs: waitMsMax } = config;
-  const { retryPercent, retryBurst, queueMax, queueWaitMs } = config;
-  return { restMs, restMsMax, waitMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };
+function routingOptions(config: InferenceProxyConfig): RoutingOptions {
+  const { routeCooldownMs: cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs } = config;
+  return { cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs };
 }

@@ -119,7 +119,7 @@ describe('another route', () => {
 
   test('is used while the breaker of the first is open', async () => {
     upstream.behave(answering(500, ''));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 60_000 } });
     await collect(stream);
     for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
     expect(upstream.calls).toBe(5);
@@ -127,7 +127,7 @@ describe('another route', () => {
 
   test('is used while the first rests, which breaks a limit with every reply', async () => {
     upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 60_000 } });
     expect(await collect(stream)).toEqual(SAVED);
     for (let request = 0; request < 9; request++) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     expect(upstream.calls).toBe(5);
@@ -135,7 +135,7 @@ describe('another route', () => {
 
   test('is used until a probe of the first succeeds', async () => {
     upstream.behave(answering(500, ''));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 20, restMsMax: 20 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 20 } });
     await collect(stream);
     while (upstream.calls < 6) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     upstream.behave(streaming(chunk('first', 'stop'), DONE));

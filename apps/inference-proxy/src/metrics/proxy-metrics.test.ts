@@ -19,9 +19,9 @@ afterEach(async () => {
 });
 
 /** One model with one route. */
-function setUp(terms: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
+function setUp(options: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
   const registry = new Registry();
-  table = testTable(terms, registry);
+  table = testTable(options, registry);
   const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
   const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
     table.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
@@ -75,15 +75,19 @@ test('no series is there twice when the dialect of an upstream changes, and a pr
 });
 
 describe('the breaker of a route is shown as', () => {
-  test('2 while it rests', async () => {
-    const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
-    take().end(FAILED);
+  const failAll = (): void => {
+    for (let call = 0; call < 5; call++) take().end(FAILED);
+  };
+
+  test('2 until its cooldown has ended', async () => {
+    const { breakerState } = setUp({ cooldownMs: 60_000 });
+    failAll();
     expect(await breakerState()).toBe(2);
   });
 
-  test('1 once it has rested, though nobody calls it, and while a call tries it; 0 when that has come to something', async () => {
-    const { breakerState } = setUp({ restMs: 0, restMsMax: 0 });
-    take().end(FAILED);
+  test('1 while a probe is due or in flight, and 0 after its success', async () => {
+    const { breakerState } = setUp({ cooldownMs: 0 });
+    failAll();
     const due = await breakerState();
     const probe = take();
     const probing = await breakerState();
@@ -91,8 +95,8 @@ describe('the breaker of a route is shown as', () => {
     expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
   });
 
-  test('2 while the health check of its upstream fails, however long it has rested, and 0 from its next good answer', async () => {
-    const { apply, lines, breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
+  test('2 while the health check of its upstream fails, and 0 from its next good answer', async () => {
+    const { apply, lines, breakerState } = setUp({}, { healthCheck: { path: '/health', intervalMs: 20 } });
     while ((await breakerState()) === 0) await new Promise(setImmediate);
     apply({}, 'm', 'new');
     const failing = (await lines(/^tollgate_upstream_breaker_state\{/)).map((line) => line.split(' ')[1]);

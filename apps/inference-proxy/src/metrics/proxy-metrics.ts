@@ -2,8 +2,6 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { ModelRouter } from '../routing/model-router.js';
-import type { RouteState } from '../routing/route-state.js';
 import { BoundHistogram } from './bound-histogram.js';
 import { providerOf, RouteMetrics } from './route-metrics.js';
 
@@ -37,6 +35,14 @@ const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 
 /** How waiting for room ended. */
 export type WaitOutcome = 'served' | 'refused' | 'left';
+
+/** All routes and models at one moment. */
+export interface RoutingSnapshot {
+  routes: { upstream: string; model: string; upstreamModel: string; circuit: keyof typeof CIRCUITS }[];
+  models: { model: string; waiting: number }[];
+}
+
+const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /** The histograms that a route has its series in. */
 export interface CallHistograms {
@@ -85,22 +91,18 @@ export class ProxyMetrics {
     this.countCalls();
   }
 
-  /** What the routes know of themselves, without being told. */
-  watch(models: () => readonly ModelRouter[]): void {
+  /** Reads the state of the routes whenever metrics are collected. */
+  watch(read: () => RoutingSnapshot): void {
     const registers = [this.registry];
     new Gauge({
       name: 'tollgate_upstream_breaker_state',
-      help: 'Whether the route is called: 0 yes, 1 a probe is due or under way, 2 it rests',
+      help: 'Circuit breaker of a route: 0 closed, 1 half-open or due a probe, 2 open',
       labelNames: LABELS,
       registers,
       collect() {
         this.reset();
-        const now = performance.now();
-        for (const { id, routes } of models())
-          for (const route of routes) {
-            const labels = { upstream: route.client.upstream.id, model: id, upstream_model: route.model };
-            this.set(labels, breakerState(route, now));
-          }
+        for (const { upstream, model, upstreamModel, circuit } of read().routes)
+          this.set({ upstream, model, upstream_model: upstreamModel }, CIRCUITS[circuit]);
       },
     });
     new Gauge({
@@ -110,7 +112,7 @@ export class ProxyMetrics {
       registers,
       collect() {
         this.reset();
-        for (const { id, waiting } of models()) this.set({ model: id }, waiting);
+        for (const { model, waiting } of read().models) this.set({ model }, waiting);
       },
     });
   }
@@ -179,12 +181,4 @@ export class ProxyMetrics {
       },
     });
   }
-}
-
-/** Who has rested waits for somebody who needs it, however long that takes: nobody need be called for that. */
-function breakerState(route: RouteState, now: number): 0 | 1 | 2 {
-  if (!route.upstream.isWell) return 2;
-  const { state } = route.breaker;
-  if (state === 'closed') return 0;
-  return state === 'open' && route.restMs(now) > 0 ? 2 : 1;
 }

@@ -2,54 +2,44 @@ import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallOutcome } from '../metrics/proxy-metrics.js';
 import type { RouteMetrics } from '../metrics/route-metrics.js';
-import type { UpstreamReply } from '../transport/post-stream.js';
 import type { RouteState } from './route-state.js';
 import type { UpstreamClient } from './upstream-client.js';
 
-/** One call of a route, from `begin` to `end`. */
+/** One call on a route. */
 export class RouteCall {
   firstContentAt: number | undefined;
 
   constructor(
     readonly route: RouteState,
-    /** Where it goes and by which terms, to its end. */
+    /** How the upstream is reached, from the beginning of the call to its end. */
     readonly client: UpstreamClient,
     readonly metrics: RouteMetrics,
-    /** The account that pays for it. */
     readonly accountId: string,
-    /** Of the breaker, when it began. */
-    readonly epoch: number,
     readonly startedAt: number,
     readonly isStream: boolean,
   ) {}
 
   /** The model's name at the upstream. */
   get model(): string {
-    return this.route.model;
+    return this.route.definition.model;
   }
 
-  /** To be told with each content; the first counts. */
+  /** Call on every content event; only the first is recorded. */
   contentCame(): void {
     if (this.firstContentAt !== undefined) return;
     this.firstContentAt = performance.now();
     this.route.contentCame(this, this.firstContentAt);
   }
 
-  /** As `CallTarget` has it. */
-  lingers(reply: Pick<UpstreamReply, 'hurry'>, isOver: Promise<void>): void {
-    this.route.upstream.lingers(reply, isOver);
-  }
-
-  /** Gives the route back. Exactly once. */
+  /** Gives the route back. Call exactly once. */
   end(end: CallEnd): void {
     this.route.ended(this, end, performance.now());
   }
 }
 
-/** How a call came to its end. */
 export interface CallEnd {
   outcome: CallOutcome;
   failure: UpstreamFailure | undefined;
-  /** Of calls that returned content. */
+  /** Undefined when no content was returned. */
   usage: Usage | undefined;
 }

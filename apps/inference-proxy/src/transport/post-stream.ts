@@ -14,8 +14,8 @@ const BUFFERED_BYTES_MAX = 16 * 1024;
 const BUFFERED_CHUNKS_MAX = 512;
 /** Heads like `103 Early Hints` before the reply's own. */
 const INTERIMS_MAX = 32;
-/** What may follow the end of a reply, so that its socket can serve again. */
-const DRAIN_MS = 1_000;
+/** Bounds of what may follow the terminal event of a reply. Longer, and a call that needs the socket would notice. */
+const DRAIN_MS = 100;
 const DRAIN_BYTES_MAX = 64 * 1024;
 /** Plain replies in hand, over all of them, besides the first MiB of each. Reading one takes some four times its bytes. */
 const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
@@ -144,20 +144,13 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
   }
 
-  /**
-   * The upstream has said all it had to say: lets the reply run out by itself, so that its socket can serve again. Resolves when it has,
-   * or is given up; undefined when it had already.
-   */
-  drain(): Promise<void> | undefined {
-    if (this.ended || this.failed) return undefined;
+  /** Lets a reply whose content is complete run out, so that its socket can serve again. Gives the socket up soon after. */
+  drain(): void {
+    if (this.ended || this.failed) return;
     this.settle();
     this.draining = true;
     this.timer = setTimeout(() => this.close(), DRAIN_MS);
-    const isOver = new Promise<void>((resolve) => {
-      this.wake = resolve;
-    });
     this.take();
-    return isOver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
