@@ -1,6 +1,6 @@
 /**
- * Who may import whom. Run by `npm test` through scripts/check-imports.mjs, which resolves `#config/…` to the sources;
- * test/architecture/import-graph.test.ts breaks each rule once to see it fail.
+ * Rules of the import graph. `npm test` runs them with scripts/check-imports.mjs, which resolves `#config/…` to the sources.
+ * test/architecture/import-graph.test.ts violates each rule once.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from 'node:fs';
 const TESTS = '\\.test\\.ts$|/__fixtures__/|/(test-|conformance)[-a-z]*\\.ts$|^libs/testing/|^(apps|libs)/[-a-z]+/test(ing)?/';
 const PRODUCTION = '^(apps|libs)/';
 const npm = (...packages) => `(^|/)node_modules/(${packages.join('|')})/`;
-/** Pure code may validate and compute; what does I/O, holds a connection or knows a clock is not on this list. */
+/** Packages that pure code may import: no I/O, no connections, no clock. */
 const PURE = ['^libs/(inference|money)/', npm('class-validator', 'class-transformer', 'reflect-metadata')];
 
 /** The folders of `folder` that hold an adapter. Its other folders hold what several adapters share. */
@@ -25,14 +25,14 @@ function adapterRules(family, folder, also) {
   return [
     {
       name: `${family}-adapters-are-pure`,
-      comment: 'An adapter translates. It reads what it is given and does no I/O, so that a fixture can show all it does.',
+      comment: 'An adapter translates its input and does no I/O, so that fixtures can test all of it.',
       severity: 'error',
       from: { path: `^${adapter}`, pathNot: TESTS },
       to: { pathNot: [`^${folder}/`, ...PURE, ...also] },
     },
     {
       name: `${family}-adapters-stand-alone`,
-      comment: 'Adapters never import one another: each can be read, changed and deleted by itself.',
+      comment: 'Adapters never import one another: each can be read, changed and deleted separately.',
       severity: 'error',
       from: { path: `^${adapter}` },
       to: { path: `^${adapter}`, pathNot: `^${folder}/$1/` },
@@ -43,7 +43,7 @@ function adapterRules(family, folder, also) {
 export const forbidden = [
   {
     name: 'apps-meet-only-through-contracts',
-    comment: 'A service talks to another over NATS, in the messages of libs/contracts.',
+    comment: 'Services communicate over NATS, with the messages of libs/contracts.',
     severity: 'error',
     from: { path: '^apps/([^/]+)/' },
     to: { path: '^apps/', pathNot: '^apps/$1/' },
@@ -56,7 +56,7 @@ export const forbidden = [
   },
   {
     name: 'canonical-model-imports-nothing',
-    comment: 'It is the vocabulary everything else is written in.',
+    comment: 'All other code is written in its types.',
     severity: 'error',
     from: { path: '^libs/inference/', pathNot: TESTS },
     to: { pathNot: '^libs/inference/' },
@@ -69,19 +69,20 @@ export const forbidden = [
   },
   {
     name: 'contracts-are-messages-only',
-    comment: 'Shapes and their rules. (A key’s checksum is one of them, hence crypto and zlib.)',
+    comment: 'Types and validation rules. The checksum of a key is one of them, hence crypto and zlib.',
     severity: 'error',
     from: { path: '^libs/contracts/', pathNot: TESTS },
     to: { pathNot: ['^libs/contracts/', '^(crypto|zlib)$', ...PURE] },
   },
   ...adapterRules('protocol', 'apps/gateway/src/protocols', []),
   ...adapterRules('upstream', 'apps/inference-proxy/src/upstreams', [
+    '^crypto$', // digests of call ids
     '^libs/contracts/',
     '^apps/inference-proxy/src/failures/upstream-failure\\.ts$',
   ]),
   {
     name: 'pipeline-knows-no-protocol',
-    comment: 'What always happens to a request does not depend on how its client speaks.',
+    comment: 'The pipeline is the same for every client format.',
     severity: 'error',
     from: { path: '^apps/gateway/src/pipeline/', pathNot: TESTS },
     to: { path: '^apps/gateway/src/(protocols|http)/' },
@@ -94,7 +95,7 @@ export const forbidden = [
   },
   {
     name: 'nest-at-the-edge',
-    comment: 'The domain runs and is tested without the framework.',
+    comment: 'Domain code runs and is tested without the framework.',
     severity: 'error',
     from: {
       path: PRODUCTION,
@@ -116,7 +117,7 @@ export const forbidden = [
   },
   {
     name: 'postgres-behind-database',
-    comment: 'Prisma and pg have one door. (The type of a result row may be named anywhere.)',
+    comment: 'Only libs/database imports Prisma and pg. Type imports are allowed anywhere.',
     severity: 'error',
     from: { path: PRODUCTION, pathNot: [TESTS, '^libs/database/'] },
     to: { path: npm('pg', '@prisma', 'prisma'), dependencyTypesNot: ['type-only'] },
@@ -135,7 +136,7 @@ export const forbidden = [
   },
   {
     name: 'production-needs-no-development-package',
-    comment: 'It would be missing from the image. Types are erased and may come from anywhere.',
+    comment: 'A development package is missing in the image. Type imports are erased.',
     severity: 'error',
     from: { path: PRODUCTION, pathNot: TESTS },
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm'] },

@@ -1,5 +1,5 @@
-# One image for every service; the command chooses: node dist/apps/<app>/src/main.js
-# Migrations run from it too: node scripts/prisma/migrate-deploy.mjs
+# One image for every service: node dist/apps/<app>/src/main.js
+# It also runs migrations: node scripts/prisma/migrate-deploy.mjs
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -21,7 +21,7 @@ COPY --from=build /app/dist dist
 COPY config config
 COPY prisma/migrations prisma/migrations
 COPY scripts/prisma scripts/prisma
-# The image's user `node`, by number, so that a cluster can see that it is not root. Nothing is written to disk.
+# User `node` by number, so that a cluster can verify that it is not root. Services write nothing to disk.
 USER 1000:1000
 EXPOSE 8080 9090
 CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]

@@ -1,4 +1,4 @@
-// Only the rules that need types; formatting and the rest are biome's.
+// Only rules that need types; biome has all others.
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config({

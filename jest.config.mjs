@@ -1,4 +1,4 @@
-/** Milliseconds after which a test counts as hung. No test ends by it, on a busy machine either: none judges by how fast it is. */
+/** Milliseconds after which a test counts as hung. No passing test comes near it, also on a busy machine. */
 const HUNG_MS = process.env.TEST_LONG ? 3_600_000 : 300_000;
 
 /** @type {import('jest').Config} */
@@ -14,17 +14,17 @@ const shared = {
 const besideTheCode = ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/scripts'];
 
 /**
- * `unit` and `architecture` need nothing but the code. `integration` gets a Postgres server and a nats-server binary, `e2e` a
- * running stack: scripts/test.mjs provides both, and a test asks for them through libs/testing. `long` is what takes too long for
- * `npm test`; `npm run test:long` adds to it the properties of the others, with more cases (libs/testing/src/long-run.ts).
+ * `unit` and `architecture` need only the code. `integration` needs a Postgres server and a nats-server binary, `e2e` a running stack:
+ * scripts/test.mjs provides them, and tests get them through libs/testing. `long` has tests that are too slow for `npm test`;
+ * `npm run test:long` also runs the property tests of the others with more cases (libs/testing/src/long-run.ts).
  */
 export default {
   coverageProvider: 'v8',
   testTimeout: HUNG_MS,
-  // With this limit a process runs one file. End-to-end tests have connections, timers and loads that may go on when one fails: they
-  // end with its process, and a rejection that nobody handles fails that file instead of the whole run.
+  // With this limit a process runs one file, so that connections, timers and loads of a failed end-to-end test end with its process, and
+  // an unhandled rejection fails its own file instead of the whole run.
   ...(process.env.TEST_STACK && { workerIdleMemoryLimit: 0 }),
-  // Copies of the project that local runs may leave: nothing in there is a module of ours.
+  // Folders with copies of the project from local runs.
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/dist/', '<rootDir>/bench/'],
   projects: [
     {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const STOP_MS = 5_000;
 
 /**
- * Starts a Node program and waits until `url` answers. What it prints is dropped, except its last words when it fails to start.
+ * Starts a Node program and waits until `url` answers. Its output is dropped, except the last lines of a failed start.
  *
  * @param {string[]} args
  * @param {{ env?: Record<string, string>, url: string }} options
@@ -34,7 +34,7 @@ export async function startNode(args, { env = {}, url }) {
   return { pid: child.pid, stop };
 }
 
-/** Asks until it gets any HTTP reply. @param {string} url @param {() => boolean} alive */
+/** Polls until any HTTP reply. @param {string} url @param {() => boolean} alive */
 async function answers(url, alive) {
   for (let tries = 0; tries < 300; tries++) {
     if (!alive()) throw new Error('ended at once');
@@ -58,7 +58,7 @@ export async function stopChild(child) {
   clearTimeout(timer);
 }
 
-/** A loopback port nobody listens on at this moment. @returns {Promise<number>} */
+/** Returns a free loopback port. @returns {Promise<number>} */
 export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

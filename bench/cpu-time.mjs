@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Of /proc/<pid>/stat; 100 on every Linux there is. */
+/** Unit of times in /proc/<pid>/stat; 100 on every Linux. */
 const TICKS_PER_SECOND = 100;
 
 /**
- * CPU time used so far, user and system, by each named process and everything below it (Postgres works in children).
+ * CPU time so far, user and system, of each named process and its descendants (Postgres works in child processes).
  *
  * @param {Record<string, number>} pids name → pid
  * @returns {Record<string, number>} name → seconds
@@ -14,7 +14,7 @@ export function cpuSeconds(pids) {
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, withDescendants(pid, processes) / TICKS_PER_SECOND]));
 }
 
-/** CPU time used so far by everything on the machine, in seconds, and how much there was to use. */
+/** CPU seconds used so far on the machine, and the seconds available. */
 export function machineSeconds() {
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0] =
     readFileSync('/proc/stat', 'utf8')
@@ -37,14 +37,14 @@ function readProcesses() {
   return processes;
 }
 
-/** Own time, and that of children which have ended. @param {string} pid */
+/** Own time, and that of ended children. @param {string} pid */
 function readStat(pid) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return { parent: Number(fields[1]), ticks: [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0) };
   } catch {
-    return undefined; // ended while we looked
+    return undefined; // ended in between
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The load generator: a process of its own that runs the jobs its parent sends. Each connection has one request under way and
- * starts the next when the reply has been read to its end. Every reply is checked; one in 64 is parsed and compared word for word.
+ * The load generator, a process that runs the jobs of its parent. Each connection has one request in progress and starts the next when
+ * the reply has ended. Every reply is checked; one in 64 is parsed and compared completely.
  */
 import { Client } from 'undici';
 
@@ -36,7 +36,7 @@ async function runJob(job) {
   return tally.outcome();
 }
 
-/** One request; resolves when its reply has ended, well or not. @param {Client} client @param {Tally} tally @returns {Promise<void>} */
+/** Sends one request. Resolves when its reply has ended, also on failure. @param {Client} client @param {Tally} tally @returns {Promise<void>} */
 function once(client, tally) {
   const { path, headers, body } = tally.job;
   return new Promise((resolve) => {
@@ -103,7 +103,7 @@ class Tally {
     this.firstError ??= message;
   }
 
-  /** What is wrong with a reply, if anything. @param {number} status @param {Buffer[]} parts */
+  /** Returns the fault of a reply, if any. @param {number} status @param {Buffer[]} parts */
   fault(status, parts) {
     if (status !== 200) return `status ${status}: ${Buffer.concat(parts).toString('utf8', 0, 300)}`;
     if (this.job.stream && !endsDone(parts)) return 'a stream without [DONE] at its end';

@@ -32,7 +32,7 @@ function generation(request) {
   return `POST /v1/chat/completions HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Opens `count` connections that send `text`, `together` at a time; resolves when each has a first piece of its reply. */
+/** Opens `count` connections that send `text`, `together` at a time. Resolves when each has the first bytes of its reply. */
 async function open(count, text, together = 50) {
   const sockets = [];
   const one = async () => {
@@ -50,7 +50,7 @@ async function open(count, text, together = 50) {
 }
 
 let before;
-/** Prints MB now and at their peak, and the kB that each of `count` has added. */
+/** Prints current and peak MB, and the kB that each of `count` added. */
 async function report(title, count) {
   await delay(3_000);
   const now = Object.fromEntries(PROGRAMS.map((name) => [name, readFileSync(`/proc/${stack.pid(name)}/status`, 'utf8')]));

@@ -9,7 +9,7 @@ import os from 'node:os';
  * @typedef {{ scenario: Scenario, target: string, samples: Sample[] }} Series
  */
 
-/** The middle of the rounds, number by number. @param {Sample[]} samples @returns {Sample} */
+/** Medians of all rounds, number by number. @param {Sample[]} samples @returns {Sample} */
 export function middle(samples) {
   const of = (/** @type {(sample: Sample) => number} */ pick) => median(samples.map(pick));
   const names = Object.keys(samples[0]?.cpu ?? {});
@@ -61,7 +61,7 @@ export function renderTable(series) {
   return markdown(heads, rows);
 }
 
-/** Where a target of several processes spends its time. @param {Series[]} series @param {string} target */
+/** CPU time of a target by process. @param {Series[]} series @param {string} target */
 export function renderCpu(series, target) {
   const own = series.filter((one) => one.target === target);
   const names = Object.keys(own[0]?.samples[0]?.cpu ?? {});
@@ -73,14 +73,14 @@ export function renderCpu(series, target) {
   return markdown(['load, connections', ...names, 'all'], rows);
 }
 
-/** How far the machine was not ours alone. @param {Series[]} series */
+/** Share of the machine that other processes used. @param {Series[]} series */
 export function renderNoise(series) {
   const all = series.flatMap(({ samples }) => samples.map(({ noise }) => noise));
   const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(0)} %`;
   return `Programs that do not belong to the benchmark took ${percent(median(all))} of the machine (median; at most ${percent(Math.max(...all))} during one load).`;
 }
 
-/** What the figures were taken on. */
+/** Describes the machine. */
 export function describeMachine() {
   const cpus = os.cpus();
   const memory = Math.round(os.totalmem() / 1024 ** 3);

@@ -42,7 +42,7 @@ const { values: flags } = parseArgs({
 const rounds = Number(flags.rounds ?? (flags.quick ? 1 : 3));
 const seconds = Number(flags.seconds ?? (flags.quick ? 1.5 : 3.5));
 const warmUpSeconds = Number(flags['warm-up'] ?? (flags.quick ? 3 : 12));
-/** Enough to fill every target, and to let Tollgate's batches be as small and as many as they get. */
+/** Enough to load every target, and for small and large batches in Tollgate. */
 const WARM_UP_CONNECTIONS = 32;
 const wanted = flags.targets.split(',');
 /** @type {import('./report.mjs').Scenario[]} */
@@ -87,7 +87,7 @@ async function main() {
   return series.some(({ samples }) => middle(samples).errors > 0) ? 1 : 0;
 }
 
-/** The upstream first: the others stand in front of it. */
+/** Starts the upstream first, because the others call it. */
 async function startTargets() {
   const upstream = await started(startUpstream());
   const targets = [upstream];
@@ -106,8 +106,8 @@ async function started(starting) {
 }
 
 /**
- * Loads every target for the same time before anything is counted, since what a gateway does before V8 has compiled it is not what it
- * costs. The targets take turns as in a round: an idle process loses compiled code within seconds, and all must lose as much.
+ * Loads every target for the same time before measuring, until V8 has compiled its hot code. The targets take turns as in a round: an
+ * idle process loses compiled code within seconds, and all must lose as much.
  *
  * @param {import('node:child_process').ChildProcess} loader @param {Target[]} targets @param {string} text
  */
@@ -122,8 +122,8 @@ async function warmUp(loader, targets, text) {
 }
 
 /**
- * Every round goes through all loads, every load through all targets, each time beginning with another one: noise of the machine
- * falls on all alike.
+ * Every round runs all loads, and every load all targets, each time starting with another one, so that noise of the machine is spread
+ * evenly.
  *
  * @param {import('node:child_process').ChildProcess} loader @param {Target[]} targets @param {Series[]} series @param {string} text
  */
@@ -200,7 +200,7 @@ function requestBody(stream) {
   });
 }
 
-/** What every target must say. @param {Target} upstream */
+/** Expected text of every reply. @param {Target} upstream */
 async function expectedText(upstream) {
   const reply = await fetch(`${upstream.origin}/v1/chat/completions`, {
     method: 'POST',

@@ -1,9 +1,9 @@
 /**
- * Where a process spent its time: self time of a V8 CPU profile by function and by package or file.
+ * Summarizes a V8 CPU profile: self time by function, and by package or file.
  *
  *   node bench/summarize-profile.mjs FILE.cpuprofile [--from SECONDS] [--rows N]
  *
- * `--from` leaves out the beginning, where a process only loads its modules.
+ * `--from` skips the start, in which a process loads its modules.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -50,7 +50,7 @@ for (const [title, table] of /** @type {const} */ ([
   console.log();
 }
 
-/** A package, a file of ours from `dist/` on, or a built-in module. @param {string} url */
+/** Returns the package, the file in `dist/`, or the built-in module. @param {string} url */
 function placeOf(url) {
   const installed = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(url);
   if (installed) return installed[1];

@@ -7,7 +7,7 @@ import { freePort, startNode } from './child-process.mjs';
 const run = promisify(execFile);
 
 /**
- * Something that answers POST /v1/chat/completions, with what to send to it and whose CPU time is its own.
+ * A server of POST /v1/chat/completions, with the headers it needs and the processes whose CPU time counts.
  *
  * @typedef {{ name: string, origin: string, headers: Record<string, string>, pids: Record<string, number>, stop(): Promise<void> }} Target
  */
@@ -17,7 +17,7 @@ const JSON_HEADERS = { 'content-type': 'application/json' };
 /** @param {string} path */
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** The simulated upstream, asked directly: what nobody in front of it can beat. @returns {Promise<Target>} */
+/** The simulated upstream without a gateway: the upper bound. @returns {Promise<Target>} */
 export async function startUpstream() {
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
@@ -42,7 +42,7 @@ export async function startMinimalProxy(upstream) {
   return { name: 'minimal proxy', origin, headers: upstream.headers, pids: { proxy: child.pid }, stop: child.stop };
 }
 
-/** Portkey's gateway as its npm package ships it, installed on first use. @param {Target} upstream @returns {Promise<Target>} */
+/** Portkey's gateway from its npm package, installed on first use. @param {Target} upstream @returns {Promise<Target>} */
 export async function startPortkey(upstream) {
   const program = here('portkey/node_modules/@portkey-ai/gateway/build/start-server.js');
   if (!existsSync(program)) {

@@ -5,12 +5,12 @@ import { removeStack, startStack } from '../scripts/local/stack.mjs';
 
 const DATA_DIR = fileURLToPath(new URL('../.local/bench', import.meta.url));
 const CATALOG_FILE = fileURLToPath(new URL('catalog.yaml', import.meta.url));
-/** Without the simulator: everybody shares the bench's own. */
+/** Without the simulator: all targets share that of the benchmark. */
 const SERVICES = /** @type {const} */ (['billing', 'catalog', 'inference-proxy', 'gateway']);
 
 /**
- * The whole stack as `npm start` runs it, in front of `upstream`, with a new database. Limits and balance are beyond reach.
- * `profileDir`: the services write CPU profiles there when they stop.
+ * The whole stack as `npm start` runs it, in front of `upstream`, with a new database, and without effective limits. With `profileDir`
+ * the services write CPU profiles there when they stop.
  *
  * @param {import('./targets.mjs').Target} upstream @param {string | undefined} profileDir @returns {Promise<import('./targets.mjs').Target>}
  */
@@ -42,7 +42,7 @@ export async function startTollgate(upstream, profileDir) {
 }
 
 /**
- * The Tollgate of another checkout, installed and built there: the state before a change, measured in the same run.
+ * Tollgate from another checkout, which must be installed and built: measures the state before a change in the same run.
  *
  * @param {string} directory @param {import('./targets.mjs').Target} upstream @returns {Promise<import('./targets.mjs').Target>}
  */

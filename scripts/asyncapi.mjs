@@ -1,4 +1,4 @@
-// Writes docs/asyncapi.yaml from the contracts and config/nats.conf; with --print it goes to standard output instead.
+// Writes docs/asyncapi.yaml from the contracts and config/nats.conf, or with --print to standard output.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
@@ -7,7 +7,7 @@ import { asyncApiDocument } from './asyncapi/document.mjs';
 import { readUsers } from './asyncapi/nats-users.mjs';
 
 const PAGE = 'docs/asyncapi.yaml';
-const HEAD = '# Made from libs/contracts and config/nats.conf by scripts/asyncapi.mjs. Change those, and run it.\n';
+const HEAD = '# Generated from libs/contracts and config/nats.conf by scripts/asyncapi.mjs.\n';
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const document = asyncApiDocument(readContracts(), readUsers(readFileSync('config/nats.conf', 'utf8')), version);

@@ -1,4 +1,4 @@
-/** `npm run build`: the Prisma client and `dist`, when they are not up to date. Needs installed packages only. */
+/** `npm run build`: brings the Prisma client and `dist` up to date. Needs installed packages. */
 import { ensureBuilt } from './local/build.mjs';
 import { createStatus } from './local/status.mjs';
 

@@ -1,6 +1,6 @@
 /**
- * Checks the import graph against `.dependency-cruiser.mjs`: exits 1 on a violation, and when it has seen no modules at all (a
- * parser that cannot read TypeScript finds nothing to complain about). `node scripts/check-imports.mjs [--base FOLDER] [--json]`
+ * Checks the import graph against `.dependency-cruiser.mjs`. Exits with 1 on a violation, and when it found no modules: a parser that
+ * cannot read TypeScript would pass. `node scripts/check-imports.mjs [--base FOLDER] [--json]`
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -28,7 +28,7 @@ if (values.json) {
 }
 process.exitCode = violations.length > 0 || totalCruised === 0 ? 1 : 0;
 
-/** package.json sends `#config/…` to `dist`; here it means the sources. */
+/** Resolves `#config/…` to the sources; in package.json it resolves to `dist`. */
 function sourceAliases() {
   return Object.fromEntries(
     Object.entries(packageJson.imports).map(([name, target]) => [

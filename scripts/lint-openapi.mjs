@@ -1,4 +1,4 @@
-// Lints docs/openapi.json with the strictest rules there are, and prints what is wrong. Needs no network.
+// Lints docs/openapi.json with redocly's strictest rules. Needs no network.
 
 import { createConfig, formatProblems, getTotals, lint } from '@redocly/openapi-core';
 

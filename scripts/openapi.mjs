@@ -1,4 +1,4 @@
-// Writes docs/openapi.json, the document of GET /openapi.json, from what was last built (`npm run build`).
+// Writes docs/openapi.json, the document of GET /openapi.json, from the last build (`npm run build`).
 
 import { writeFileSync } from 'node:fs';
 import { openApiDocument } from '../dist/apps/gateway/src/openapi/document.js';

@@ -1,4 +1,4 @@
-/** `npm start`: everything Tollgate needs, on this machine, until Ctrl-C. Runs on the machine's own Node, before installation. */
+/** `npm start`: runs Tollgate on this machine until Ctrl-C. Runs on the machine's own Node, before packages are installed. */
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
@@ -12,30 +12,30 @@ import { createStatus, seconds } from './local/status.mjs';
 
 const HELP = `npm start [-- --reset]
 
-Starts Tollgate on 127.0.0.1: installs packages, finds or brings PostgreSQL and NATS, migrates, builds, starts the
-services and a simulated upstream, and makes a demo account. Ctrl-C stops all of it; data stays in .local/.
+Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
+starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
 
-  --reset       begin afresh: forget the data, keys and logs of earlier starts
-  --help        this text
+  --reset       delete the data, keys and logs of earlier starts
+  --help        show this text
 
-  PORT          the gateway's port (default 8080)
-  TOLLGATE_DATA the folder for data, logs and secrets (default .local)
-  DATABASE_URL  a PostgreSQL of yours; it is migrated. The services use it as well, or users of their own that
-                BILLING_DATABASE_URL and CATALOG_DATABASE_URL name: they are made where DATABASE_URL may make them
-  NATS_URL      a NATS server of yours with the users of config/nats.conf; their passwords in NATS_GATEWAY_PASSWORD,
+  PORT          port of the gateway (default 8080)
+  TOLLGATE_DATA folder for data, logs and secrets (default .local)
+  DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
+                BILLING_DATABASE_URL and CATALOG_DATABASE_URL, which are created if DATABASE_URL has the right to
+  NATS_URL      an existing NATS server with the users of config/nats.conf. Their passwords: NATS_GATEWAY_PASSWORD,
                 NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
 `;
 
 const INTERRUPTED = 130;
 
-process.stdout.on('error', () => {}); // the terminal is gone: SIGHUP ends us in order
+process.stdout.on('error', () => {}); // the terminal is closed: SIGHUP stops the system
 try {
   await main();
 } catch (error) {
   if (error instanceof AlreadyRunning)
     fail(`Tollgate is already running here (process ${error.record.launcher.pid}); stop it with Ctrl-C first`);
   if (error instanceof StartError) fail(error.message);
-  if (['EACCES', 'EPERM', 'EROFS'].includes(error?.code) && error.path) fail(`cannot write ${error.path}: does it belong to another user?`);
+  if (['EACCES', 'EPERM', 'EROFS'].includes(error?.code) && error.path) fail(`cannot write ${error.path}: check its owner and permissions`);
   fail(error?.stack ?? String(error));
 }
 
@@ -47,16 +47,16 @@ async function main() {
   const status = createStatus();
   mkdirSync(DATA, { recursive: true });
   const pidFile = await PidFile.claim(DATA);
-  process.once('exit', () => pidFile.release()); // by then everything it names is stopped
+  process.once('exit', () => pidFile.release()); // its processes have stopped by then
   const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
   const serviceDatabaseUrls = { billing: process.env.BILLING_DATABASE_URL, catalog: process.env.CATALOG_DATABASE_URL };
   const untilSignal = stopOnSignal();
 
-  // Before anything slow; what takes the port later checks again.
+  // Checked first, because installing and building are slow.
   await claimPort(port, otherPort(port));
   if (reset) {
     removeStack(DATA);
-    status.say('reset', 'earlier data, keys and logs are gone');
+    status.say('reset', 'deleted earlier data, keys and logs');
   }
   await ensureDependencies(status);
   await ensureBuilt(status);
@@ -67,8 +67,8 @@ async function main() {
 }
 
 /**
- * From now on a signal ends this process: with the command under way, or by stopping the stack in order once the returned function has been given
- * the start of one. A second signal does not wait.
+ * Installs signal handlers. A signal ends the running command, or stops the stack once the returned function has started it. A second
+ * signal kills the stack.
  */
 function stopOnSignal() {
   const abort = new AbortController();
@@ -76,7 +76,7 @@ function stopOnSignal() {
   let stack;
   let askedAt;
   const onSignal = () => {
-    // Ctrl-C reaches us from the terminal and once more through npm: only a later one is a second wish.
+    // Ctrl-C arrives twice, from the terminal and through npm. A second Ctrl-C comes later.
     if (askedAt !== undefined) return performance.now() - askedAt > 1000 ? stack?.killAll() : undefined;
     askedAt = performance.now();
     if (!starting) return void endCommands().then(() => process.exit(INTERRUPTED));
@@ -112,15 +112,17 @@ Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
 With the OpenAI SDK, in a file such as .local/hello.mjs:
 
-  const client = new (await import('openai')).OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: '${apiKey}' });
-  console.log((await client.chat.completions.create({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] })).choices[0].message.content);
+  import OpenAI from 'openai';
+  const client = new OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: '${apiKey}' });
+  const reply = await client.chat.completions.create({ model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] });
+  console.log(reply.choices[0].message.content);
 
 `;
 }
 
 function readArguments() {
-  // Before the two dashes npm keeps options to itself; silently going on with the old data is not what was asked for.
-  if (process.env.npm_config_reset) throw new StartError('npm took --reset for its own: npm start -- --reset');
+  // npm keeps options before the two dashes. Starting with the old data would be wrong.
+  if (process.env.npm_config_reset) throw new StartError('use two dashes before the option: npm start -- --reset');
   try {
     return parseArgs({ options: { reset: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * `npm test`: sets up what it needs, runs everything, and ends with `N passed, N failed`. Runs on the machine's own Node,
- * before installation. It uses databases, servers and ports of its own, so it may run beside `npm start`.
+ * `npm test`: starts the servers that tests need, runs all suites, and ends with `N passed, N failed`. Runs on the machine's own Node,
+ * before packages are installed. Uses its own databases, servers and ports, so it can run beside `npm start`.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { ensureDependencies } from './local/dependencies.mjs';
 import { findNatsServer } from './local/nats.mjs';
 import { PidFile, sweep } from './local/pid-file.mjs';
 import { freePort } from './local/ports.mjs';
-import { ownPostgres } from './local/postgres.mjs';
+import { localPostgres } from './local/postgres.mjs';
 import { LOCAL, ROOT, StartError } from './local/project.mjs';
 import { endCommands } from './local/run-command.mjs';
 import { loadSecrets } from './local/secrets.mjs';
@@ -28,13 +28,13 @@ const SUITES = ['checks', 'unit', 'integration', 'e2e'];
 const HELP = `npm test [-- <part>] [<pattern>]
 npm run test:long [-- <pattern>]
 
-Runs ${SUITES.join(', ')}, or one of them; <pattern> picks test files by path. Ends with "N passed, N failed".
-The long run has the suites that take more than minutes, and the properties of the others with as many cases as it takes to trust them.
+Runs ${SUITES.join(', ')}, or one of them. <pattern> selects test files by path. Ends with "N passed, N failed".
+The long run has the slow suites, and the property tests of the others with many more cases.
 `;
 const E2E_SETTINGS = {
-  // What waits for a lease ends within a test; what works is not taken for dead on a machine that has much else to do.
+  // Leases short enough to expire within a test, and long enough for a busy machine.
   ...{ LEASE_MS: '20000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000' },
-  // Suites run side by side on the same models: an upstream that fails for one, as asked, must not be given a rest from the others.
+  // Suites share models: an upstream that fails for one suite must not open its circuit for the others.
   ...{ ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' },
   LOG_LEVEL: 'info',
 };
@@ -52,7 +52,7 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`${error instanceof StartError ? error.message : (error?.stack ?? error)}\n`);
-  const failures = [{ file: 'scripts/test.mjs', title: '(the run itself)', error: error.message }];
+  const failures = [{ file: 'scripts/test.mjs', title: '(the run)', error: error.message }];
   score.add('npm test', { passed: 0, failed: 1, failures });
 } finally {
   await cleanUp();
@@ -88,7 +88,7 @@ async function main() {
 
 async function runLong(status, { patterns, score }) {
   const files = await longTests(patterns);
-  if (files.length === 0) throw new StartError('no test of the long run has such a path');
+  if (files.length === 0) throw new StartError('no test of the long run matches this pattern');
   status.say('long', `${files.length} files`);
   const tally = join(LOCAL, `long-run-${randomUUID()}.jsonl`);
   cleanUps.push(async () => rmSync(tally, { force: true }));
@@ -97,7 +97,7 @@ async function runLong(status, { patterns, score }) {
   await suite('long', prepare, { files, score, done: () => console.log(`── ${countCases(tally).toLocaleString('en')} cases tried`) });
 }
 
-/** Prepares what a suite needs, runs it, and takes down again what was prepared. A suite that cannot be prepared has failed. */
+/** Prepares, runs and cleans up a suite. A suite whose preparation fails has failed. */
 async function suite(name, prepare, { patterns, files, score, done }) {
   const started = performance.now();
   let result;
@@ -106,14 +106,14 @@ async function suite(name, prepare, { patterns, files, score, done }) {
     done?.();
   } catch (error) {
     process.stderr.write(`${name}: ${error instanceof StartError ? error.message : error.stack}\n`);
-    result = { passed: 0, failed: 1, failures: [{ file: name, title: '(what it needs)', error: error.message }] };
+    result = { passed: 0, failed: 1, failures: [{ file: name, title: '(preparation)', error: error.message }] };
   }
   score.add(name, result);
   console.log(`── ${name}: ${result.passed} passed, ${result.failed} failed (${seconds(performance.now() - started)})\n`);
   await cleanUp();
 }
 
-/** A Postgres server where every test makes a database of its own, and a NATS binary every test starts for itself. */
+/** A Postgres server in which every test creates its own database, and a NATS binary that every test starts. */
 async function startServers(status) {
   const natsServer = process.env.TEST_NATS_SERVER || (await findNatsServer(status));
   return { TEST_POSTGRES_URL: process.env.TEST_POSTGRES_URL || (await startPostgres()), TEST_NATS_SERVER: natsServer };
@@ -130,7 +130,7 @@ async function startPostgres() {
     discard(dataDir);
   });
   const { postgresPassword: password } = loadSecrets(dataDir);
-  const { url, program } = await ownPostgres({
+  const { url, program } = await localPostgres({
     dataDir,
     port: await freePort(),
     password,
@@ -141,7 +141,7 @@ async function startPostgres() {
   return url;
 }
 
-/** The system the end-to-end tests share. Its logs are kept when a test fails. */
+/** The system that all end-to-end tests share. Its logs are kept when a test fails. */
 async function startWhole(status) {
   const dataDir = join(LOCAL, PREFIX + randomUUID());
   const abort = new AbortController();
@@ -161,16 +161,16 @@ async function startWhole(status) {
     quiet: true,
     signal: abort.signal,
   });
-  status.say('e2e', `a system of its own at ${stack.gatewayUrl}`);
+  status.say('e2e', `started a system at ${stack.gatewayUrl}`);
   return { TEST_STACK: JSON.stringify(stack), ...(await startServers(status)) };
 }
 
 function keepLogs(dataDir) {
-  if (!existsSync(join(dataDir, 'logs'))) return; // it failed before anything was started
+  if (!existsSync(join(dataDir, 'logs'))) return; // failed before it started anything
   const kept = join(LOCAL, 'e2e-logs');
   rmSync(kept, { recursive: true, force: true });
   renameSync(join(dataDir, 'logs'), kept);
-  console.log(`the logs of the services are kept in ${kept}`);
+  console.log(`logs of the services: ${kept}`);
 }
 
 function discard(folder) {
@@ -178,7 +178,7 @@ function discard(folder) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Stops what the runner has started, and what tests have left behind: a test that was killed, or a run before this one. */
+/** Stops everything that this run started, and what killed tests or earlier runs left behind. */
 async function cleanUp() {
   for (const task of cleanUps.splice(0).reverse()) await task();
   for (const folder of await sweep(LOCAL, PREFIX)) discard(folder);

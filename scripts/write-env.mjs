@@ -1,4 +1,4 @@
-/** Makes `.env` for docker-compose.yml out of `.env.example`: every empty setting gets a secret. Never overwrites one. */
+/** Writes `.env` for docker-compose.yml from `.env.example`, with a secret for every empty setting. Never overwrites `.env`. */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,6 @@ try {
   console.log('wrote .env');
 } catch (error) {
   if (error.code !== 'EEXIST') throw error;
-  console.error('.env is there already: remove it first to make new secrets');
+  console.error('.env exists: remove it first to create new secrets');
   process.exit(1);
 }

@@ -8,7 +8,7 @@ import { createLogger } from '../../dist/libs/observability/src/logger.js';
 const AT_ONCE = 16;
 
 /**
- * Accounts with money, a project whose limits are out of the way, and a key each, made as an administrator makes them.
+ * Creates accounts with money, a project with very high limits, and a key, through the administrator's subjects.
  *
  * @param {{ natsUrl: string, password: string, count: number }} options
  * @returns {Promise<{ accountId: string, projectId: string, keyId: string }[]>}

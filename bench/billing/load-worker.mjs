@@ -72,7 +72,7 @@ function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
   });
 }
 
-/** The gateway's own client: what one turn of its event loop brings together goes in one message. */
+/** The client of the gateway, which sends all operations of one turn of the event loop in one message. */
 async function clientOf(/** @type {any} */ { natsUrl, password }) {
   const messaging = await connectMessaging({ url: natsUrl, user: 'gateway', password, service: 'gateway', logger });
   const client = new BillingClient(messaging, 10_000);

@@ -16,7 +16,7 @@ const TABLES = `
   CREATE TABLE bench.settlement (hold uuid PRIMARY KEY, account int NOT NULL, cost bigint NOT NULL, at timestamptz NOT NULL DEFAULT now());
   INSERT INTO bench.account SELECT id, 1e24 FROM generate_series(1, 1000) id;`;
 
-/** Two transactions a pair, as a service would write them that knows nothing of batches: less is checked than in ours. */
+/** Two transactions a pair, as in a service without batches. They check less than billing does. */
 const PAIR = (/** @type {number} */ accounts) => `
 \\set account random(1, ${accounts})
 SELECT gen_random_uuid() AS hold \\gset
@@ -48,7 +48,7 @@ export async function runPgbench(databaseUrl, accounts, seconds) {
   }
 }
 
-/** Half of each pair's time: what a reserve alone takes, near enough. @param {string} folder */
+/** Latency of a reserve, approximated by half of a pair's time. @param {string} folder */
 async function latencies(folder) {
   const { readFile } = await import('node:fs/promises');
   const files = readdirSync(folder).filter((name) => name.startsWith('log'));
@@ -61,7 +61,7 @@ async function latencies(folder) {
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Debian keeps it beside the server's programs. */
+/** Finds pgbench on PATH or beside Debian's server programs. */
 function findPgbench() {
   const root = '/usr/lib/postgresql';
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];

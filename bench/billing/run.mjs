@@ -1,6 +1,6 @@
 /**
- * What the ledger can take: reserves and settlements a second at `apply` and through NATS, for one hot account and for a thousand,
- * batched and one by one, with one and three replicas, next to pgbench. See ../README.md, "The ledger".
+ * Benchmark of the ledger: reserves and settlements a second at `apply` and through NATS, for one hot account and for a thousand, batched
+ * and one by one, with one and three replicas, beside pgbench. See ../README.md, "The ledger".
  *
  *   node bench/billing/run.mjs [--rounds N] [--seconds S] [--clients 1,64,512] [--out NAME]
  */
@@ -147,7 +147,7 @@ async function startReplicas(/** @type {any} */ stack, /** @type {number} */ cou
   return { stop };
 }
 
-/** Runs one job in a fresh process, so that no target profits from another's warmth. @returns {Promise<Sample>} */
+/** Runs one job in a new process, so that no target profits from the warm-up of another. @returns {Promise<Sample>} */
 async function load(/** @type {'lanes' | 'nats'} */ path, /** @type {object} */ job) {
   const worker = fork(here('load-worker.mjs'), { env: { ...process.env, NODE_OPTIONS: '', NODE_ENV: 'production' } });
   const stop = () => stopChild(worker);

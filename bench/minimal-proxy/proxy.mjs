@@ -1,5 +1,5 @@
 /**
- * The least a proxy can do on Node: pass the request on, pass the reply back. What anything more costs is measured against it.
+ * A minimal proxy on Node that only forwards requests and replies: the baseline for the cost of everything else.
  * Usage: node proxy.mjs <port> <upstream origin>
  */
 import { createServer } from 'node:http';

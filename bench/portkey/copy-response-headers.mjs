@@ -1,6 +1,6 @@
 /**
- * Loaded into Portkey's gateway before it starts. On a streamed reply it appends its own headers to those of the upstream's
- * reply, which `fetch` hands out read-only: on Node that throws and every stream ends as a 500. A copy can be appended to.
+ * Loaded into Portkey's gateway before it starts. For streams it appends headers to the upstream's reply, whose headers are read-only in
+ * Node's `fetch`, so that every stream would end with a 500. This copies the headers.
  */
 const fetchReadOnly = globalThis.fetch;
 

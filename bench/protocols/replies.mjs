@@ -1,6 +1,6 @@
 /**
- * What a model says, as canonical events and as the payloads of an upstream's stream: 256 pieces of text and one call whose
- * arguments come in 32.
+ * A reply as canonical events and as payloads of an upstream's stream: 256 pieces of text, and one call with its arguments in 32
+ * pieces.
  *
  * @typedef {'openai-chat' | 'openai-responses' | 'anthropic-messages'} Dialect
  */
@@ -37,7 +37,7 @@ export const COMPLETION = {
   usage: USAGE,
 };
 
-/** Each a chunk of its own, as servers send them. @type {Record<Dialect, () => { event?: string, data: string }[]>} */
+/** One chunk each, as servers send them. @type {Record<Dialect, () => { event?: string, data: string }[]>} */
 export const UPSTREAM_STREAMS = {
   'openai-chat': () => {
     const chunk = (/** @type {object} */ delta, /** @type {string | null} */ finish = null) => ({

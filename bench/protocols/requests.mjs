@@ -1,5 +1,5 @@
 /**
- * What clients send, in all three formats: a short chat, a long turn of a coding agent, and images up to the limit of a body.
+ * Requests in all three formats: a short chat, a long turn of a coding agent, and images up to the body limit.
  *
  * @typedef {'chat' | 'responses' | 'messages'} Format
  * @typedef {{ role: 'user' | 'assistant', text?: string, call?: { id: string, name: string, input: string }, result?: { id: string, text: string } }} Message
@@ -88,7 +88,7 @@ function chat() {
   ];
 }
 
-/** A question, and 199 messages of calls and what came of them. @returns {Message[]} */
+/** A question, and 199 messages of calls and results. @returns {Message[]} */
 function agentTurn() {
   const steps = Array.from({ length: 99 }, (_, step) => {
     const id = `call_${String(step).padStart(20, 'k')}`;
@@ -125,7 +125,7 @@ function tools() {
   }));
 }
 
-/** A little under half of what a body may have. */
+/** A little less than half of the body limit. */
 function image() {
   const bytes = Buffer.alloc(Math.floor((8 * MIB - 2_000) / 2 / 4) * 3, 'png of no meaning ');
   return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), bytes])

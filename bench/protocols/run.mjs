@@ -1,6 +1,6 @@
 /**
- * What the formats cost by themselves: microseconds to parse a request, to render it for an upstream, to read an upstream's events,
- * and to render replies, each next to `JSON` on the same bytes. See ../README.md, "The formats".
+ * Cost of the formats alone: microseconds to parse a request, to render it for an upstream, to parse an upstream's events, and to render
+ * replies, each beside `JSON` on the same bytes. See ../README.md, "The formats".
  *
  *   node bench/protocols/run.mjs [--rounds N] [--millis M] [--out NAME]
  */
@@ -37,7 +37,7 @@ const REPLY = {
 const REPLY_SAID = '256 pieces of text, one call';
 const FIGURES = ['µs', 'JSON.parse µs', 'parse + stringify µs', '× parse', '× both'];
 const FORMATS = /** @type {const} */ (['chat', 'responses', 'messages']);
-/** Where results go, so that no compiler finds the work needless. */
+/** Keeps results, so that the compiler cannot remove the work. */
 const kept = { result: /** @type {unknown} */ (undefined) };
 
 await ensureBuilt({ step: (/** @type {string} */ _name, /** @type {() => Promise<unknown>} */ work) => work() });
@@ -102,7 +102,7 @@ async function main() {
   console.error(`written to bench/results/${name}`);
 }
 
-/** How far the machine was not ours alone: caches and clocks are shared, even where processor time is counted. */
+/** Share of the machine that other processes used. Caches and clocks are shared, even if only processor time is counted. */
 function othersShare(/** @type {{ machine: ReturnType<typeof machineSeconds>, own: NodeJS.CpuUsage }} */ before) {
   const machine = machineSeconds();
   const { user, system } = process.cpuUsage(before.own);
@@ -111,7 +111,7 @@ function othersShare(/** @type {{ machine: ReturnType<typeof machineSeconds>, ow
   return `Other programs took ${(100 * share).toFixed(0)} % of it.`;
 }
 
-/** Processor time of one unit. Garbage collection counts, on whatever thread it runs. @param {Task} task */
+/** Processor time of one unit, garbage collection on all threads included. @param {Task} task */
 function measure({ work, units }) {
   const end = performance.now() + millis;
   const begun = process.cpuUsage();
@@ -199,7 +199,7 @@ function readStreamRow(/** @type {any} */ adapter) {
   return row([REPLY_SAID, adapter.kind], payloads, read, events.length);
 }
 
-/** Our work next to that of `JSON` on the same bytes. @returns {Row} */
+/** Tollgate's work beside that of `JSON` on the same bytes. @returns {Row} */
 function row(/** @type {string[]} */ cells, /** @type {Buffer[]} */ payloads, /** @type {() => unknown} */ work, units = 1) {
   const task = (/** @type {() => unknown} */ job) => ({ work: job, units, micros: [] });
   const parse = () => payloads.map((bytes) => JSON.parse(bytes.toString()));

@@ -1,6 +1,6 @@
 /**
- * The least HTTP client that reads chunked replies: one connection, one request at a time, every read into the same buffer. A client
- * library costs as much a token as a gateway does, on the same cores.
+ * A minimal HTTP client for chunked replies: one connection, one request at a time, one read buffer. A client library takes as much time
+ * a token as a gateway does, on the same cores.
  */
 import { connect } from 'node:net';
 
@@ -24,8 +24,8 @@ export class Connection {
   }
 
   /**
-   * Posts, and hands over every piece of the body as it comes; the bytes are good only until `take` returns. Resolves with undefined
-   * when the reply came whole and with status 200, else with what was wrong.
+   * Sends a POST and passes every piece of the body to `take`; the bytes are valid only until it returns. Resolves with undefined for a
+   * complete reply with status 200, else with the fault.
    *
    * @param {string} path @param {Record<string, string>} headers @param {string} body @param {Take} take
    * @returns {Promise<string | undefined>}
@@ -72,7 +72,7 @@ export class Connection {
 class Reading {
   #head = '';
   #isInBody = false;
-  /** Bytes of the chunk at hand that are still to come, with the line end behind it; 0 in a size line. */
+  /** Remaining bytes of the current chunk and its line end; 0 inside a size line. */
   #left = 0;
   #size = '';
   #isLast = false;
@@ -116,7 +116,7 @@ class Reading {
     }
   }
 
-  /** Returns where the body begins. @param {Buffer} buffer @param {number} length */
+  /** Returns the offset of the body. @param {Buffer} buffer @param {number} length */
   #readHead(buffer, length) {
     const before = this.#head.length;
     this.#head += buffer.latin1Slice(0, length);

@@ -1,12 +1,11 @@
 /**
- * The load generator of the streaming benchmark, a process of its own. A job is either `full`: so many connections, each reading one
- * stream after another as fast as it comes; or `paced`: so many streams at once, each of `rate` tokens a second, of which it is
- * noted how late every token is, by the upstream's own clock.
+ * The load generator of the streaming benchmark, a process of its own. A job is `full`: connections that read streams in sequence at full
+ * speed; or `paced`: concurrent streams of `rate` tokens a second, which measure how late every token is by the upstream's clock.
  */
 import { Connection } from './connection.mjs';
 
 /**
- * `seconds`: of a full-speed job, how long; of a paced one, over how long the streams begin.
+ * `seconds`: duration of a full-speed job; for a paced job, the time over which its streams start.
  *
  * @typedef {{ kind: 'full' | 'paced', origin: string, headers: Record<string, string>, streams: number, tokens: number,
  *   rate: number, seconds: number }} Job
@@ -17,15 +16,15 @@ import { Connection } from './connection.mjs';
 const MARK = Buffer.from('"content":"');
 const QUOTE = 0x22;
 const END_OF_EVENT = Buffer.from('\n\n');
-/** Of the simulator. */
+/** Token size of the simulator. */
 const BYTES_PER_TOKEN = 4;
 const DONE = Buffer.from('data: [DONE]');
 const NOTHING = Buffer.alloc(0);
-/** What a text begins with that says when its stream began (the simulator's directive `clock`). */
+/** Length of the start time at the beginning of a text (directive `clock` of the simulator). */
 const CLOCK_BYTES = 16;
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
-/** After the last stream has begun, until tokens are counted. */
-const SETTLE_MS = 1_000;
+/** Time from the start of the last stream until tokens count. */
+const RAMP_UP_MS = 1_000;
 
 process.on('message', (/** @type {Job} */ job) => {
   const work = job.kind === 'full' ? fullSpeed(job) : paced(job);
@@ -52,8 +51,8 @@ async function fullSpeed(job) {
 }
 
 /**
- * Streams begin evenly over `seconds`, and every one says when it began: token n was due n gaps after that. Counted is what was due
- * while all streams were under way.
+ * Streams start evenly over `seconds` and contain their start time: token n is due n gaps later. Only tokens that were due while all
+ * streams were running count.
  *
  * @param {Job} job @returns {Promise<Outcome>}
  */
@@ -61,10 +60,10 @@ async function paced(job) {
   const tally = newTally();
   const gapMs = 1_000 / job.rate;
   const begin = clockMs();
-  const from = begin + job.seconds * 1_000 + gapMs + SETTLE_MS;
+  const from = begin + job.seconds * 1_000 + gapMs + RAMP_UP_MS;
   const to = begin + job.tokens * gapMs;
   await eachConnection(job, async (connection, number) => {
-    const phase = (number * GOLDEN_RATIO) % 1; // spreads the tokens evenly, whatever the number of streams
+    const phase = (number * GOLDEN_RATIO) % 1; // spreads the tokens evenly for any number of streams
     await new Promise((resolve) => setTimeout(resolve, (number * job.seconds * 1_000) / job.streams + phase * gapMs));
     let seen = 0;
     await stream(connection, job, tally, (count, startedMs) => {
@@ -78,7 +77,7 @@ async function paced(job) {
   return { ...tally, tokensPerSecond: tally.lateMs.length / ((to - from) / 1_000) };
 }
 
-/** Of the clock that all processes of the machine share. */
+/** Monotonic time, which all processes of the machine share. */
 function clockMs() {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
@@ -96,7 +95,7 @@ async function eachConnection(job, run) {
 }
 
 /**
- * One stream, read to its end. `onTokens` is told how many tokens a read brought, and of a paced stream when it began.
+ * Reads one stream to its end. Calls `onTokens` with the tokens of each read, and with the start time of a paced stream.
  *
  * @param {Connection} connection @param {Job} job @param {Omit<Outcome, 'tokensPerSecond'>} tally
  * @param {(count: number, startedMs: number) => void} onTokens
@@ -131,14 +130,14 @@ async function stream(connection, job, tally, onTokens) {
   }
 }
 
-/** Tokens by the bytes of content, since a middle may join pieces. */
+/** Counts tokens by bytes of content, because a gateway may merge pieces. */
 class TokenCount {
-  /** The event that the last packet cut in two. */
+  /** Incomplete event at the end of the last packet. */
   rest = NOTHING;
   clock = '';
   isDone = false;
 
-  /** When the stream began, of a text that says so; until that is whole, now. */
+  /** Start time of the stream from its text; the current time until that is complete. */
   get startedMs() {
     return this.clock.length < CLOCK_BYTES ? clockMs() : Number(this.clock) / 1_000;
   }

@@ -1,6 +1,6 @@
 /**
- * What streaming costs: tokens a second with 32 streams at full speed, and how much later the tokens of 500 and 1,000 paced streams
- * come than from the upstream itself. See ../README.md, "Streams".
+ * Benchmark of streaming: tokens a second with 32 streams at full speed, and the delay of the tokens of 500 and 1,000 paced streams
+ * against the upstream itself. See ../README.md, "Streams".
  *
  *   node bench/streaming/run.mjs [--rounds N] [--seconds S] [--paced 500,1000] [--targets direct,minimal,portkey,tollgate]
  *                                [--before DIRECTORY] [--out NAME]
@@ -26,10 +26,10 @@ import { startBefore, startTollgate } from '../tollgate.mjs';
  */
 
 const FULL = { streams: 32, tokens: 512 };
-/** As in ../run.mjs: until V8 has compiled what is hot. */
+/** As in ../run.mjs, until V8 has compiled the hot code. */
 const WARM_UP_SECONDS = 12;
 const RATE = 20;
-/** Begun over so many seconds, so that opening streams and passing on their tokens are measured apart. */
+/** Streams start over `seconds`, so that opening streams and forwarding tokens are measured separately. */
 const PACED = { tokens: 300, seconds: 5 };
 const PACED_WARM_UP = { tokens: 200, seconds: 5 };
 
@@ -47,7 +47,7 @@ const rounds = Number(flags.rounds);
 const seconds = Number(flags.seconds);
 const wanted = flags.targets.split(',');
 
-/** What each target's processes had before their first request. @type {Map<Target, number>} */
+/** Memory of each target's processes before their first request. @type {Map<Target, number>} */
 const idleMb = new Map();
 /** @type {(() => Promise<void>)[]} */
 const stops = [];
@@ -78,7 +78,7 @@ async function main() {
     }
   }
 
-  // Portkey waits 25 ms after the first event of every stream, by a timer: no measure of its work.
+  // Portkey waits 25 ms after the first event of every stream, which would not measure its work.
   const pacedTargets = targets.filter(({ name }) => name !== 'Portkey');
   /** @type {Paced[]} */
   const paced = [];
@@ -123,7 +123,7 @@ async function measure(target, job) {
   return { ...outcome, cpu, memoryMb: busyMb - (idleMb.get(target) ?? 0) };
 }
 
-/** Resident memory of the target's processes; of Tollgate's, those a stream passes through. @param {Target} target */
+/** Resident memory of the target's processes; for Tollgate, those that a stream passes through. @param {Target} target */
 function memoryMb({ pids }) {
   const names = Object.keys(pids).filter((name) => name !== 'postgres' && name !== 'nats');
   return names.reduce(
@@ -201,7 +201,7 @@ async function report(full, paced) {
   console.error(`written to bench/results/${name}`);
 }
 
-/** Where Tollgate's CPU goes. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
+/** CPU time of Tollgate by process. @param {Map<string, Sample[]>} full @param {Paced[]} paced */
 function byProcess(full, paced) {
   const ours = full.get('Tollgate');
   const names = Object.keys(ours?.[0]?.cpu ?? {});

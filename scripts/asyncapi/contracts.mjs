@@ -8,8 +8,8 @@ const REFUSALS = 'libs/contracts/src/service-error.ts';
 const KINDS = { Endpoint: 'request', EveryReplicaEndpoint: 'request', StreamEndpoint: 'stream', Topic: 'event' };
 
 /**
- * Every contract by the order of its file: `{ name, kind, subject, description, comment?, input, output? }`, with JSON schemas of what goes
- * in and out, made from the types and the decorators of the sources. `schemas` are the named ones they refer to, and the codes of refusals.
+ * Reads all contracts in the order of their files: `{ name, kind, subject, description, comment?, input, output? }`, with JSON schemas from
+ * the types and decorators of the sources. `schemas` has the named schemas, and the error codes.
  */
 export function readContracts() {
   const { config } = ts.readConfigFile('tsconfig.json', (file) => readFileSync(file, 'utf8'));

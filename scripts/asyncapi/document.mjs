@@ -1,7 +1,7 @@
 const ERROR_HEADERS = {
   type: 'object',
   properties: {
-    'Nats-Service-Error-Code': { type: 'string', description: 'A number after HTTP. Its presence is what tells a refusal from a reply.' },
+    'Nats-Service-Error-Code': { type: 'string', description: 'An HTTP status. Its presence distinguishes a refusal from a reply.' },
     'Nats-Service-Error': { type: 'string', description: 'The message in one line, cut at 256 characters.' },
     'Tollgate-Error-Code': { type: 'string', description: 'The code.' },
     'Tollgate-Error-Param': { type: 'string', description: 'The field of the request at fault, if there is one.' },
@@ -9,7 +9,7 @@ const ERROR_HEADERS = {
   required: ['Nats-Service-Error-Code', 'Nats-Service-Error', 'Tollgate-Error-Code'],
 };
 
-/** The AsyncAPI 3 document of these contracts. `users` says who may publish and listen, `version` is that of Tollgate. */
+/** Renders the AsyncAPI 3 document of the contracts. `users` has the permissions, `version` is that of Tollgate. */
 export function asyncApiDocument({ contracts, schemas }, users, version) {
   return {
     asyncapi: '3.0.0',
@@ -17,7 +17,7 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
       title: 'Tollgate over NATS',
       version,
       description:
-        'What the services of Tollgate can be asked, and what they tell: plain JSON on subjects that carry their version. Unknown fields are ignored, in requests and by whoever reads replies. Examples to run are in nats-api.md.',
+        'Requests and events of the services of Tollgate: plain JSON on versioned subjects. Services ignore unknown fields of requests, and clients must ignore unknown fields of replies. nats-api.md has examples.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
@@ -26,10 +26,14 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
     operations: Object.fromEntries(contracts.map((contract) => [contract.name, operationOf(contract, users)])),
     components: {
       securitySchemes: {
-        user: { type: 'userPassword', description: 'The users of config/nats.conf: each may use the subjects it needs.' },
+        user: { type: 'userPassword', description: 'The users of config/nats.conf. Each may use only the subjects it needs.' },
       },
       messages: {
-        error: { summary: 'A refusal: nothing was done.', headers: ERROR_HEADERS, payload: { $ref: '#/components/schemas/Error' } },
+        error: {
+          summary: 'A refusal. The request was not processed.',
+          headers: ERROR_HEADERS,
+          payload: { $ref: '#/components/schemas/Error' },
+        },
       },
       schemas: { ...schemas, Error: ERROR },
     },
@@ -38,7 +42,7 @@ export function asyncApiDocument({ contracts, schemas }, users, version) {
 
 const ERROR = {
   type: 'object',
-  description: 'Why a request was refused, for programs and for people.',
+  description: 'Reason of a refusal.',
   properties: {
     code: { $ref: '#/components/schemas/ServiceErrorCode' },
     message: { type: 'string' },
@@ -83,5 +87,5 @@ function operationOf({ name, kind, subject, description, comment }, users) {
   };
 }
 
-/** The services by the first word of their subjects. */
+/** Queue groups by the first token of the subject. */
 const QUEUES = { billing: 'billing', catalog: 'catalog', inference: 'inference-proxy' };

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import ts from 'typescript';
 
-/** Turns types of the sources into JSON schemas. A type with a name of ours is written once and referred to. */
+/** Converts TypeScript types to JSON schemas. A named type of the repository is written once and referenced. */
 export class SchemaWriter {
   #checker;
   #named = new Map();
@@ -23,7 +23,7 @@ export class SchemaWriter {
     if (known && known.symbol !== symbol) throw new Error(`two types are called ${name}`);
     if (!known) {
       const entry = { symbol, schema: {} };
-      this.#named.set(name, entry); // before its fields, which may lead back to it
+      this.#named.set(name, entry); // set before its fields, which may refer to it
       Object.assign(entry.schema, described(symbol, this.#checker), this.#inline(type));
     }
     return { $ref: `#/components/schemas/${name}` };
@@ -44,7 +44,7 @@ export class SchemaWriter {
     throw new Error(`no schema for ${this.#checker.typeToString(type)}`);
   }
 
-  /** `undefined` is what the question mark of a property stands for. */
+  /** Ignores `undefined`, which stands for an optional property. */
   #union(type) {
     const members = type.types.filter(({ flags }) => !(flags & ts.TypeFlags.Undefined));
     if (members.every(({ flags }) => flags & ts.TypeFlags.StringLiteral))
@@ -88,7 +88,7 @@ export class SchemaWriter {
     return { ...about, ...schema, ...amount(property.name, schema), ...Object.assign({}, ...rules.map(({ own }) => own)), ...items };
   }
 
-  /** What a decorator of class-validator demands: of the value, or of each of a list. */
+  /** Rule of a class-validator decorator, for the value or for each item of a list. */
   #rule({ expression, arguments: args = [] }) {
     const name = expression.getText();
     const values = args.map((argument) => this.#value(argument));
@@ -98,7 +98,7 @@ export class SchemaWriter {
     return values.some((value) => value?.each) ? { each: rule } : { own: rule };
   }
 
-  /** Literals, names of constants, and simple arithmetic on them. */
+  /** Evaluates literals, constants and simple arithmetic. */
   #value(node) {
     if (ts.isNumericLiteral(node)) return Number(node.text.replaceAll('_', ''));
     if (ts.isRegularExpressionLiteral(node)) return { pattern: node.text.replace(/^\/(.*)\/[a-z]*$/, '$1') };
@@ -114,7 +114,6 @@ export class SchemaWriter {
 
 const RULES = {
   Id: () => ({ format: 'uuid' }),
-  IsUUID: () => ({ format: 'uuid' }),
   IsInt: () => ({ type: 'integer' }),
   Min: (minimum) => ({ minimum }),
   Max: (maximum) => ({ maximum }),
@@ -123,10 +122,11 @@ const RULES = {
   Matches: ({ pattern }) => ({ pattern }),
   Instant: () => ({ examples: ['2027-01-31', '2027-01-31T12:00:00Z'] }),
   ArrayMaxSize: (maxItems) => ({ maxItems }),
+  NestedList: (_type, maxItems) => ({ maxItems }),
   ArrayUnique: () => ({ uniqueItems: true }),
 };
-/** Said by the types already, or more than a schema can say. */
-const SILENT = new Set(['IsString', 'IsBoolean', 'IsArray', 'IsObject', 'IsIn', 'IsOptional', 'ValidateNested', 'Type', 'ValidateBy']);
+/** Decorators that repeat the type, or that a schema cannot express. */
+const SILENT = new Set(['IsString', 'IsBoolean', 'IsArray', 'IsObject', 'IsIn', 'IsOptional', 'Nested', 'Transform', 'ValidateBy']);
 
 function evaluate(left, operator, right) {
   if (operator === '**') return left ** right;
@@ -134,7 +134,7 @@ function evaluate(left, operator, right) {
   throw new Error(`no value for ${operator}`);
 }
 
-/** Amounts are integers as strings, everywhere. */
+/** Amounts are integers in strings. */
 function amount(name, { type }) {
   const isText = type === 'string' || (Array.isArray(type) && type.includes('string'));
   return isText && /PicoUsd$|_pico_usd$|^expiredHeld$/.test(name) ? { pattern: '^-?\\d+$' } : {};

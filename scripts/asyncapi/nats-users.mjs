@@ -1,4 +1,4 @@
-/** Who may publish to a subject, and who may listen to it, as functions, from the text of config/nats.conf. */
+/** Parses config/nats.conf. Returns functions that list the users who may publish or subscribe to a subject. */
 export function readUsers(text) {
   const plain = text.replace(/^\s*#.*$/gm, '');
   const users = plain

@@ -7,7 +7,7 @@ import { runCommand } from './run-command.mjs';
 const GENERATED = 'libs/database/src/generated';
 const SETTINGS = ['.swcrc', 'package-lock.json'];
 
-/** Brings the Prisma client and `dist` up to date with the sources; does nothing when they are. */
+/** Brings the Prisma client and `dist` up to date with the sources. */
 export async function ensureBuilt({ step }) {
   const schema = digest(['prisma/schema.prisma', 'package-lock.json']);
   if (readStamp(GENERATED) !== schema) {
@@ -26,9 +26,9 @@ export async function ensureBuilt({ step }) {
   }
 }
 
-/** Compiles into a new folder and puts it in the place of `dist` at once: a system that runs from the old one is not disturbed. */
+/** Compiles into a new folder and renames it to `dist`, so that a running system is not disturbed. */
 async function compile(stamp) {
-  // As deep as `dist` is: source maps lead to the sources by relative paths.
+  // At the same depth as `dist`: source maps have relative paths to the sources.
   const fresh = join(ROOT, `.dist.${process.pid}`);
   const old = join(LOCAL, `dist-old.${process.pid}`);
   mkdirSync(LOCAL, { recursive: true });

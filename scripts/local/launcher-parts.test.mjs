@@ -53,12 +53,12 @@ describe('installed packages', () => {
 });
 
 describe('ports', () => {
-  test('one that is taken is refused in one line', async () => {
+  test('a port in use is refused in one line', async () => {
     const port = await listen();
-    await expect(claimPort(port, 'choose another')).rejects.toThrow(`port ${port} is taken by another program; choose another`);
+    await expect(claimPort(port, 'choose another')).rejects.toThrow(`port ${port} is in use by another program; choose another`);
   });
 
-  test('are the same next time, unless somebody has taken them', async () => {
+  test('are remembered while they are free', async () => {
     const file = join(folder, 'ports.json');
     const first = await rememberPorts(file, ['a', 'b']);
     expect(await rememberPorts(file, ['a', 'b'])).toEqual(first);
@@ -69,7 +69,7 @@ describe('ports', () => {
     expect(next.a).not.toBe(taken);
   });
 
-  test('that another launcher has chosen are left alone for as long as it lives', async () => {
+  test('reserved by another live launcher are not used', async () => {
     const script =
       "import('./scripts/local/ports.mjs').then(async ({ freePort }) => console.log(await freePort())); setInterval(() => {}, 1000);";
     const other = spawn(process.execPath, ['-e', script], { env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -80,13 +80,13 @@ describe('ports', () => {
     expect([whileItLives, reservePort(port)]).toEqual([false, true]);
   });
 
-  test('are not handed out twice', async () => {
+  test('are not returned twice', async () => {
     const ports = await Promise.all(Array.from({ length: 20 }, freePort));
     expect(new Set(ports).size).toBe(20);
   });
 });
 
-test('secrets are made once, for the owner alone, and need no quoting anywhere', () => {
+test('secrets are created once, readable only by the owner, and need no quoting', () => {
   const secrets = loadSecrets(folder);
   expect(loadSecrets(folder)).toEqual(secrets);
   expect(Object.keys(secrets.natsPasswords)).toEqual(NATS_USERS);
@@ -96,12 +96,12 @@ test('secrets are made once, for the owner alone, and need no quoting anywhere',
   expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
 });
 
-test('secrets that cannot be read stop the start: others would lock it out of its data', () => {
+test('unreadable secrets stop the start, because new ones would lock out the data', () => {
   writeFileSync(join(folder, 'secrets.json'), '{"natsPasswords":');
-  expect(() => loadSecrets(folder)).toThrow(/secrets\.json is not JSON any more: restore it, or start with --reset$/);
+  expect(() => loadSecrets(folder)).toThrow(/secrets\.json is not JSON: restore it, or start with --reset$/);
 });
 
-describe('of our own environment', () => {
+describe('environment variables', () => {
   const environment = {
     PATH: '/usr/bin',
     LOG_LEVEL: 'debug',
@@ -116,24 +116,24 @@ describe('of our own environment', () => {
   };
   const namesFor = (service, variables) => Object.keys(serviceEnvironment(service, variables, environment));
 
-  test('a service gets the settings it reads, and nothing of others', () => {
+  test('a service gets only its own settings', () => {
     expect(namesFor('billing', ['LOG_LEVEL', 'LEASE_MS', 'DATABASE_URL', 'KEY_PEPPER'])).toEqual(['PATH', 'LOG_LEVEL', 'LEASE_MS']);
     expect(namesFor('gateway', ['LOG_LEVEL', 'PORT'])).toEqual(['PATH', 'LOG_LEVEL']);
     expect(Object.keys(commonEnvironment(environment))).toEqual(['PATH']);
   });
 
-  test('the catalog gets the addresses that its file may name', () => {
+  test('the catalog gets upstream addresses for its file', () => {
     expect(namesFor('catalog', ['LOG_LEVEL'])).toEqual(['PATH', 'LOG_LEVEL', 'UPSTREAM_LOCAL_URL']);
   });
 
-  test('the inference-proxy alone gets secrets of upstreams, which can have any name', () => {
+  test('only the inference-proxy gets secrets of upstreams, which can have any name', () => {
     const names = ['PATH', 'LOG_LEVEL', 'LEASE_MS', 'HOSTED_API_KEY', 'UPSTREAM_LOCAL_URL', 'AWS_SECRET_ACCESS_KEY'];
     expect(namesFor('inference-proxy', ['LOG_LEVEL'])).toEqual(names);
   });
 });
 
-describe('a log', () => {
-  test('is moved aside when it is long, while its writer goes on', () => {
+describe('a log file', () => {
+  test('is rotated while its writer continues', () => {
     jest.useFakeTimers();
     const log = new LogFile(join(folder, 'a.log'));
     writeFileSync(log.descriptor, Buffer.alloc(11 * 1024 * 1024, 'x'));
@@ -151,34 +151,34 @@ describe('a log', () => {
     ['LOG: hello\nFATAL:  no space left\nLOG: bye\n', 'FATAL:  no space left'],
     ['just this\n', 'just this'],
     ['', ''],
-  ])('%j complains', (text, complaint) => {
+  ])('last error of %j', (text, complaint) => {
     writeFileSync(join(folder, 'a.log'), '{"level":"fatal","msg":"long ago"}\n');
     const log = new LogFile(join(folder, 'a.log'));
     writeFileSync(log.descriptor, text);
-    expect(log.lastComplaint()).toBe(complaint);
+    expect(log.lastError()).toBe(complaint);
     log.close();
   });
 });
 
 describe('probes', () => {
   test.each([
-    ['asks who we are', 'R\0\0\0\0', true],
-    ['refuses us by name', 'ESFATAL\0C28000\0', true],
+    ['asks for authentication', 'R\0\0\0\0', true],
+    ['refuses the user', 'ESFATAL\0C28000\0', true],
     ['is still starting up', 'ESFATAL\0C57P03\0', false],
   ])('a Postgres that %s', async (_name, reply, expected) => {
     const port = await listen((socket) => socket.once('data', () => socket.end(reply)));
     expect(await postgresAnswers('127.0.0.1', port)).toBe(expected);
   });
 
-  test('a NATS server greets; anything else is none', async () => {
+  test('recognizes a NATS server by its greeting', async () => {
     const nats = await listen((socket) => socket.write('INFO {"server_id":"x"}\r\n'));
     const web = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     expect([await natsAnswers('127.0.0.1', nats), await natsAnswers('127.0.0.1', web)]).toEqual([true, false]);
   });
 
   test.each([
-    ['tells whose password is wrong', '', ['billing']],
-    ['that wants TLS first is not asked', ',"tls_required":true', []],
+    ['refuses wrong passwords', '', ['billing']],
+    ['that requires TLS is not asked', ',"tls_required":true', []],
   ])('a NATS server %s', async (_name, info, expected) => {
     const port = await listen((socket) => {
       socket.write(`INFO {"server_id":"x"${info}}\r\n`);
@@ -189,15 +189,15 @@ describe('probes', () => {
 });
 
 describe('a command', () => {
-  test('is told what it reads, and its output is the answer', async () => {
+  test('gets its input and returns its output', async () => {
     expect(await runCommand(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'], { input: 'hello' })).toBe('hello');
   });
 
   test.each([
     [['-e', 'console.error("first"); console.error("no flour"); process.exit(1)'], 'baking: no flour'],
     [['-e', 'console.error("Error: no flour\\n\\nBuy some."); process.exit(1)'], 'baking: Error: no flour'],
-    [['-e', 'process.kill(process.pid, "SIGKILL")'], 'baking: ended with SIGKILL'],
-  ])('that fails says why in one line', async (args, message) => {
+    [['-e', 'process.kill(process.pid, "SIGKILL")'], 'baking: exited with SIGKILL'],
+  ])('that fails throws its error line', async (args, message) => {
     await expect(runCommand(process.execPath, args, { failure: 'baking' })).rejects.toMatchObject({ name: 'StartError', message });
   });
 });

@@ -5,8 +5,8 @@ const BYTES_MAX = 10 * 1024 * 1024;
 const CHECK_EVERY_MS = 2000;
 
 /**
- * A log a child writes to by itself, so that it costs the launcher nothing and outlives it. It is kept to about 20 MB: past
- * 10 MB its contents move to `<file>.1`. (The child holds the file open for appending, hence copy and truncate.)
+ * A log that a child process writes to directly, so that it costs the launcher nothing and survives it. Above 10 MB its content moves to
+ * `<file>.1`, by copy and truncate because the child keeps the file open.
  */
 export class LogFile {
   constructor(file) {
@@ -17,8 +17,8 @@ export class LogFile {
     this.timer = setInterval(() => this.#rotate(), CHECK_EVERY_MS).unref();
   }
 
-  /** The last complaint written since this object was made, in a line: the message of a JSON record, or the line as it is. */
-  lastComplaint() {
+  /** Last error line since this object was created; else the last line. */
+  lastError() {
     const lines = readFileSync(this.path).subarray(this.start).toString().trim().split('\n').slice(-50).map(messageOf);
     return lines.findLast(({ severe }) => severe)?.text ?? lines.at(-1)?.text ?? '';
   }

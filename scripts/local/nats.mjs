@@ -11,8 +11,8 @@ const FETCHED = join(TOOLS, PACKAGE);
 const BINARY = join(FETCHED, 'usr/sbin/nats-server');
 const ADVICE = 'install Debian’s package nats-server, put a nats-server on PATH, or set NATS_URL';
 
-/** A NATS server of our own with the users of config/nats.conf, as a program for the supervisor. */
-export async function ownNats({ port, passwords, step }) {
+/** A NATS server with the users of config/nats.conf, as a program for the supervisor. */
+export async function localNats({ port, passwords, step }) {
   const command = await findNatsServer({ step });
   const environment = Object.fromEntries(Object.entries(passwords).map(([user, password]) => [passwordVariable(user), password]));
   return {
@@ -21,7 +21,7 @@ export async function ownNats({ port, passwords, step }) {
       name: 'nats',
       command,
       args: ['-c', join(ROOT, 'config/nats.conf'), '-a', '127.0.0.1', '-p', String(port)],
-      // Beside all the other processes of one machine, more threads only mean more waking up for the same messages.
+      // On a machine shared with all services, more threads only mean more wake-ups for the same messages.
       env: { PATH: '/usr/bin:/bin', GOMAXPROCS: String(Math.max(1, Math.floor(availableParallelism() / 2))), ...environment },
       cwd: ROOT,
       probe: () => natsAnswers('127.0.0.1', port),
@@ -29,14 +29,14 @@ export async function ownNats({ port, passwords, step }) {
   };
 }
 
-/** The binary on PATH, or where system packages put it, or Debian's package unpacked here. */
+/** Finds nats-server on PATH or in the system's folders, or unpacks Debian's package under .local/tools. */
 export async function findNatsServer({ step }) {
   const found = findOnPath(PACKAGE, [...(process.env.PATH ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/usr/local/bin']);
   if (found) return found;
   if (!isExecutable(BINARY)) {
     await step('nats-server', async () => {
       await fetchPackage();
-      return 'Debian’s package, unpacked under .local/tools';
+      return 'unpacked Debian’s package under .local/tools';
     });
   }
   return BINARY;
@@ -57,7 +57,7 @@ async function fetchPackage() {
   }
 }
 
-/** A machine may never have fetched package lists: then we fetch our own, which takes no rights and changes nothing of the system. */
+/** Downloads the package. If the machine has no package lists, fetches them into a folder of its own, which needs no root rights. */
 async function download(folder) {
   const get = (options) => runCommand('apt-get', [...options, 'download', PACKAGE], { cwd: folder });
   if (await get([]).then(Boolean, () => false)) return;
@@ -78,22 +78,22 @@ async function download(folder) {
   }
 }
 
-/** Whether a NATS server greets there. */
+/** Resolves to true when a NATS server answers. */
 export async function natsAnswers(host, port) {
   return (await greeting(host, port)) !== undefined;
 }
 
 /**
- * Those of `passwords` (by user) that the server there does not take. A service cannot tell that from a server that is being configured anew
- * and tries on, so it would be a minute until somebody hears of it. A server that wants TLS first is not asked.
+ * Users whose password the server refuses. Checked here because a service retries refused credentials, so that a start would fail only
+ * after a minute. Skipped for a server that requires TLS.
  */
 export async function refusedUsers(host, port, passwords) {
   const users = Object.keys(passwords);
-  const taken = await Promise.all(users.map((user) => takesPassword(host, port, user, passwords[user])));
-  return users.filter((_, index) => !taken[index]);
+  const accepted = await Promise.all(users.map((user) => acceptsPassword(host, port, user, passwords[user])));
+  return users.filter((_, index) => !accepted[index]);
 }
 
-async function takesPassword(host, port, user, pass) {
+async function acceptsPassword(host, port, user, pass) {
   return await greeting(host, port, async (info, socket) => {
     if (info.includes('"tls_required":true')) return true;
     socket.write(`CONNECT ${JSON.stringify({ verbose: false, pedantic: false, lang: 'node', version: '0', user, pass })}\r\nPING\r\n`);
@@ -102,7 +102,7 @@ async function takesPassword(host, port, user, pass) {
   });
 }
 
-/** What `next` makes of the server's first words and the open connection; undefined where no NATS server greets. */
+/** Passes the server's greeting and the connection to `next`. Undefined without a NATS server. */
 async function greeting(host, port, next = () => true) {
   const socket = connect({ host, port, timeout: 1000 });
   try {
@@ -113,7 +113,7 @@ async function greeting(host, port, next = () => true) {
   }
 }
 
-/** Undefined when the connection ends, fails or stays silent for a second. */
+/** Undefined when the connection ends, fails or is silent for a second. */
 async function nextText(socket) {
   return await new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));

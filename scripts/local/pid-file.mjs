@@ -5,15 +5,12 @@ import { writePrivate } from './secrets.mjs';
 
 const FILE = 'pids.json';
 
-/**
- * Says which launcher a data folder belongs to and what it has started: one launcher at a time, and after a crash of the
- * launcher the next one ends what is left.
- */
+/** Records the launcher of a data folder and its processes: one launcher at a time. After a crash, the next launcher ends the processes. */
 export class PidFile {
   #file;
   #record;
 
-  /** @throws {AlreadyRunning} when a living launcher holds the folder. */
+  /** @throws {AlreadyRunning} when another launcher owns the folder. */
   static async claim(dataDir, details = {}) {
     const file = join(dataDir, FILE);
     const record = { launcher: identify(process.pid), ...details, children: {} };
@@ -37,7 +34,7 @@ export class PidFile {
     this.#record = record;
   }
 
-  /** `stopSignal` is how the next launcher is to ask it to stop. */
+  /** `stopSignal`: signal with which the next launcher stops an orphan. */
   add(name, pid, stopSignal) {
     this.#record.children[name] = { ...identify(pid), stopSignal };
     writePrivate(this.#file, this.#record);
@@ -62,7 +59,7 @@ export class AlreadyRunning extends Error {
   }
 }
 
-/** Ends what a launcher that is gone has left running, the last started first. Returns the names. */
+/** Ends the processes of a dead launcher, the last started first. Returns their names. */
 async function endOrphans(dataDir) {
   const record = read(join(dataDir, FILE));
   if (!record?.launcher || isAlive(record.launcher)) return [];
@@ -71,14 +68,14 @@ async function endOrphans(dataDir) {
   return orphans.map(([name]) => name);
 }
 
-/** Data folders under `parent` whose launcher is gone: their processes are ended. Returns the folders. */
+/** Ends the processes of dead launchers in folders under `parent`. Returns these folders. */
 export async function sweep(parent, prefix) {
   if (!existsSync(parent)) return [];
   const abandoned = [];
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith(prefix))) {
     const folder = join(parent, name);
     const record = read(join(folder, FILE));
-    // Without a record it may be one that is being set up at this moment.
+    // A young folder without a record may belong to a launcher that is starting.
     if (record ? isAlive(record.launcher) : Date.now() - statSync(folder).mtimeMs < 3_600_000) continue;
     await endOrphans(folder);
     abandoned.push(folder);

@@ -46,26 +46,26 @@ test('a folder has one launcher', async () => {
   expect(existsSync(join(folder, 'pids.json'))).toBe(false);
 });
 
-test('what a launcher that is gone has left running is ended by the next', async () => {
+test('ends the orphans of a dead launcher', async () => {
   const orphan = identify(sleeper().pid);
   leave({ launcher: await goneIdentity(), children: { orphan: { ...orphan, stopSignal: 'SIGTERM' } } });
   await PidFile.claim(folder);
   expect(isAlive(orphan)).toBe(false);
 });
 
-test('a stranger that has got the number of one of ours is left alone', async () => {
+test('does not end a process with a reused pid', async () => {
   const stranger = identify(sleeper().pid);
   leave({ launcher: await goneIdentity(), children: { ours: { pid: stranger.pid, born: 'another boot/1' } } });
   await PidFile.claim(folder);
   expect(isAlive(stranger)).toBe(true);
 });
 
-test('a file that was cut short is no obstacle', async () => {
+test('replaces a truncated file', async () => {
   writeFileSync(join(folder, 'pids.json'), '{"launcher":');
   await PidFile.claim(folder);
 });
 
-test('a sweep finds folders whose launcher is gone, and no others', async () => {
+test('sweep finds only folders of dead launchers', async () => {
   const orphan = identify(sleeper().pid);
   leave({ launcher: await goneIdentity(), children: { orphan: { ...orphan, stopSignal: 'SIGTERM' } } });
   for (const name of ['test-running', 'test-being-made', 'test-old', 'other']) mkdirSync(join(parent, name));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { identify, isAlive } from './process-identity.mjs';
 
-/** A link a port, that leads to the process that has chosen it: made at once, whole or not at all. */
+/** Symbolic links, which are created atomically, from each port to the process that reserved it. */
 const FOLDER = join(tmpdir(), `tollgate-ports-${process.getuid?.() ?? 0}`);
 const ours = new Set();
 process.once('exit', () => {
@@ -11,8 +11,8 @@ process.once('exit', () => {
 });
 
 /**
- * Whether the port is ours to use. It is chosen seconds before anything listens on it, and whoever starts a system at the same time, as tests do,
- * could choose the same: so others leave it alone for as long as we live.
+ * Reserves a port for this process. Returns false if another live process has it. Systems that start at the same time, as in tests,
+ * choose their ports seconds before they listen on them.
  */
 export function reservePort(port) {
   if (ours.has(port)) return true;
@@ -24,7 +24,7 @@ export function reservePort(port) {
     const { pid, born } = identify(process.pid);
     symlinkSync(`${pid} ${born}`, fileOf(port));
   } catch (error) {
-    // Somebody was quicker. Anything else, such as a full disk, must not stop us: it is a courtesy.
+    // Another process was faster. Any other failure, such as a full disk, is ignored.
     if (error.code === 'EEXIST') return false;
   }
   ours.add(port);

@@ -1,2 +1,1 @@
-/** See ports.mjs. */
 export function freePort(): Promise<number>;

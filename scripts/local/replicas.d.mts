@@ -1,26 +1,26 @@
 import type { StackFacts } from './stack.mjs';
 
 export interface Replica {
-  /** Unlike every other's. */
+  /** Unique. */
   name: string;
   service: 'gateway' | 'inference-proxy' | 'billing' | 'catalog';
-  /** Settings; they override what it would get. */
+  /** Overrides of its settings. */
   env?: Record<string, string>;
-  /** Ports of 127.0.0.1 where it finds the servers, if not at their own. */
+  /** Ports of 127.0.0.1 that replace those of the servers. */
   via?: { nats?: number; postgres?: number };
 }
 
 export interface RunningReplicas {
-  /** Of each gateway, by its name. */
+  /** URL of each gateway, by name. */
   gatewayUrls: Record<string, string>;
   logDir: string;
-  /** Undefined for the moment between a death and the next life. */
+  /** Undefined between the end of a process and its restart. */
   pid(name: string): number | undefined;
-  /** Signals it (SIGKILL unless said otherwise) and resolves when the process is gone. It comes back by itself, see `ready`. */
+  /** Sends a signal, SIGKILL by default, and resolves when the process has ended. The supervisor restarts it: see `ready`. */
   kill(name: string, signal?: NodeJS.Signals): Promise<void>;
   ready(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The stack must run on a Postgres of its own. Stop the replicas before the stack. */
+/** The stack must have a Postgres of its own. Stop the replicas before the stack. */
 export function startReplicas(stack: StackFacts, replicas: Replica[]): Promise<RunningReplicas>;

@@ -7,13 +7,7 @@ import { serviceProgram } from './services.mjs';
 import { serviceUrl } from './stack.mjs';
 import { Supervisor } from './supervisor.mjs';
 
-/**
- * More processes of a running stack's programs, on its NATS and its own Postgres. `replicas` are `{ name, service, env, via }`, the
- * names unlike each other: `billing-2`; `via` are the ports where it finds the servers, if not at their own. They are supervised as
- * the stack is.
- *
- * @returns what replicas.d.mts says.
- */
+/** Starts more processes of a running stack's services, on its NATS and Postgres, under supervision. replicas.d.mts has the types. */
 export async function startReplicas(stack, replicas) {
   const stackDir = dirname(stack.logDir);
   const dataDir = `${stackDir}-replicas`;

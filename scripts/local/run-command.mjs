@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { StartError } from './project.mjs';
 
 const KEPT_BYTES = 64 * 1024;
-const PATIENCE_MS = 3000;
+const KILL_AFTER_MS = 3000;
 const running = new Set();
 process.once('exit', () => signalAll('SIGTERM'));
 
-/** `spawn`, for what must not outlive us, nor anything it starts: it leads a process group, which is ended as a whole. */
+/** Spawns a process that leads a process group, which ends with this process. */
 export function spawnCommand(command, args, options) {
   const child = spawn(command, args, { ...options, detached: true });
   running.add(child);
@@ -15,13 +15,13 @@ export function spawnCommand(command, args, options) {
   return child;
 }
 
-/** Ends every command that still runs, and waits until it is gone: an npm left at work would get in the way of the next. */
+/** Ends every running command and waits for it, so that no npm keeps running beside the next one. */
 export async function endCommands() {
   const closed = [...running].map((child) => once(child, 'close').catch(() => {}));
   signalAll('SIGTERM');
-  const impatience = setTimeout(() => signalAll('SIGKILL'), PATIENCE_MS);
+  const killTimer = setTimeout(() => signalAll('SIGKILL'), KILL_AFTER_MS);
   await Promise.all(closed);
-  clearTimeout(impatience);
+  clearTimeout(killTimer);
 }
 
 function signalAll(signal) {
@@ -29,15 +29,15 @@ function signalAll(signal) {
     try {
       process.kill(-pid, signal);
     } catch {
-      // it ended by itself, or never began
+      // already ended, or never started
     }
   }
 }
 
 /**
- * Runs a program to its end and returns what it wrote to standard output. `options` are those of `spawn`, and `input` for its
- * standard input, `failure` for the words a failure begins with.
- * @throws {StartError} one line with its last complaint, when it cannot be run or ends with another code than 0.
+ * Runs a program and returns its standard output. `options` are those of `spawn`, and `input` for its standard input, `failure` for the
+ * start of the error message.
+ * @throws {StartError} with its last error line, when it cannot be run or its exit code is not 0.
  */
 export async function runCommand(command, args, { input = '', failure = command, ...options } = {}) {
   const child = spawnCommand(command, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
@@ -49,17 +49,17 @@ export async function runCommand(command, args, { input = '', failure = command,
   child.stderr?.on('data', (bytes) => {
     stderr = (stderr + bytes).slice(-KEPT_BYTES);
   });
-  child.stdin?.on('error', () => {}); // it ended without reading: its exit code says why
+  child.stdin?.on('error', () => {}); // it ended without reading; its exit code tells why
   child.stdin?.end(input);
   const [code, signal] = await once(child, 'close').catch((error) => {
     throw new StartError(`${failure}: ${error.message}`);
   });
-  if (code !== 0) throw new StartError(`${failure}: ${complaint(stderr) || complaint(stdout) || `ended with ${code ?? signal}`}`);
+  if (code !== 0) throw new StartError(`${failure}: ${errorLine(stderr) || errorLine(stdout) || `exited with ${code ?? signal}`}`);
   return stdout;
 }
 
-/** The last line that says what is wrong: advice and tidying up may follow it. Else the last one. */
-function complaint(text) {
+/** Last line with an error; else the last line. */
+function errorLine(text) {
   const lines = text.trim().split('\n');
   return (lines.findLast((line) => /\b(error|fatal|failed)\b/i.test(line)) ?? lines.at(-1) ?? '').trim();
 }

@@ -3,18 +3,18 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartError } from './project.mjs';
 
-/** Everyone who has a user of their own in config/nats.conf. */
+/** Users of config/nats.conf. */
 export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'];
 
-/** Services that own tables, each with a database user of its own. */
+/** Services with tables, each with its own database user. */
 export const DATABASE_SERVICES = ['billing', 'catalog'];
 
-/** The variable config/nats.conf takes a user's password from: `NATS_INFERENCE_PROXY_PASSWORD`. */
+/** Variable of a user's password in config/nats.conf, such as `NATS_INFERENCE_PROXY_PASSWORD`. */
 export function passwordVariable(user) {
   return `NATS_${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
 }
 
-/** The secrets of one local installation, made at its first start and kept in `secrets.json` (mode 0600). */
+/** Secrets of a local installation, created at its first start in `secrets.json` (mode 0600). */
 export function loadSecrets(dataDir) {
   const file = join(dataDir, 'secrets.json');
   const kept = readPrivate(file);
@@ -28,25 +28,25 @@ export function loadSecrets(dataDir) {
   return secrets;
 }
 
-/** What `writePrivate` wrote; nothing of a file that is not there. @throws {StartError} when it is not JSON. */
+/** Reads a file of `writePrivate`; `{}` for a missing file. @throws {StartError} when it is not JSON. */
 export function readPrivate(file) {
   if (!existsSync(file)) return {};
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new StartError(`${file} is not JSON any more: restore it, or start with --reset`);
+    if (error instanceof SyntaxError) throw new StartError(`${file} is not JSON: restore it, or start with --reset`);
     throw error;
   }
 }
 
-/** Writes JSON that only the owner may read, whole or not at all. */
+/** Writes JSON that only the owner may read, atomically. */
 export function writePrivate(file, value) {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(draft, file);
 }
 
-/** Letters and digits only: it must survive URLs and configuration files unquoted. */
+/** Letters and digits only, so that it needs no quoting in URLs and configuration files. */
 function secret() {
   return `s${randomBytes(32).toString('hex')}`;
 }

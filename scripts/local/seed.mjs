@@ -3,10 +3,7 @@ import { commonEnvironment } from './environments.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 
-/**
- * An account with money, a project and a key, made by the administrator's own commands.
- * Returns `{ accountId, projectId, apiKey }`.
- */
+/** Creates an account with money, a project and a key with CLI commands. Returns `{ accountId, projectId, apiKey }`. */
 export async function createDemo({ natsUrl, natsPassword, usd = '100.00', requestsPerMinute = 6000, concurrency = 200 }) {
   const tollgate = commandLine({ natsUrl, natsPassword });
   const { accountId } = await tollgate('account', 'create', '--name', 'demo');
@@ -21,7 +18,7 @@ export async function createDemo({ natsUrl, natsPassword, usd = '100.00', reques
   return { accountId, projectId, apiKey: key };
 }
 
-/** Whether the gateway takes this key. */
+/** Resolves to true when the gateway accepts the key. */
 export async function keyWorks(gatewayUrl, apiKey) {
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
   await response.arrayBuffer();
@@ -36,7 +33,7 @@ function commandLine({ natsUrl, natsPassword }) {
     try {
       return JSON.parse(output);
     } catch {
-      throw new StartError(`${options.failure} did not answer in JSON`);
+      throw new StartError(`${options.failure} printed no JSON`);
     }
   };
 }

@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { serviceEnvironment, settingsOf } from './environments.mjs';
 import { NODE, ROOT } from './project.mjs';
 
-/** In the order they are started. */
+/** In the order of their start. */
 export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
-/** In the order they are stopped: first no new requests, then nothing that works on one, then what they rely on. */
+/** Stop order: first the gateway, so that no new requests come, then the inference-proxy, then the services that both need. */
 export const STOP_ORDER = [['gateway'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
 
 const SHUTDOWN_GRACE_MS = 10_000;
 
 /**
- * One service as a program for the supervisor. Of our own environment it gets the settings it reads, such as `LOG_LEVEL`, and no others;
- * upstream keys go to the inference-proxy alone. `env` overrides everything. `dist` must be built.
+ * A service as a program for the supervisor. It inherits only its own settings, such as `LOG_LEVEL`; only the inference-proxy gets
+ * upstream keys. `env` overrides everything. `dist` must be built.
  */
 export async function serviceProgram(name, { connections, ports, secrets, env = {} }) {
   const probePort = ports[name];

@@ -2,15 +2,15 @@ export type ServiceName = 'billing' | 'catalog' | 'upstream-sim' | 'inference-pr
 export type ProgramName = ServiceName | 'postgres' | 'nats';
 export type NatsUser = 'gateway' | 'billing' | 'catalog' | 'inference-proxy' | 'cli' | 'internal';
 
-/** Where a running stack is reached, and its secrets. Plain JSON. */
+/** Addresses and secrets of a running stack, as plain JSON. */
 export interface StackFacts {
   /** Without `/v1`. */
   gatewayUrl: string;
-  /** The demo project's key, and whose it is. */
+  /** Key of the demo project, with its account and project. */
   apiKey: string;
   accountId: string;
   projectId: string;
-  /** The owner's. */
+  /** URL of the database owner. */
   databaseUrl: string;
   natsUrl: string;
   natsPasswords: Record<NatsUser, string>;
@@ -22,37 +22,37 @@ export interface StackFacts {
 }
 
 export interface RunningStack extends StackFacts {
-  /** Undefined for the moment between a death and the next life. */
+  /** Undefined between the end of a process and its restart. */
   pid(name: ProgramName): number | undefined;
   pids(): Partial<Record<ProgramName, number>>;
-  /** Signals it (SIGKILL unless said otherwise) and resolves when the process is gone. It comes back by itself, see `ready`. */
+  /** Sends a signal, SIGKILL by default, and resolves when the process has ended. The supervisor restarts it: see `ready`. */
   kill(name: ProgramName, signal?: NodeJS.Signals): Promise<void>;
-  /** Stops it gracefully until `resume`, which resolves when it is ready. */
+  /** Stops a program gracefully until `resume`, which resolves when it is ready. */
   hold(name: ProgramName): Promise<void>;
   resume(name: ProgramName): Promise<void>;
-  /** Resolves when it answers its probe: `/readyz` of a service. */
+  /** Resolves when its probe succeeds: `/readyz` of a service. */
   ready(name: ProgramName): Promise<void>;
-  /** Stops all it started, in order. */
+  /** Stops all programs in order. */
   stop(): Promise<void>;
-  /** Kills all it started, for when `stop` takes too long. */
+  /** Kills all programs, if `stop` takes too long. */
   killAll(): void;
 }
 
 export interface StackOptions {
-  /** Data, logs and secrets; one running stack a folder. */
+  /** Folder of data, logs and secrets; one running stack each. */
   dataDir: string;
-  /** The gateway's. 0, the default: a free one. */
+  /** Port of the gateway. 0, the default, takes a free one. */
   port?: number;
   /** Settings for every service, such as `{ LEASE_MS: '2000' }`. */
   env?: Record<string, string>;
   /** Settings for one service. */
   serviceEnv?: Partial<Record<ServiceName, Record<string, string>>>;
-  /** Default: all. Without the gateway no demo account is made. */
+  /** Default: all. Without the gateway there is no demo account. */
   services?: ServiceName[];
-  /** Servers that run already; absent: own ones. The database is migrated. */
+  /** Existing servers; absent: starts its own. The database is migrated. */
   databaseUrl?: string;
   natsUrl?: string;
-  /** Users of the services on that server; absent: they use `databaseUrl`. */
+  /** URLs of the services on that server; absent: `databaseUrl`. */
   serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog', string>>;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
@@ -63,5 +63,5 @@ export interface StackOptions {
 
 export function startStack(options: StackOptions): Promise<RunningStack>;
 
-/** Forgets everything a stopped stack knew: data, secrets, the demo key, logs. */
+/** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir: string): void;

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commonEnvironment } from './environments.mjs';
-import { natsAnswers, ownNats, refusedUsers } from './nats.mjs';
+import { localNats, natsAnswers, refusedUsers } from './nats.mjs';
 import { PidFile } from './pid-file.mjs';
 import { claimPort, freePort, otherPort, rememberPorts } from './ports.mjs';
-import { ownPostgres, postgresAnswers } from './postgres.mjs';
+import { localPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, readPrivate, writePrivate } from './secrets.mjs';
@@ -15,21 +15,9 @@ import { Supervisor } from './supervisor.mjs';
 import { removeOwnedFolder } from './unprivileged.mjs';
 
 /**
- * Starts the whole system on 127.0.0.1 and keeps it running. Packages must be installed and `dist` built.
- *
- * Options:
- * - `dataDir`: where its data, logs and secrets live; one running stack a folder.
- * - `port`: the gateway's; 0 (the default) takes a free one.
- * - `env`: settings for every service, such as `{ LEASE_MS: '2000' }`; or for one: `{ billing: { … } }` in `serviceEnv`.
- * - `services`: which of them to start; all by default. Without `gateway` nothing is seeded.
- * - `databaseUrl`, `natsUrl`: servers that run already; absent: own ones. The database is migrated in either case. On a server of ours
- *   the services have users of their own; on another one `serviceDatabaseUrls` may name them, else they use `databaseUrl`.
- * - `durable: false`: Postgres does not wait for the disk. For tests.
- * - `demo`: limits and money of the demo account, see `createDemo`; false: there is none.
- * - `quiet`: nothing on the console.
- * - `pidFile`: the claim on `dataDir`, where the caller has made it already; `signal`: aborts the start and stops what runs.
- *
- * @returns the addresses and secrets of what runs, and functions to disturb and stop it (see stack.d.mts).
+ * Starts the whole system on 127.0.0.1 and keeps it running. Packages must be installed and `dist` built. stack.d.mts documents the
+ * options and the result. Two more options: `pidFile`, if the caller has claimed `dataDir` already, and `signal`, which aborts the start
+ * and stops the system.
  */
 export async function startStack(options) {
   const { dataDir, quiet = false } = options;
@@ -83,17 +71,17 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
   };
 }
 
-/** A running, migrated database: the owner's URL, and that of each service that uses it. */
+/** Starts and migrates the database. Returns the URLs of the owner and of each service. */
 async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, secrets, durable, supervisor, status }) {
   let urls;
   if (databaseUrl) {
     await serverAt('DATABASE_URL', databaseUrl, 'postgres://user:password@host:5432/database', postgresAnswers);
     urls = { owner: databaseUrl, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceDatabaseUrls[name] || databaseUrl])) };
-    status.say('postgres', 'the one DATABASE_URL names');
+    status.say('postgres', 'uses DATABASE_URL');
   } else {
-    const own = await ownPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
-    await supervisor.start(own.program);
-    urls = { owner: own.url, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceUrl(own.url, name, secrets)])) };
+    const local = await localPostgres({ dataDir, port, password: secrets.postgresPassword, durable, step: status.step });
+    await supervisor.start(local.program);
+    urls = { owner: local.url, ...Object.fromEntries(DATABASE_SERVICES.map((name) => [name, serviceUrl(local.url, name, secrets)])) };
     status.say('postgres', `127.0.0.1:${port}`);
   }
   await status.step('migrations', async () => {
@@ -105,7 +93,7 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
   return urls;
 }
 
-/** The URL of the user a service has of its own on a server of ours. */
+/** URL of a service's own user on a local server. */
 export function serviceUrl(ownerUrl, service, secrets) {
   return Object.assign(new URL(ownerUrl), { username: `tollgate_${service}`, password: secrets.servicePasswords[service] }).href;
 }
@@ -116,16 +104,16 @@ async function nats({ natsUrl, port, passwords, supervisor, status }) {
     const refused = await refusedUsers(host, natsPort, passwords);
     if (refused.length > 0)
       throw new StartError(`NATS_URL: the server refuses ${refused.join(', ')}: wrong ${refused.map(passwordVariable).join(', ')}`);
-    status.say('nats', 'the one NATS_URL names');
+    status.say('nats', 'uses NATS_URL');
     return natsUrl;
   }
-  const own = await ownNats({ port, passwords, step: status.step });
-  await supervisor.start(own.program);
+  const local = await localNats({ port, passwords, step: status.step });
+  await supervisor.start(local.program);
   status.say('nats', `127.0.0.1:${port}`);
-  return own.url;
+  return local.url;
 }
 
-/** Where the server is that a variable names. @throws {StartError} when the URL is not like `example`, or nothing answers there. */
+/** Host and port of an existing server. @throws {StartError} when the URL is not like `example`, or no server answers. */
 async function serverAt(variable, url, example, answers) {
   const { protocol, hostname, port } = URL.canParse(url) ? new URL(url) : {};
   const wanted = new URL(example);
@@ -138,11 +126,11 @@ async function serverAt(variable, url, example, answers) {
 
 function passwordsFromEnvironment() {
   const missing = NATS_USERS.map(passwordVariable).filter((name) => !process.env[name]);
-  if (missing.length > 0) throw new StartError(`NATS_URL is set, so the passwords of its users are needed too: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new StartError(`NATS_URL also needs the passwords of its users: ${missing.join(', ')}`);
   return Object.fromEntries(NATS_USERS.map((user) => [user, process.env[passwordVariable(user)]]));
 }
 
-/** The demo account of the last start, while its key still works; else a new one. */
+/** The demo account of the last start if its key works; else a new one. */
 async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
   const file = join(dataDir, 'demo.json');
   const { accountId, projectId, apiKey } = readPrivate(file);
@@ -150,7 +138,7 @@ async function demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo, status }) {
   let made;
   await status.step('demo account', async () => {
     made = await createDemo({ natsUrl, natsPassword: secrets.natsPasswords.cli, ...demo });
-    return 'made, with a project, a key and money';
+    return 'created, with a project, a key and money';
   });
   return { apiKey: made.apiKey, accountId: made.accountId, projectId: made.projectId };
 }
@@ -167,7 +155,7 @@ function controls(supervisor) {
   };
 }
 
-/** Forgets everything a stopped stack knew: data, secrets, the demo key, logs. */
+/** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir) {
   removeOwnedFolder(dataDir, 'postgres');
   for (const name of ['demo.json', 'secrets.json', 'ports.json', 'logs']) rmSync(join(dataDir, name), { recursive: true, force: true });

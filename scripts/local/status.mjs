@@ -1,7 +1,4 @@
-/**
- * Short lines on the console: what is happening, to which part. `step` times a piece of work.
- * A quiet one writes nothing.
- */
+/** Prints progress lines for each part. `step` adds the time that `work` took. */
 export function createStatus({ quiet = false } = {}) {
   const say = (subject, text) => {
     if (!quiet) process.stdout.write(`${subject.padEnd(16)} ${text}\n`);

@@ -5,17 +5,16 @@ import { LogFile } from './log-file.mjs';
 import { StartError } from './project.mjs';
 
 const RESTART_MS = 50;
-const RESTART_MAX_MS = 800; // with the time to notice and to spawn: back within a second
-const SETTLED_MS = 10_000;
+const RESTART_MAX_MS = 800; // so that a program is back within a second
+const STABLE_MS = 10_000;
 const PROBE_EVERY_MS = 25;
 const STARTS_MAX = 3;
 
 /**
- * Keeps programs running: starts them, waits until they work, starts them again when they die, and stops them.
+ * Starts programs, waits until they are ready, restarts them when they end, and stops them.
  *
- * A program is `{ name, command, args, env, cwd?, uid?, gid?, probe, stopSignal?, graceMs?, readyMs? }`; `probe` resolves to
- * whether it works. Each is the leader of its own process group, so that Ctrl-C reaches the launcher alone, which then stops
- * the programs in its own order.
+ * A program is `{ name, command, args, env, cwd?, uid?, gid?, probe, stopSignal?, graceMs?, readyMs? }`; `probe` resolves to true when it
+ * is ready. Each leads its own process group, so that Ctrl-C reaches only the launcher, which stops the programs in order.
  */
 export class Supervisor {
   #programs = new Map();
@@ -30,7 +29,7 @@ export class Supervisor {
     this.#say = say;
   }
 
-  /** @throws {StartError} when it does not come up: it names the log and the last complaint. */
+  /** @throws {StartError} when the program does not start, with its log and its last error */
   async start(spec) {
     if (this.#stopping) throw new StartError('stopped while starting');
     const program = new Program(spec, new LogFile(join(this.#logDir, `${spec.name}.log`)), this.#pidFile, this.#say);
@@ -46,12 +45,12 @@ export class Supervisor {
     return Object.fromEntries([...this.#programs].map(([name, program]) => [name, program.pid]));
   }
 
-  /** Sends a signal to it as it runs now, and resolves when that process is gone. It is started again. */
+  /** Sends a signal to the current process, and resolves when it has ended. The program is restarted. */
   async kill(name, signal = 'SIGKILL') {
     await this.#program(name).kill(signal);
   }
 
-  /** Stops it until `resume`. */
+  /** Stops a program until `resume`. */
   async hold(name) {
     await this.#program(name).stop();
   }
@@ -65,7 +64,7 @@ export class Supervisor {
     await this.#program(name).untilReady();
   }
 
-  /** Stops groups of programs one after the other, and whatever no group names at last, the last started first. For good. */
+  /** Stops all programs permanently: groups in order, then all others, the last started first. */
   async stopAll(groups = []) {
     if (this.#stopping) return;
     this.#stopping = true;
@@ -77,14 +76,14 @@ export class Supervisor {
     for (const program of this.#programs.values()) program.close();
   }
 
-  /** No more waiting: everything that still runs is killed. */
+  /** Kills every program. */
   killAll() {
-    for (const program of this.#programs.values()) program.abandon();
+    for (const program of this.#programs.values()) program.killNow();
   }
 
   #program(name) {
     const program = this.#programs.get(name);
-    if (!program) throw new Error(`no program called ${name} was started`);
+    if (!program) throw new Error(`unknown program: ${name}`);
     return program;
   }
 }
@@ -152,7 +151,7 @@ class Program {
     clearTimeout(timer);
   }
 
-  abandon() {
+  killNow() {
     this.#wanted = false;
     clearTimeout(this.#restart);
     this.#child?.kill('SIGKILL');
@@ -180,15 +179,15 @@ class Program {
     this.#lastExit = reason;
     this.#pidFile.remove(this.#spec.name);
     if (!this.#wanted) return;
-    this.#failures = performance.now() - this.#startedAt > SETTLED_MS ? 1 : this.#failures + 1;
+    this.#failures = performance.now() - this.#startedAt > STABLE_MS ? 1 : this.#failures + 1;
     if (!this.#everReady && this.#failures >= STARTS_MAX) return;
     const wait = Math.min(RESTART_MS * 2 ** (this.#failures - 1), RESTART_MAX_MS);
-    if (this.#everReady) this.#say(this.#spec.name, `ended (${reason}): starting it again; log: ${this.#log.path}`);
+    if (this.#everReady) this.#say(this.#spec.name, `exited (${reason}); restarting; log: ${this.#log.path}`);
     this.#restart = setTimeout(() => this.#spawn(), wait);
   }
 
   #failed(what) {
-    const complaint = this.#log.lastComplaint();
-    return new StartError(`${this.#spec.name} ${what}${complaint ? `: ${complaint}` : ''} (log: ${this.#log.path})`);
+    const lastError = this.#log.lastError();
+    return new StartError(`${this.#spec.name} ${what}${lastError ? `: ${lastError}` : ''} (log: ${this.#log.path})`);
   }
 }

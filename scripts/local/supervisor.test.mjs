@@ -21,7 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A program that writes its name to `journal` when it is asked to stop; it works once it has written its own pid. */
+/** A program that writes its name to `journal` on its stop signal. It is ready when it has written its pid. */
 function program(name, body = '') {
   const journal = join(folder, 'journal');
   const state = join(folder, `${name}.pid`);
@@ -41,7 +41,7 @@ function program(name, body = '') {
   };
 }
 
-test('a program that dies is back within a second, as another process', async () => {
+test('restarts a dead program within a second', async () => {
   await supervisor.start(program('a'));
   const die = async () => {
     said.length = 0;
@@ -51,13 +51,13 @@ test('a program that dies is back within a second, as another process', async ()
     await supervisor.ready('a');
     const tookMs = performance.now() - started;
     expect(supervisor.pid('a')).not.toBe(before);
-    expect(said).toEqual([expect.stringMatching(/^a ended \(SIGKILL\): starting it again/)]);
+    expect(said).toEqual([expect.stringMatching(/^a exited \(SIGKILL\); restarting/)]);
     return tookMs;
   };
   expect(await leastMs(1000, die)).toBeLessThan(1000);
 });
 
-test('a program that never starts is given up on, with its last complaint', async () => {
+test('gives up a program that never starts, with its last error', async () => {
   const broken = { ...program('broken'), args: ['-e', 'console.error("Error: no flour"); process.exit(3)'] };
   await expect(supervisor.start(broken)).rejects.toMatchObject({
     name: 'StartError',
@@ -65,17 +65,17 @@ test('a program that never starts is given up on, with its last complaint', asyn
   });
 });
 
-test('a program that cannot be run at all is named', async () => {
+test('names a program that cannot be executed', async () => {
   await expect(supervisor.start({ ...program('absent'), command: '/nowhere/absent' })).rejects.toThrow(/^absent does not start \(.*ENOENT/);
 });
 
-test('programs are stopped gracefully: named groups first, then the last started', async () => {
+test('stops named groups first, then the last started', async () => {
   for (const name of ['server', 'early', 'late', 'gateway']) await supervisor.start(program(name));
   await supervisor.stopAll([['gateway'], ['server']]);
   expect(readFileSync(join(folder, 'journal'), 'utf8')).toBe('gateway server late early ');
 });
 
-test('one that does not stop is killed after its grace', async () => {
+test('kills a program after its grace', async () => {
   await supervisor.start({
     ...program('stubborn', "process.removeAllListeners('SIGTERM'); process.on('SIGTERM', () => {});"),
     graceMs: 200,
@@ -85,7 +85,7 @@ test('one that does not stop is killed after its grace', async () => {
   expect(() => process.kill(pid, 0)).toThrow();
 });
 
-test('one that is held stays down until it is resumed', async () => {
+test('a held program stays stopped until it is resumed', async () => {
   await supervisor.start(program('a'));
   await supervisor.hold('a');
   expect(supervisor.pid('a')).toBeUndefined();
@@ -94,12 +94,12 @@ test('one that is held stays down until it is resumed', async () => {
   expect(supervisor.pid('a')).toEqual(expect.any(Number));
 });
 
-test('after stopping, nothing can be started', async () => {
+test('cannot start programs after stopAll', async () => {
   await supervisor.stopAll();
   await expect(supervisor.start(program('late'))).rejects.toThrow('stopped while starting');
 });
 
-test('every process is named in the pid file, and no longer than it lives', async () => {
+test('the pid file has every live process', async () => {
   await supervisor.start(program('a'));
   const children = () => JSON.parse(readFileSync(join(folder, 'pids.json'), 'utf8')).children;
   const { a } = children();

@@ -6,26 +6,26 @@ import { StartError } from './project.mjs';
 const ELSEWHERE = '/var/tmp';
 const PREFIX = 'tollgate-';
 
-/** Who runs programs that refuse to run as root: `{ uid, gid }`, or undefined where we are not root. */
+/** Account for programs that refuse to run as root: `{ uid, gid }`, or undefined if this process is not root. */
 export function unprivilegedAccount() {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
     .map((line) => line.split(':'));
   const entry = accounts.find(([name]) => name === 'postgres') ?? accounts.find(([name]) => name === 'nobody');
-  if (!entry) throw new StartError('PostgreSQL does not run as root, and /etc/passwd has neither a user postgres nor nobody');
+  if (!entry) throw new StartError('PostgreSQL does not run as root, and /etc/passwd has no user postgres or nobody');
   return { uid: Number(entry[2]), gid: Number(entry[3]) };
 }
 
-/** Whether the account may run this file or enter this folder; asked of the system itself, parents and all. */
+/** True when the account may execute this file or enter this folder, parents included. */
 export function canEnter(path, account) {
   if (!account) return true;
   return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { ...account, cwd: '/', stdio: 'ignore' }).status === 0;
 }
 
 /**
- * A folder the account owns: `<dataDir>/<name>`, or one under /var/tmp where the account cannot get to that (a home of root
- * alone). Which one it was is noted in `<dataDir>/<name>.location`.
+ * A folder that the account owns: `<dataDir>/<name>`, or one under /var/tmp if the account cannot enter `dataDir`. Its path is kept in
+ * `<dataDir>/<name>.location`.
  */
 export function ownedFolder(dataDir, name, account) {
   const inside = join(dataDir, name);
@@ -40,7 +40,7 @@ export function ownedFolder(dataDir, name, account) {
   return folder;
 }
 
-/** Removes the folder, wherever it is. */
+/** Removes the folder of `ownedFolder`. */
 export function removeOwnedFolder(dataDir, name) {
   const note = noteOf(dataDir, name);
   const noted = existsSync(note) ? readFileSync(note, 'utf8').trim() : '';

@@ -1,9 +1,9 @@
 export interface MigrationOptions {
-  /** Gets a line for each session whose lock is waited for. Default: to standard error. */
+  /** Receives a line for each session that holds a needed lock. Default: standard error. */
   say?: (line: string) => void;
-  /** How long a lock is waited for. Default 10 minutes. */
+  /** Milliseconds to wait for a lock. Default: 10 minutes. */
   lockWaitMaxMs?: number;
 }
 
-/** Returns the names of the migrations it has applied. */
+/** Returns the names of the applied migrations. */
 export function applyMigrations(ownerUrl: string, folder: string, options?: MigrationOptions): Promise<string[]>;

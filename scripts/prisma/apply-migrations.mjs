@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { waitForLocks } from './wait-for-locks.mjs';
 
-/** Prisma's, so that neither works while the other does. */
+/** The advisory lock of `prisma migrate deploy`, so that both exclude each other. */
 const LOCK = 72_707_369;
 
-/** A check of the ledger gives way to a migration at once; what holds a lock for so long is something to look at. */
+/** A ledger check yields to a migration at once; an operator should look at any longer lock. */
 const LOCK_WAIT_MAX_MS = 600_000;
 
-/** As Prisma makes it. */
+/** Same table as that of Prisma. */
 const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
   checksum VARCHAR(64) NOT NULL,
@@ -23,14 +23,12 @@ const TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
 )`;
 
 /**
- * Applies the migrations in `folder` that the database does not have yet, in the order of their names, and returns those. The records are those
- * of `prisma migrate deploy`, and either may follow the other. But here a migration and its record are one transaction: whatever is
- * killed in the middle, the database has all of it or nothing, and the next run goes on. (Prisma would refuse to, until somebody has
- * found out by hand what was done.) So a migration cannot hold what runs in no transaction, such as CREATE INDEX CONCURRENTLY.
+ * Applies the missing migrations in `folder` in the order of their names, and returns them. Its records are compatible with
+ * `prisma migrate deploy`. Unlike there, a migration and its record are one transaction: after a crash the next run continues, where
+ * Prisma would wait for manual repair. So a migration cannot contain statements such as CREATE INDEX CONCURRENTLY.
  *
- * Runs at the same time wait for each other. No request waits long for a migration that waits for a lock itself (wait-for-locks.mjs);
- * `say` gets a line for each session that has such a lock.
- * @throws {Error} one line with the migration that failed and why; those before it stay.
+ * Concurrent runs wait for each other. Requests never wait long behind a migration that waits for a lock (wait-for-locks.mjs).
+ * @throws {Error} with the failed migration and its reason; earlier migrations stay applied.
  */
 export async function applyMigrations(ownerUrl, folder, { say = console.error, lockWaitMaxMs = LOCK_WAIT_MAX_MS } = {}) {
   const [client, watcher] = [1, 2].map(() => new pg.Client({ connectionString: ownerUrl, application_name: 'tollgate-migrate' }));
@@ -68,7 +66,7 @@ async function apply(client, name, sql) {
   try {
     await client.query('BEGIN');
     await client.query(sql);
-    // What a `prisma migrate deploy` that was interrupted has begun: we have just done it.
+    // Replaces the record of an interrupted `prisma migrate deploy`.
     await client.query(
       'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL',
       [name],
@@ -79,7 +77,7 @@ async function apply(client, name, sql) {
     );
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server does so by itself
+    await client.query('ROLLBACK').catch(() => undefined); // on a broken connection the server rolls back
     throw error;
   }
 }

@@ -1,11 +1,10 @@
 /**
- * Brings the database of `DATABASE_URL` up to date with `prisma/migrations`, and makes the users that `BILLING_DATABASE_URL` and
- * `CATALOG_DATABASE_URL` name, if any, with what their services need and no more (service-roles.mjs). `DATABASE_URL` is the owner's.
- * May be killed and run again at any time. Exits 1 with one line when it fails.
+ * Migrates the database of `DATABASE_URL`, the owner's, and creates the users of `BILLING_DATABASE_URL` and `CATALOG_DATABASE_URL` with the
+ * rights in service-roles.mjs. Can be killed and repeated at any time. Fails with one line and exit code 1.
  */
 import { fileURLToPath } from 'node:url';
 
-// Before anything large is loaded: the kernel drops what the first process of a container does not handle. Codes as a shell has them.
+// Installed before anything is loaded: the kernel drops unhandled signals to the first process of a container. Exit codes as in a shell.
 process.on('SIGTERM', () => process.exit(143));
 process.on('SIGINT', () => process.exit(130));
 
@@ -15,11 +14,11 @@ const { ensureServiceRoles } = await import('./service-roles.mjs');
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 const { DATABASE_URL: owner, BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog } = process.env;
-if (!owner) fail('DATABASE_URL is not set: which database should be migrated?');
+if (!owner) fail('DATABASE_URL is not set');
 const applied = await applyMigrations(owner, FOLDER).catch((error) => fail(`migration failed: ${error.message}`));
-const roles = await ensureServiceRoles(owner, { billing, catalog }).catch((error) => fail(`users of the services: ${error.message}`));
-if (roles.length > 0) console.log(`users of the services: ${roles.join(', ')}`);
-console.log(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'migrated: nothing was pending');
+const roles = await ensureServiceRoles(owner, { billing, catalog }).catch((error) => fail(`database users failed: ${error.message}`));
+if (roles.length > 0) console.log(`database users: ${roles.join(', ')}`);
+console.log(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'migrated: nothing pending');
 
 function fail(message) {
   console.error(message);

@@ -1,13 +1,13 @@
--- Sets an account's row, and the open holds of its projects, to what the journals and the open holds say: the way back for an account
--- that `tollgate ledger check` finds wrong in I1, I2, I3 or I5, once the cause is known. Journals are not touched, and traffic may run.
+-- Recomputes an account's row, and the hold counts of its projects, from the journals and the open holds. Repairs an account for which
+-- `tollgate ledger check` reports I1, I2, I3 or I5, once the cause is known. Journals are not changed. Traffic may run.
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -v account=<id> -f scripts/prisma/recount-account.sql
 --
--- It shows the row before and after. What a constraint refuses (more is held than was ever paid) needs money first: `tollgate adjust`.
+-- Prints the row before and after. If a constraint refuses the result (more is held than was paid), credit money first: `tollgate adjust`.
 
 BEGIN;
 
--- Batches of the account wait from here on; what follows sees all that was committed before.
+-- Batches of the account wait from here; the statements below see all earlier commits.
 SELECT topup, topup_held, plan, plan_held, expired, grant_id, open_holds FROM billing.account WHERE id = :'account' FOR NO KEY UPDATE;
 
 WITH live AS (

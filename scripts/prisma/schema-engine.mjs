@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * Stands in for Prisma's native `schema-engine`, which Prisma would download at run time: many clusters have no way out.
- * It speaks the same protocol (JSON-RPC on standard input and output, and `cli <command>`), and runs Prisma's own engine
- * as WASM over adapter-pg. PostgreSQL only. `prisma.config.ts` names it in `PRISMA_SCHEMA_ENGINE_BINARY`.
+ * Replaces Prisma's native `schema-engine`, which Prisma would download at run time, by its WASM engine over adapter-pg. Speaks the same
+ * protocol: JSON-RPC on standard input and output, and `cli <command>`. PostgreSQL only. `prisma.config.ts` sets it as
+ * `PRISMA_SCHEMA_ENGINE_BINARY`.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 
 const require = createRequire(import.meta.url);
 const ENGINE_FOLDER = dirname(require.resolve('@prisma/schema-engine-wasm'));
-/** The code Prisma's CLI expects of a database refusal, by SQLSTATE. Anything else: the server cannot be reached. */
+/** Error code of Prisma's CLI by SQLSTATE. Any other error: the server cannot be reached. */
 const CLI_ERROR_CODES = { '3D000': 'P1003', '42P04': 'P1009', '28P01': 'P1000', 28000: 'P1010' };
 const RPC_SERVER_ERROR = 4466;
 
@@ -46,7 +46,7 @@ async function runCommand(command) {
   }
 }
 
-/** Answers one request after the other until standard input ends. */
+/** Answers requests in order until standard input ends. */
 async function serveRpc() {
   const engineOf = await loadEngine();
   const models = optionValues('--datamodels').map((file) => [file, readFileSync(file, 'utf8')]);
@@ -103,7 +103,7 @@ async function connect(connectionString) {
   const schema = new URL(connectionString).searchParams.get('schema') ?? 'public';
   const connection = await new PrismaPg({ connectionString, max: 1 }, { schema }).connect();
   await readOneByteChars(connection);
-  // adapter-pg cuts a script at every `;`, functions included; the server takes it whole.
+  // adapter-pg splits a script at every `;`, also inside functions. The server accepts the whole script.
   connection.executeScript = async function executeScript(script) {
     try {
       await this.client.query(script);
@@ -114,7 +114,7 @@ async function connect(connectionString) {
   return connection;
 }
 
-/** Teaches adapter-pg the one-byte `"char"` type of pg_catalog, which the engine reads and the adapter refuses. */
+/** Adds the one-byte `"char"` type of pg_catalog to adapter-pg, which refuses it but the engine needs it. */
 async function readOneByteChars(connection) {
   const CHAR_OID = 18;
   const BPCHAR_OID = 1042;

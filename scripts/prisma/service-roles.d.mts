@@ -3,7 +3,7 @@ export type DatabaseService = 'billing' | 'catalog';
 export interface TableRights {
   select?: true;
   insert?: true;
-  /** The columns that may be changed. */
+  /** Columns that may be updated. */
   update?: string[];
   delete?: true;
 }

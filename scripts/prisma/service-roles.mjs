@@ -2,13 +2,12 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * What each service may do in the database, and nothing else: least privilege, so that a fault or an intruder in a service cannot
- * rewrite a journal, forget a price or change the schema. Column lists stand where an UPDATE is narrower than the row.
- * A new table or column has to be decided here; a test compares this with the schema.
+ * Database rights of each service: least privilege, so that a bug or an intruder in a service cannot rewrite a journal, delete a price or
+ * change the schema. Column lists limit an UPDATE. A new table or column needs an entry; a test compares this with the schema.
  */
 export const GRANTS = {
   billing: {
-    // A plan compiled at every call costs more than the call (billing.md 3).
+    // Compiling a plan takes longer than the statements of billing.
     settings: { jit: 'off' },
     functions: ['billing.demand(boolean, text)', 'billing.demand_new(uuid[], uuid[])'],
     tables: {
@@ -52,7 +51,7 @@ export const GRANTS = {
         ],
         delete: true,
       },
-      // Journals: written once, by the role as by the triggers.
+      // Journals: the role and the triggers both refuse updates.
       settlement: { select: true, insert: true },
       late_settlement: { select: true, insert: true },
       movement: { select: true, insert: true },
@@ -98,22 +97,22 @@ export const GRANTS = {
         ],
       },
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
-      // The price of a running request is never another one.
+      // The price of a running request never changes.
       price: { select: true, insert: true },
     },
   },
 };
 
-/** One of them changes grants at a time. */
+/** Advisory lock of grant changes. */
 const GRANTS_LOCK = 7_243_002;
 
 /**
- * Makes the users of the services that `urls` names, `{ billing?: 'postgres://user:password@…', catalog?: … }`, with these passwords and
- * the grants above: whatever else they were granted in the schemas is revoked. A URL of the owner itself, or none, is left alone: a service may
- * as well run as the owner, with nothing but the triggers and constraints between it and the journals.
+ * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: … }`, with these passwords and the grants above, and
+ * revokes all other grants. Skips a missing URL and that of the owner: a service may run as the owner, protected by triggers and
+ * constraints alone.
  *
- * `ownerUrl` is the user that migrates. It needs CREATEROLE to make users; without it they must exist, with passwords of their own.
- * Returns the names of the users it has set up.
+ * `ownerUrl` is the user that migrates. It needs CREATEROLE; without it the users must exist, with passwords of their own.
+ * Returns the names of the configured users.
  */
 export async function ensureServiceRoles(ownerUrl, urls) {
   const client = new pg.Client({ connectionString: ownerUrl });
@@ -145,7 +144,7 @@ async function ensureUser(client, { role, password, mayCreate, settings }) {
   const { rowCount: exists } = await client.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role]);
   if (!mayCreate) {
     if (exists) return;
-    throw new Error(`the database has no user ${role}, and the one that migrates may not make it: make it, or give it CREATEROLE`);
+    throw new Error(`the database has no user ${role}, and the migrating user may not create it: create it, or grant CREATEROLE`);
   }
   if (!exists) await client.query(`CREATE ROLE ${quote(role)}`);
   await client.query(`ALTER ROLE ${quote(role)} LOGIN NOCREATEDB NOCREATEROLE PASSWORD '${scramVerifier(password)}'`);
@@ -157,7 +156,7 @@ async function grant(client, { schema, role, tables, functions }) {
   await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${to}`); // columns too
   await client.query(`GRANT USAGE ON SCHEMA ${schema} TO ${to}`);
   for (const [table, rights] of Object.entries(tables)) await client.query(`GRANT ${privileges(rights)} ON ${schema}.${table} TO ${to}`);
-  // Readiness compares the applied migrations with those the service was made with.
+  // Readiness checks compare the applied migrations with those of the service.
   await client.query(`GRANT SELECT (migration_name, finished_at, rolled_back_at) ON public._prisma_migrations TO ${to}`);
   for (const name of functions) await client.query(`GRANT EXECUTE ON FUNCTION ${name} TO ${to}`);
 }
@@ -168,7 +167,7 @@ function privileges(rights) {
     .join(', ');
 }
 
-/** What Postgres stores of a password (RFC 5803), made here so that no statement, and so no server log, has the password. */
+/** The stored form of a password (RFC 5803), computed here so that no statement or server log contains the password. */
 function scramVerifier(password) {
   const iterations = 4096;
   const salt = randomBytes(16);

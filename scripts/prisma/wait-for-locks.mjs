@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The longest that requests wait behind a statement that waits for a lock itself: well below what they may take. */
+/** Milliseconds that requests may wait behind a waiting migration: well below their timeout. */
 const LOCK_TIMEOUT_MS = 300;
-/** Between two attempts: the requests that have queued up go first. */
+/** Pause between two attempts, in which queued requests run. */
 const PAUSE_MS = 700;
 const WATCH_MS = 50;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Runs `work`, statements that need locks, again until it gets them. Each attempt waits for a lock for a moment only, and then lets those
- * pass that have queued up behind it. `work` must undo what it began. `watcher` is another connection: it finds out who has the locks,
- * and `say` gets a line for each of them. Gives up after `waitMaxMs`.
+ * Retries `work` until it gets its locks. Each attempt waits for a lock for a moment only, and then lets queued requests pass. `work` must
+ * roll back when it fails. `watcher` is another connection that finds the sessions with the locks; `say` gets a line for each. Throws
+ * after `waitMaxMs`.
  */
 export async function waitForLocks({ client, watcher, waitMaxMs, say }, work) {
   const until = performance.now() + waitMaxMs;
@@ -40,7 +40,7 @@ export async function waitForLocks({ client, watcher, waitMaxMs, say }, work) {
   }
 }
 
-/** The sessions this one was last seen waiting for, in words. Looks until it is told to end. Never throws. */
+/** Describes the sessions that last blocked `pid`. Polls until `signal` aborts. Never throws. */
 async function blockersOf(watcher, pid, signal) {
   let blockers = [];
   while (!signal.aborted) {
@@ -51,7 +51,7 @@ async function blockersOf(watcher, pid, signal) {
   return blockers;
 }
 
-/** What a session does is shown to its own user and to superusers alone. */
+/** Only columns that every user may read: queries are visible to their own user and to superusers alone. */
 const BLOCKERS = `SELECT pid, usename AS user, application_name AS application, to_char(xact_start, 'YYYY-MM-DD HH24:MI:SS TZ') AS since
   FROM pg_stat_activity WHERE pid = ANY (pg_blocking_pids($1)) ORDER BY pid`;
 

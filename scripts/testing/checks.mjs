@@ -2,12 +2,11 @@ import { packageFile } from '../local/project.mjs';
 import { seconds } from '../local/status.mjs';
 import { runTool } from './run-tool.mjs';
 
-/** Types and the lint that needs them are most of the time, and each keeps one processor busy. */
+/** Types and type-aware lint take most of the time, one processor each. */
 const AT_ONCE = 2;
-/** Each counts as one, passed or failed. */
 const CHECKS = {
   'format and lint (biome)': [packageFile('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings'],
-  // Nothing checks the types of scripts; a name that does not exist would only show when it is reached.
+  // Scripts have no type check: this finds undefined names.
   'names in scripts (biome)': [
     packageFile('@biomejs/biome/bin/biome'),
     'lint',

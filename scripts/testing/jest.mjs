@@ -5,19 +5,17 @@ import { LOCAL, packageFile, ROOT } from '../local/project.mjs';
 import { runTool } from './run-tool.mjs';
 
 export const JEST = ['--experimental-vm-modules', '--no-warnings', packageFile('jest/bin/jest.js')];
-/** Ends a run that hangs. On two free processors the longest takes six minutes; on a busy machine it may take several times as long. */
+/** Timeout of a run. The longest suite takes six minutes on two free processors, and several times as long on a busy machine. */
 const HUNG_MS = 3_600_000;
 const LONG_HUNG_MS = 8 * HUNG_MS;
-/** The long run takes its tests from several projects. */
 export const LONG_PROJECTS = ['unit', 'integration', 'e2e', 'long'];
-/** Files at a time: Jest would leave one processor of two to itself. End-to-end tests bring processes of their own, and mostly wait. */
+/** Test files at a time. Jest would use one processor of two. End-to-end tests start processes of their own, and mostly wait. */
 const WORKERS = Math.min(Math.max(availableParallelism(), 2), 4);
 const WORKERS_OF = { unit: WORKERS, integration: WORKERS, e2e: 2, long: 1 };
 
 /**
- * Runs one project of jest.config.mjs, or the given `files` only. Returns `{ passed, failed, failures }`: how many cases, and of each
- * that failed its `{ file, title, error }`. A file that could not run, a run that breaks down or takes too long, and a run that found
- * no tests are failures too; what had ended before is counted all the same.
+ * Runs one project of jest.config.mjs, or only `files`. Returns `{ passed, failed, failures }`: numbers of cases, and `{ file, title, error }`
+ * of each failed case. Files that cannot run, crashed runs, timeouts and runs without tests are failures too.
  */
 export async function runJest({ name, patterns = [], files = [], environment }) {
   const folder = mkdtempSync(join(LOCAL, 'jest-'));
@@ -46,7 +44,7 @@ function resultOf(results, ok) {
   const passed = ended.reduce((sum, note) => sum + note.passed, 0);
   const failures = ended.flatMap((note) => note.failures.map((failure) => ({ file: note.ended, ...failure })));
   const unfinished = notes.filter(({ begun }) => begun && !ended.some((note) => note.ended === begun));
-  for (const { begun } of unfinished) failures.push({ file: begun, title: '(the file itself)', error: 'did not end' });
-  if (failures.length === 0 && !ok) failures.push({ file: 'jest', title: '(the run itself)', error: 'it failed; its words are above' });
+  for (const { begun } of unfinished) failures.push({ file: begun, title: '(the file)', error: 'did not finish' });
+  if (failures.length === 0 && !ok) failures.push({ file: 'jest', title: '(the run)', error: 'failed; see its output above' });
   return { passed, failed: failures.length, failures };
 }

@@ -6,8 +6,8 @@ import { ROOT } from '../local/project.mjs';
 const ERROR_LENGTH_MAX = 240;
 
 /**
- * A reporter for Jest that notes in the file `TEST_RESULTS` when a test file begins, and as soon as it has ended what came of it, a
- * line each: so they are known also of a run that breaks down or is cut off. Jest's own report is written at the end, or never.
+ * A Jest reporter that appends a line to the file `TEST_RESULTS` when a test file starts and when it ends, so that the results of a
+ * crashed run are known. Jest writes its own report only at the end.
  */
 export default class ResultsReporter {
   onTestFileStart({ path }) {
@@ -17,9 +17,9 @@ export default class ResultsReporter {
   onTestFileResult({ path }, { numPassingTests, testResults, testExecError, failureMessage, perfStats }) {
     const failures = testResults
       .filter(({ status }) => status === 'failed')
-      .map(({ fullName, failureMessages }) => ({ title: fullName, error: inShort(failureMessages[0]) }));
-    // What no test is to blame for: the file cannot be loaded, its last hook fails, its process has died.
-    if (testExecError) failures.push({ title: '(the file itself)', error: inShort(testExecError.stack || failureMessage) });
+      .map(({ fullName, failureMessages }) => ({ title: fullName, error: summaryOf(failureMessages[0]) }));
+    // No test failed: the file could not be loaded, a hook failed, or the process died.
+    if (testExecError) failures.push({ title: '(the file)', error: summaryOf(testExecError.stack || failureMessage) });
     note({ ended: relative(ROOT, path), passed: numPassingTests, failures, ms: perfStats.runtime });
   }
 }
@@ -28,8 +28,8 @@ function note(line) {
   appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(line)}\n`);
 }
 
-/** The first line of an error; of a comparison also what was wanted and what there was, or the first lines that differ. */
-function inShort(error = '') {
+/** First line of an error; for a comparison also the expected and received values, or the first differing lines. */
+function summaryOf(error = '') {
   const lines = stripVTControlCharacters(error)
     .split('\n')
     .map((line) => line.trim());

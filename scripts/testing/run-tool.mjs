@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { NODE, ROOT } from '../local/project.mjs';
 import { spawnCommand } from '../local/run-command.mjs';
 
-/** Runs one of the project's tools on the project's Node, on our console, within `timeoutMs`. Returns whether it succeeded. */
+/** Runs a tool of the project on its own Node, with output to the console. Resolves to true if it succeeded within `timeoutMs`. */
 export async function runTool(args, { environment = {}, timeoutMs = 600_000 } = {}) {
   const child = spawnCommand(NODE, args, {
     cwd: ROOT,

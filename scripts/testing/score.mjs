@@ -1,13 +1,13 @@
-/** Of a log often the end is all that is kept: this many lines of it belong to what failed. */
+/** Failures shown at the end of the output; often only the end of a log is kept. */
 const SHOWN_MAX = 15;
 
-/** Counts checks and test cases, and has the last word. */
+/** Counts checks and test cases, and prints the result. */
 export class Score {
   passed = 0;
   failed = 0;
   #failures = [];
 
-  /** `failures` name what failed in a suite: `{ file, title, error }` each. */
+  /** `failures`: `{ file, title, error }` of each failed case. */
   add(suite, { passed, failed, failures = [] }) {
     this.passed += passed;
     this.failed += failed;
@@ -15,7 +15,7 @@ export class Score {
     if (failures.length < failed) this.#failures.push({ suite });
   }
 
-  /** Writes what failed and the last line, which is alone, and returns the exit code. Nothing having passed is no success. */
+  /** Prints the failures and the result line, and returns the exit code: 1 on a failure, or when nothing passed. */
   close() {
     if (this.#failures.length > 0) process.stdout.write(`${this.#describeFailures()}\n`);
     process.stdout.write(`${this.passed} passed, ${this.failed} failed\n`);

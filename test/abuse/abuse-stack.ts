@@ -12,19 +12,19 @@ import { type Observation, Victim } from './victim.js';
 
 /** The model that the victim uses, on an upstream with 256 sockets. */
 export const SHARED_MODEL = 'shared';
-/** A model on an upstream of its own, so that work that the gateway lets through is not done by the victim's upstream. */
+/** A model on an upstream of its own, so that admitted attacks do not load the victim's upstream. */
 export const ATTACKED_MODEL = 'attacked';
 
-/** An attack without what the stack knows of it. */
+/** An attack without the port and keys, which the stack adds. */
 export type AttackPlan = Attack extends infer Each ? (Each extends Attack ? Omit<Each, 'port'> : never) : never;
 
-/** An attack, and what the victim saw before it and during it. */
+/** An attack, and the observations of the victim before and during it. */
 export interface Round {
   alone: Observation;
   attacked: Observation;
   outcomes: Outcomes[];
   peakBytes: Partial<Record<string, number>>;
-  /** Database transactions beyond those that as many requests of the victim alone take. */
+  /** Database transactions beyond those of the victim's own requests. */
   extraTransactions: number;
 }
 
@@ -55,7 +55,7 @@ export class AbuseStack {
     return new AbuseStack(stack, attacker, upstreams, database);
   }
 
-  /** The key of another account, with `usd` and a project with the limits of a new one unless `limits` says otherwise. */
+  /** Key of a new account with `usd` and a project with `limits`. */
   async keyOf(usd: string, limits = { requestsPerMinuteMax: 600, concurrencyMax: 100 }): Promise<string> {
     const { apiKey } = await createTenant(this.stack.administrator, { usd, ...limits });
     return apiKey;
@@ -72,7 +72,7 @@ export class AbuseStack {
     return response.status;
   }
 
-  /** Watches the victim for a while alone, and then during the attacks. */
+  /** Observes the victim first alone, then during the attacks. */
   async round(victim: Victim, plans: AttackPlan[]): Promise<Round> {
     await this.calm(victim);
     const before = await this.transactions();
@@ -92,7 +92,7 @@ export class AbuseStack {
     await Promise.all([this.attacker.stop(), this.stack.stop(), ...this.upstreams.map((upstream) => upstream.kill())]);
   }
 
-  /** Resolves when nothing is left of an earlier attack: the victim is served, and the gateway has no request under way. */
+  /** Resolves when earlier attacks are over: the victim is served, and the gateway has no request in progress. */
   private async calm(victim: Victim): Promise<void> {
     await victim.untilServed(CALM_MS);
     for (const deadline = performance.now() + CALM_MS; performance.now() < deadline; await delay(100)) {
@@ -102,7 +102,7 @@ export class AbuseStack {
     throw new Error(`the gateway still works on an attack ${CALM_MS} ms after its end`);
   }
 
-  /** Committed so far. Each connection to Postgres counts its own, and adds them at most once a second. */
+  /** Committed transactions so far. Each connection to Postgres reports its own at most once a second. */
   private async transactions(): Promise<number> {
     const { rows } = await this.database.query('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()');
     return Number(rows[0]?.xact_commit);
@@ -113,14 +113,14 @@ export class AbuseStack {
   }
 }
 
-/** The programs that were resident with more than is stated. */
+/** Programs with more resident memory than stated. */
 export function overStatedMemory({ peakBytes }: Round): string[] {
   return Object.entries(STATED_MEMORY)
     .filter(([name, bytesMax]) => (peakBytes[name] ?? 0) > bytesMax)
     .map(([name]) => `${name}: ${megabytes(peakBytes[name])} MB`);
 }
 
-/** A round in one line. */
+/** Renders a round in one line. */
 export function told({ alone, attacked, outcomes, peakBytes, extraTransactions }: Round): string {
   const seen = ({ p50Ms, p99Ms, requests, failed }: Observation): string =>
     `p50 ${p50Ms.toFixed()} p99 ${p99Ms.toFixed()} ms, ${requests} served, ${JSON.stringify(failed)} failed`;

@@ -10,14 +10,14 @@ export class AttackerProcess {
   static async start(): Promise<AttackerProcess> {
     const program = fileURLToPath(new URL('attacker.ts', import.meta.url));
     const child = fork(program, { execArgv: ['--no-warnings'], env: { PATH: process.env.PATH } });
-    await settled(child);
+    await nextMessage(child);
     return new AttackerProcess(child);
   }
 
-  /** Runs the attacks side by side, and returns the outcomes of each. */
+  /** Runs the attacks in parallel, and returns the outcomes of each. */
   attack(attacks: Attack[]): Promise<Outcomes[]> {
     this.child.send(attacks);
-    return settled(this.child);
+    return nextMessage(this.child);
   }
 
   async stop(): Promise<void> {
@@ -27,8 +27,8 @@ export class AttackerProcess {
   }
 }
 
-/** The child's next message; throws when it ends instead. */
-async function settled<Message>(child: ChildProcess): Promise<Message> {
+/** Resolves with the child's next message. Rejects when it exits. */
+async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   const ended = new AbortController();
   const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
     throw new Error(`the attacker's process ended: ${code}`);

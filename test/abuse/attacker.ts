@@ -6,13 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum, BASE62 } from '#contracts/api-key.js';
 
 /*
- * The attacker: a program of its own, so that its work is not done on the event loop that measures the victim. Its parent sends a list of
- * attacks, which run side by side, and gets back for each how many of its requests ended in which way. Node runs this file as it is, with its types stripped.
+ * The attacker: a process of its own, so that its work does not load the event loop that measures the victim. Its parent sends a list of
+ * attacks, which run in parallel, and gets the counted outcomes of each. Node runs this file directly and strips its types.
  */
 
 /**
- * One attack on the gateway at `port` of 127.0.0.1. It ends after `forMs`, also when the gateway has not answered everything by then; one
- * that `repeats` begins again when everything was answered earlier.
+ * One attack on the gateway at `port` of 127.0.0.1. It ends after `forMs`, whether everything was answered or not; with `repeats` it starts
+ * again when everything was answered.
  */
 export type Attack = { port: number; forMs: number; repeats?: boolean } & (
   | { kind: 'bodies'; model: string; apiKey: string; everyMs: number }
@@ -22,14 +22,14 @@ export type Attack = { port: number; forMs: number; repeats?: boolean } & (
   | { kind: 'slow-readers'; model: string; apiKeys: string[]; readers: number }
 );
 
-/** Requests by what became of them: a status (`'402'`), `'closed'` without an answer, or `'unanswered'` when the attack ended. */
+/** Number of requests by outcome: a status (`'402'`), `'closed'` without an answer, or `'unanswered'` when the attack ended. */
 export type Outcomes = Record<string, number>;
 
 type AttackOf<Kind extends Attack['kind']> = Extract<Attack, { kind: Kind }>;
 
 const HOST = '127.0.0.1';
 
-/** JSON that is slow to read. What comes before it, the brace and the model, is added to each. */
+/** JSON that is slow to parse. The opening brace and the model are added to each. */
 const HOSTILE_BODIES = [
   asTool(`[${'1e9999,'.repeat(900_000)}1]`),
   asTool(`[${'0.12345678901234567,'.repeat(49_000)}1]`),
@@ -62,7 +62,7 @@ function withFields(fields: string): string {
 }
 
 const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally) => Promise<void> } = {
-  /** Every hostile body once, each on a connection of its own. */
+  /** Sends every hostile body once, each on a connection of its own. */
   bodies: async ({ port, model, apiKey, everyMs }, tally) => {
     const requests: Promise<void>[] = [];
     for (const body of HOSTILE_BODIES) {
@@ -77,7 +77,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     await Promise.all(requests);
   },
 
-  /** All requests of a connection in one write. */
+  /** Sends all requests of a connection in one write. */
   pipelined: async ({ port, path, apiKey, connections, requests }, tally) => {
     const authorization = apiKey === undefined ? '' : `authorization: Bearer ${apiKey}\r\n`;
     const each = requests / connections;
@@ -87,7 +87,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     await Promise.all(sockets.map(({ answered }) => answered));
   },
 
-  /** Bodies that begin with `bytesAtOnce` and go on in small pieces without an end, so that they fill what room there is. */
+  /** Sends bodies that start with `bytesAtOnce` and continue in small pieces without end, to fill the budget for bodies. */
   'unfinished-bodies': async ({ port, apiKey, connections, bytesAtOnce }, tally) => {
     const start = `{"user":"${'a'.repeat(bytesAtOnce)}`;
     const piece = 'a'.repeat(2_000);
@@ -102,7 +102,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     await Promise.all(sockets.map(({ answered }) => answered)).finally(() => clearInterval(timer));
   },
 
-  /** Keys with a right checksum that were never issued, at an even pace, fifty at a time. */
+  /** Tries keys with a correct checksum that were never issued, at an even pace, fifty at a time. */
   'wrong-keys': async ({ port, guesses, forMs }, tally) => {
     const agent = new Agent({ keepAlive: true, maxSockets: GUESSES_AT_ONCE });
     const everyMs = (forMs / guesses) * GUESSES_AT_ONCE;
@@ -117,7 +117,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
     agent.destroy();
   },
 
-  /** Streams of which only the head is read. */
+  /** Opens streams and reads only their heads. */
   'slow-readers': async ({ port, model, apiKeys, readers }, tally) => {
     const content = '[[sim tokens=4000 rate=20 pad=2000]]';
     const body = JSON.stringify({ model, stream: true, max_tokens: 8_000, messages: [{ role: 'user', content }] });
@@ -134,7 +134,7 @@ const attacks: { [Kind in Attack['kind']]: (attack: AttackOf<Kind>, tally: Tally
 };
 
 const GUESSES_AT_ONCE = 50;
-/** What the gateway takes by default. */
+/** Default limit of the gateway. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 
 function post(apiKey: string, length: number): string {
@@ -162,12 +162,12 @@ function guess(options: RequestOptions, tally: Tally): Promise<void> {
   });
 }
 
-/** Resolves when as many answers came as requests are sent, or when it is closed. */
+/** `answered` resolves when every request was answered, or when the connection is closed. */
 type Connection = Socket & { answered: Promise<void> };
 
 const STATUS_LINE = /HTTP\/1\.1 (\d{3})/g;
 
-/** Counts the answers to one attack, and closes its connections when the time is over. */
+/** Counts the answers to one attack, and closes its connections at the end. */
 class Tally {
   readonly outcomes: Outcomes = {};
   ended = false;
@@ -182,7 +182,7 @@ class Tally {
     if (count > 0) this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + count;
   }
 
-  /** A connection on which `expected` requests will be sent. */
+  /** Opens a connection for `expected` requests. */
   open(port: number, expected: number): Connection {
     const socket = connect(port, HOST);
     this.sockets.add(socket);
@@ -205,7 +205,7 @@ class Tally {
     return Object.assign(socket, { answered });
   }
 
-  /** Resolves when every connection has said that it is closed. */
+  /** Resolves when every connection is closed. */
   async close(): Promise<void> {
     this.ended = true;
     await Promise.all(

@@ -6,18 +6,18 @@ import type { Outcomes } from './attacker.js';
 import { Victim } from './victim.js';
 
 /**
- * Attacks of one tenant, or of a stranger without a key, while another tenant works. The victim gets every reply whole, and 99 of 100 of
- * them within three times what they take without the attack. The usual run only reports that factor, since on a machine with other work
- * it says little; the long run, alone on its machine, asserts it.
+ * Attacks of one tenant, or of a stranger without a key, while another tenant works. The victim gets every reply whole, and 99 of 100
+ * within three times their usual time. The usual run only reports that factor, because it is noisy on a shared machine; the long run
+ * asserts it.
  */
 const SLOWER_MAX = longOr(Number.POSITIVE_INFINITY, 3);
 const ROUNDS_MAX = longOr(1, 4);
 const TOGETHER_MS = longOr(6_000, 60_000);
 const GUESSES = 5_000;
 
-/** Answers that a client understands. */
+/** Regular refusals. */
 const REFUSED = ['400', '402', '408', '413', '429', '503'];
-/** The connection was closed, or the attack ended before it was answered. */
+/** Outcomes without an answer. */
 const CUT_OFF = ['closed', 'unanswered'];
 
 let abuse: AbuseStack;
@@ -31,9 +31,9 @@ beforeAll(async () => {
     greedy: await abuse.keyOf('100000.00', { requestsPerMinuteMax: 100_000, concurrencyMax: 1_000 }),
     defaults: await Promise.all([1, 2, 3].map(() => abuse.keyOf('100000.00'))),
   };
-  // From its first refusal on it is known that the account has nothing.
+  // The gateway knows from the first refusal that the account is empty.
   expect(await abuse.statusOf(keys.penniless)).toBe(402);
-  // Code that has not run yet is slow.
+  // Warm-up.
   await new Victim(abuse.stack, SHARED_MODEL).observe(delay(2_000));
 });
 afterAll(() => abuse?.stop());
@@ -53,7 +53,7 @@ const slowReaders = (apiKeys: string[], readers: number): AttackPlan => ({
 });
 const wrongKeys = (): AttackPlan => ({ kind: 'wrong-keys', forMs: 6_000, guesses: GUESSES });
 
-test('bodies that are slow to read, of an account with money and of one without [limit-stall]', async () => {
+test('bodies that are slow to parse, of accounts with and without money [limit-stall]', async () => {
   const rounds = await play([hostileBodies(keys.penniless), hostileBodies(keys.funded)]);
   expectUnharmed(rounds);
   expectOnly(rounds, [
@@ -62,7 +62,7 @@ test('bodies that are slow to read, of an account with money and of one without 
   ]);
 });
 
-test('20,000 pipelined reads of a balance on one connection [limit-pipelining]', async () => {
+test('20,000 pipelined balance requests on one connection [limit-pipelining]', async () => {
   const rounds = await play([pipelinedBalances()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
@@ -92,14 +92,14 @@ test('slow readers of three projects with default limits at an upstream with 256
   expectOnly(rounds, [['200', '429', ...CUT_OFF]]);
 });
 
-test('5,000 wrong keys with a right checksum: they cost less than a database transaction in ten [limit-key-lookups]', async () => {
+test('5,000 wrong keys with a correct checksum take less than one database transaction in ten [limit-key-lookups]', async () => {
   const rounds = await play([wrongKeys()]);
   expectUnharmed(rounds);
   expectOnly(rounds, [['401', '429', '503', ...CUT_OFF]]);
   expect(Math.min(...rounds.map(({ extraTransactions }) => extraTransactions))).toBeLessThan(GUESSES / 10);
 });
 
-test(`all of them at once for ${TOGETHER_MS / 1_000} s: no request of the victim fails, no stream breaks, no memory beyond what is stated`, async () => {
+test(`all attacks at once for ${TOGETHER_MS / 1_000} s: every request of the victim succeeds, and memory stays within its stated limits`, async () => {
   const plans = [hostileBodies(keys.penniless), hostileBodies(keys.funded), pipelinedBalances(), probes(), unfinishedBodies()];
   const readers = [slowReaders([keys.greedy], 1_000), slowReaders(keys.defaults, 300)];
   const guesses = { ...wrongKeys(), guesses: (GUESSES * TOGETHER_MS) / 6_000 };
@@ -109,7 +109,7 @@ test(`all of them at once for ${TOGETHER_MS / 1_000} s: no request of the victim
   expect({ failed: failures([round]), overStatedMemory: overStatedMemory(round) }).toEqual({ failed: [], overStatedMemory: [] });
 });
 
-/** Rounds until one in which the victim is served in time, since other work may spoil one; a request that fails is one too many. */
+/** Repeats rounds until the victim is served in time, because other work may spoil a round. Stops at a failed request. */
 async function play(plans: AttackPlan[]): Promise<Round[]> {
   const victim = new Victim(abuse.stack, SHARED_MODEL);
   const rounds: Round[] = [];
@@ -126,7 +126,7 @@ function report(round: Round): void {
   process.stderr.write(`${expect.getState().currentTestName}: ${told(round)}\n`);
 }
 
-/** The victim's p99 under attack as a multiple of its p99 alone, in the best round. */
+/** Ratio of the victim's p99 under attack to its p99 alone, in the best round. */
 function slower(rounds: Round[]): number {
   return Math.min(...rounds.map(({ alone, attacked }) => attacked.p99Ms / alone.p99Ms));
 }
@@ -141,7 +141,7 @@ function expectUnharmed(rounds: Round[]): void {
   expect(rounds.flatMap(overStatedMemory)).toEqual([]);
 }
 
-/** What the attacker was told: for each of its attacks, nothing but `allowed`. */
+/** Expects only `allowed` outcomes for each attack. */
 function expectOnly(rounds: Round[], allowed: string[][]): void {
   const unexpected = (outcomes: Outcomes, index: number): string[] =>
     Object.keys(outcomes).filter((outcome) => !allowed[index]?.includes(outcome));

@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 
 export type Measured = 'gateway' | 'inference-proxy' | 'billing' | 'catalog' | 'nats';
 
-/** The most bytes of memory that each program is resident with by its settings, term by term as docs/operations.md states them. */
+/** Limit of resident memory of each program in bytes, computed from its settings as in docs/deployment.md. */
 export function statedMemory(
   gateway: GatewayConfig = new GatewayConfig(),
   proxy: InferenceProxyConfig = new InferenceProxyConfig(),

@@ -2,13 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { type Answer, type FaultStack, heard } from '../e2e/fault-stack.js';
 
-/**
- * What a tenant saw of the gateway for a while. Times are those of the short requests that got their whole reply, from the moment when
- * each was due.
- */
+/** Observation of the gateway by a tenant. Times are those of complete short requests, from the moment each was due. */
 export interface Observation {
   requests: number;
-  /** How many requests did not get their whole reply, by kind of request and fault. */
+  /** Number of failed requests, by kind of request and fault. */
   failed: Record<string, number>;
   p50Ms: number;
   p99Ms: number;
@@ -17,18 +14,18 @@ export interface Observation {
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 /** Each format, plain and streamed. */
 const KINDS = FORMATS.flatMap((format) => [true, false].map((stream) => ({ format, stream })));
-/** The upstream takes 40 ms for its first token, as a fast one does. */
+/** The first token takes 40 ms, as at a fast upstream. */
 const SHORT = { directives: 'ttft=40 tokens=12', outputTokens: 12 };
-/** Two seconds, and one after the other, so that streams run at any moment of an attack. */
+/** Takes two seconds. Sent one after the other, so that a stream runs at any moment of an attack. */
 const LONG = { directives: 'rate=20 tokens=40', outputTokens: 40 };
 const PATIENCE_MS = 20_000;
 /**
- * Short requests under way at once. With the long streams these are 11, which fit into the share of an upstream's 256 sockets that is
- * left after four greedy accounts, so that a slow machine delays the victim and does not make it greedy.
+ * Short requests in progress at once. Together with the long streams these are 11, which fits the victim's share of an upstream's 256
+ * sockets beside four greedy accounts, so that a slow machine delays the victim and does not make it greedy.
  */
 const AT_ONCE_MAX = 8;
 
-/** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and one long stream after the other in each format. */
+/** A tenant with a steady load: `perSecond` short requests in three formats, plain and streamed, and long streams in each format. */
 export class Victim {
   constructor(
     private readonly stack: FaultStack,
@@ -36,7 +33,7 @@ export class Victim {
     private readonly perSecond = 40,
   ) {}
 
-  /** Sends requests until `ends` resolves, however long the replies take, and returns when all of them have ended. */
+  /** Sends requests until `ends` resolves, and returns when all replies have ended. */
   async observe(ends: Promise<unknown>): Promise<Observation> {
     let isOver = false;
     const over = ends.finally(() => (isOver = true));
@@ -65,7 +62,7 @@ export class Victim {
     return { requests: durationsMs.length, failed, p50Ms: percentile(durationsMs, 50), p99Ms: percentile(durationsMs, 99) };
   }
 
-  /** Resolves when a request is answered well, which comes after everything that waits before it. */
+  /** Resolves when a request succeeds, which has to wait for everything queued before it. */
   async untilServed(deadlineMs: number): Promise<void> {
     const deadline = performance.now() + deadlineMs;
     let fault: string | undefined;
@@ -77,7 +74,7 @@ export class Victim {
     throw new Error(`the victim is not served ${deadlineMs} ms after an attack: ${fault}`);
   }
 
-  /** Returns what is wrong with the reply, if anything is. */
+  /** Returns the fault of the reply, if any. */
   private async ask({ format, stream }: (typeof KINDS)[number], { directives, outputTokens }: typeof SHORT): Promise<string | undefined> {
     try {
       const signal = AbortSignal.timeout(PATIENCE_MS);
@@ -98,7 +95,7 @@ function faultOf(format: FormatName, stream: boolean, answer: Answer, outputToke
   return ended === 'complete' && text.length === 4 * outputTokens ? undefined : `${answer.status} ${ended} ${code ?? ''}`;
 }
 
-/** By nearest rank. */
+/** Percentile by nearest rank. */
 function percentile(sorted: readonly number[], percent: number): number {
   return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.POSITIVE_INFINITY;
 }

@@ -5,7 +5,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
 import { everyEndpoint, everyStreamEndpoint, everyTopic } from '#contracts/every-contract.js';
 
-/** Holds docs/asyncapi.yaml to the contracts and to AsyncAPI 3, and docs/nats-api.md to its examples. */
+/** Checks docs/asyncapi.yaml against the contracts and AsyncAPI 3, and docs/nats-api.md against its examples. */
 
 interface Document {
   asyncapi: string;
@@ -19,13 +19,13 @@ const document = parse(text) as Document;
 
 function validator(): ValidateFunction {
   const { schemas } = createRequire(import.meta.url)('@asyncapi/specs') as { schemas: Record<string, object> };
-  // It brings the meta-schema of JSON Schema with it, and keywords of its own for editors.
+  // It includes the meta-schema of JSON Schema, and keywords for editors.
   return new Ajv({ meta: false, validateSchema: false, strict: false, validateFormats: false, allErrors: true }).compile(
     schemas['3.0.0'] as object,
   );
 }
 
-test('the document is what the contracts say (node scripts/asyncapi.mjs writes it)', () => {
+test('docs/asyncapi.yaml is current (node scripts/asyncapi.mjs writes it)', () => {
   const { stdout, status } = spawnSync(process.execPath, ['scripts/asyncapi.mjs', '--print'], {
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,
@@ -34,7 +34,7 @@ test('the document is what the contracts say (node scripts/asyncapi.mjs writes i
   expect({ status, current: stdout === text }).toEqual({ status: 0, current: true });
 });
 
-test('it is valid AsyncAPI 3, and a document that is not is told apart', () => {
+test('is valid AsyncAPI 3; an invalid document fails', () => {
   const validate = validator();
   expect({ valid: validate(document), errors: validate.errors }).toEqual({ valid: true, errors: null });
   const { info: _, ...without } = document as Document & { info: object };
@@ -42,7 +42,7 @@ test('it is valid AsyncAPI 3, and a document that is not is told apart', () => {
   expect(validate({ ...document, operations: { x: { action: 'shout', channel: { $ref: '#/channels/accountCreate' } } } })).toBe(false);
 });
 
-test('every reference leads somewhere, and every schema is a schema', () => {
+test('every reference resolves, and every schema is valid', () => {
   const references = [...text.matchAll(/\$ref: "#\/([^"]+)"/g)].map(([, path = '']) => path);
   expect(references.length).toBeGreaterThan(200);
   const missing = references.filter(

@@ -4,11 +4,11 @@ import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { isOwnVariable } from '#contracts/own-variables.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { ENDING_MS } from '../../apps/gateway/src/http/server/http-server.js';
+import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';
 import { type Container, type Manifest, manifests, workloads } from './manifests.js';
 
-/** What a container runs with, whoever starts it. */
+/** Configuration of a container in Compose and Kubernetes. */
 interface Workload {
   image: string;
   command: string[];
@@ -43,9 +43,9 @@ const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true 
 const containers = new Map(
   [...workloads.values()].flatMap((spec) => spec.containers.map((container) => [container.name, container] as const)),
 );
-/** The command line is no workload. */
+/** The services of Compose without the CLI. */
 const services = Object.entries(compose.services).filter(([name]) => name !== 'cli');
-/** Set in one of them only: the cluster's own way to reach the same. */
+/** Settings that differ between Compose and Kubernetes. */
 const ONE_SIDED = new Set(['UPSTREAM_LOCAL_URL', 'PGDATA']);
 
 test('every app of the code has a service in Compose and a workload in Kubernetes', () => {
@@ -64,48 +64,48 @@ test.each(services)('%s: the same image, command, ports and settings in both', (
   expect(ofContainer(container)).toEqual(ofService(name, service));
 });
 
-test('services run what the build makes', () => {
+test('services run the build output', () => {
   for (const [name, { command }] of services.filter(([, { image }]) => image === 'tollgate:local' && image)) {
     if (name !== 'migrate') expect(command?.at(-1)).toBe(`dist/apps/${name}/src/main.js`);
   }
 });
 
-test('a stack trace leads from what was built to its source', () => {
+test('stack traces refer to sources', () => {
   const folder = 'dist/apps/gateway/src';
   const { sources } = JSON.parse(readFileSync(`${folder}/main.js.map`, 'utf8')) as { sources: string[] };
   expect(sources.map((source) => normalize(join(folder, source)))).toEqual(['apps/gateway/src/main.ts']);
 });
 
-test('secrets of upstreams are the inference-proxy’s alone, and every other service has only variables that its entry names', () => {
+test('only the inference-proxy gets secrets of upstreams; other services get only the variables in their entries', () => {
   const inCompose = Object.entries(compose.services).flatMap(([name, { env_file }]) => (env_file ? [[name, env_file[0]?.path]] : []));
   const inKubernetes = [...containers].flatMap(([name, { envFrom }]) => (envFrom ? [[name, envFrom[0]?.secretRef.name]] : []));
   expect({ inCompose, inKubernetes }).toEqual({
     inCompose: [['inference-proxy', '.env.upstreams']],
     inKubernetes: [
       ['inference-proxy', 'tollgate-upstream-keys'],
-      ['nats', 'tollgate-nats'], // the server: it has the passwords of all its users
+      ['nats', 'tollgate-nats'], // the server has the passwords of all users
     ],
   });
 });
 
-test('only the gateway is published, on this host alone', () => {
+test('only the gateway is published, and only on the host', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
   expect(published).toEqual([['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]]]);
 });
 
-test('a catalog that the operator edits is the one that is applied: by the command and at a start', () => {
+test('the CLI and the start apply the catalog file of the operator', () => {
   const mounted = ({ volumes = [] }: ComposeService = { image: '', networks: [] }) => volumes.map((volume) => volume.split(':'));
   const seen = (name: string, path: string) =>
     mounted(compose.services[name]).some(([host, inside, mode]) => host === `./${path}` && inside === `/app/${path}` && mode === 'ro');
   expect({ cli: seen('cli', 'config'), catalog: seen('catalog', 'config/catalog.yaml') }).toEqual({ cli: true, catalog: true });
 });
 
-test('the inference-proxy finds the host by the name that the documents give it', () => {
+test('the inference-proxy resolves the documented name of the host', () => {
   expect(compose.services['inference-proxy']?.extra_hosts).toEqual(['host.docker.internal:host-gateway']);
-  for (const page of ['README.md', 'docs/operations.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
+  for (const page of ['README.md', 'docs/deployment.md']) expect(readFileSync(page, 'utf8')).toContain('http://host.docker.internal:');
 });
 
-test('Postgres is reached by those who own tables, and only the inference-proxy reaches out', () => {
+test('only services with tables reach Postgres, and only the inference-proxy reaches the internet', () => {
   const members = (network: string): string[] =>
     Object.entries(compose.services)
       .flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
@@ -115,7 +115,7 @@ test('Postgres is reached by those who own tables, and only the inference-proxy 
   expect(compose.networks).toMatchObject({ data: { internal: true }, backbone: { internal: true } });
 });
 
-test('no secret stands in Compose, and .env.example names each', () => {
+test('Compose contains no secret, and .env.example names each', () => {
   const text = readFileSync('docker-compose.yml', 'utf8');
   const needed = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
@@ -123,7 +123,7 @@ test('no secret stands in Compose, and .env.example names each', () => {
   expect(text).not.toMatch(/(PASSWORD|PEPPER): (?!\$\{)/);
 });
 
-test('no secret of ours can be named as the key of an upstream', () => {
+test('no secret of Tollgate can be used as the key of an upstream', () => {
   const secrets = parseAllDocuments(readFileSync('k8s/base/secrets.example.yaml', 'utf8')).map((document) => document.toJS() as Secret);
   const named = [
     ...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=$/gm),
@@ -135,7 +135,7 @@ test('no secret of ours can be named as the key of an upstream', () => {
   expect(['OPENAI_API_KEY', 'HOSTED_API_KEY', 'UPSTREAM_KEY'].filter(isOwnVariable)).toEqual([]);
 });
 
-test.each([...workloads])('%s keeps to the restricted pod security standard, with limits', (_name, spec) => {
+test.each([...workloads])('%s meets the restricted pod security standard, with limits', (_name, spec) => {
   expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
   expect(spec.enableServiceLinks).toBe(false);
   for (const container of spec.containers) {
@@ -158,11 +158,11 @@ test.each(Object.entries(statedMemory()))(
     expect(inKubernetes).toBeGreaterThanOrEqual(1.1 * bytes);
     expect(bytesOf(compose.services[name]?.mem_limit)).toBe(inKubernetes);
     const [mb, mib] = [Math.ceil(bytes / 1e6).toLocaleString('en'), (inKubernetes / 2 ** 20).toLocaleString('en')];
-    expect(readFileSync('docs/operations.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
+    expect(readFileSync('docs/deployment.md', 'utf8')).toMatch(new RegExp(`^\\| ${name} \\|.*\\| ${mb} MB \\| ${mib} MiB \\|$`, 'm'));
   },
 );
 
-test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and may finish what it has begun', (_name, spec) => {
+test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, and has time to shut down', (_name, spec) => {
   for (const container of spec.containers) {
     expect(container).toMatchObject({ readinessProbe: expect.anything(), livenessProbe: expect.anything() });
     const waited = Number(container.lifecycle?.preStop.exec.command[1] ?? 0);
@@ -170,11 +170,11 @@ test.each([...workloads].filter(([name]) => name !== 'migrate'))('%s is probed, 
   }
 });
 
-test.each(services)('%s: Compose waits for what it has begun, too', (_name, { environment = {}, stop_grace_period: grace = '10s' }) => {
+test.each(services)('%s: Compose waits for its shutdown', (_name, { environment = {}, stop_grace_period: grace = '10s' }) => {
   expect(Number.parseInt(grace, 10)).toBeGreaterThanOrEqual(shutdownSeconds(environment));
 });
 
-test('metrics have a headless service of their own: one that is published publishes nothing else', () => {
+test('metrics have a headless service of their own, so that publishing one publishes nothing else', () => {
   const services = manifests.flatMap(({ kind, spec }) => {
     const app = spec?.selector?.['app.kubernetes.io/name'];
     return kind === 'Service' ? [{ app, headless: spec.clusterIP === 'None', ports: spec.ports?.map(({ name }) => name) }] : [];
@@ -188,14 +188,14 @@ test('metrics have a headless service of their own: one that is published publis
   ]);
 });
 
-test('the image contains what the commands and config maps name', () => {
+test('the image contains every file of commands and config maps', () => {
   const dockerfile = readFileSync('Dockerfile', 'utf8');
   expect(dockerfile).toMatch(/^USER 1000:1000$/m);
   for (const path of ['dist', 'config', 'scripts/prisma', 'prisma/migrations'])
     expect(dockerfile).toMatch(new RegExp(`^COPY .*${path} ${path}$`, 'm'));
   const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<string, Record<string, string>>;
   const script = readdirSync('scripts/prisma')
-    .filter((file) => file.endsWith('.mjs') && file !== 'schema-engine.mjs') // that one is for development
+    .filter((file) => file.endsWith('.mjs') && file !== 'schema-engine.mjs') // for development only
     .map((file) => readFileSync(`scripts/prisma/${file}`, 'utf8'))
     .join('');
   const imported = [...script.matchAll(/(?:import|from|resolve)\s*\(?\s*'((?:@[^/']+\/)?[^/'.][^/']*)/g)].flatMap(([, name]) =>
@@ -211,7 +211,7 @@ test('the image contains what the commands and config maps name', () => {
 });
 
 const kubectl = spawnSync('kubectl', ['kustomize', 'k8s/overlays/local'], { encoding: 'utf8' });
-// Without kubectl on the machine there is nothing to render with; what it renders is checked above as it stands.
+// Skipped without kubectl; the tests above check the files themselves.
 (kubectl.error ? test.skip : test)('kustomize renders the local overlay', () => {
   expect({ status: kubectl.status, stderr: kubectl.stderr }).toEqual({ status: 0, stderr: '' });
   const rendered = parseAllDocuments(kubectl.stdout).map((document) => document.toJS() as Manifest);
@@ -233,7 +233,7 @@ function ofContainer({ image, command, args, ports, env, envFrom }: Container): 
   };
 }
 
-/** Compose publishes nothing but the gateway: what a service listens on follows from its settings. */
+/** Compose publishes only the gateway: ports of other services follow from their settings. */
 function ofService(name: string, { image, command, environment = {} }: ComposeService): Workload {
   const own: Record<string, number> = { nats: 4222, postgres: 5432 };
   const ports = [environment.PORT, environment.OPS_PORT, environment.UPSTREAM_SIM_PORT, own[name]].flatMap((port) =>
@@ -253,10 +253,10 @@ function settingsOf({ env = [] }: Container): Record<string, string> {
   return Object.fromEntries(env.map(({ name, value = '' }) => [name, value]));
 }
 
-/** What a service takes at the most: its grace, and for the gateway to end what still runs, and to settle it; nothing where it has no grace. */
+/** Longest shutdown of a service in seconds: its grace, and for the gateway the time to end and settle running requests. */
 function shutdownSeconds(settings: Record<string, string>): number {
   const graceMs = Number(settings.SHUTDOWN_GRACE_MS ?? 0);
-  return (graceMs + (settings.NATS_USER === 'gateway' ? ENDING_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
+  return (graceMs + (settings.NATS_USER === 'gateway' ? FORCED_CLOSE_MS + new GatewayConfig().settleFlushMs : 0)) / 1000;
 }
 
 /** Bytes of a quantity as Kubernetes (`1Gi`, `512Mi`) or Compose (`512m`) writes it. */

@@ -14,7 +14,7 @@ function checkImports(args: string[]): Check & { status: number | null } {
   return { status, ...(JSON.parse(stdout) as Check) };
 }
 
-/** For each rule, files that break it: the import statement stands in the file that is at fault. */
+/** Files that break each rule; the file at fault has the import. */
 const BROKEN: Record<string, Record<string, string>> = {
   'apps-meet-only-through-contracts': {
     'apps/billing/src/a1.ts': "import '../../catalog/src/b1.js';",
@@ -49,7 +49,7 @@ const BROKEN: Record<string, Record<string, string>> = {
   'every-import-resolves': { 'apps/billing/src/a19.ts': "import '#config/nowhere.js';" },
 };
 
-test('every import of the project keeps the rules, and there are imports to look at', () => {
+test('every import keeps the rules', () => {
   const { status, totalCruised, violations } = checkImports([]);
   expect(violations).toEqual([]);
   expect(totalCruised).toBeGreaterThan(150);
@@ -62,7 +62,7 @@ describe('each rule fails when it is broken', () => {
   let violations: Check['violations'];
 
   beforeAll(() => {
-    // Inside the project, so that packages resolve.
+    // Inside the repository, so that packages resolve.
     mkdirSync('.local', { recursive: true });
     folder = mkdtempSync('.local/import-graph-');
     copyFileSync('package.json', join(folder, 'package.json'));
@@ -89,7 +89,7 @@ describe('each rule fails when it is broken', () => {
   });
 });
 
-test('a folder without modules is no success', () => {
+test('a folder without modules fails', () => {
   const folder = mkdtempSync('.local/import-graph-');
   try {
     mkdirSync(join(folder, 'apps'));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 
-/** What the tests look at of a Kubernetes object; which kind it is says what it has of this. */
+/** The fields of a Kubernetes object that the tests read. Each kind has some of them. */
 export interface Manifest {
   kind: string;
   metadata: { name: string };
@@ -14,7 +14,7 @@ export interface Manifest {
   };
 }
 
-export interface PodSpec {
+interface PodSpec {
   containers: Container[];
   securityContext: object;
   terminationGracePeriodSeconds?: number;
@@ -36,7 +36,7 @@ export interface Container {
   lifecycle?: { preStop: { exec: { command: string[] } } };
 }
 
-/** The base and the local overlay, as they stand in their files. */
+/** The manifests of the base and the local overlay. */
 export const manifests: Manifest[] = ['k8s/base', 'k8s/overlays/local']
   .flatMap((folder) =>
     readdirSync(folder)

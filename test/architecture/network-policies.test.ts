@@ -24,26 +24,26 @@ interface Policy {
 const NAME = 'app.kubernetes.io/name';
 const names = [...workloads.keys()].sort();
 const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as unknown as Policy);
-/** Each rule with the workloads it is for. */
+/** Each rule with its workloads. */
 const rulesIn = rulesOf('ingress');
 const rulesOut = rulesOf('egress');
 
-/** Compose says the same with networks: these are their members. */
+/** Members of the networks in Compose, which express the same rules. */
 const compose = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as { services: Record<string, { networks: string[] }> };
 const clientsOf = (server: string, network: string): string[] =>
   names.filter((name) => name !== server && compose.services[name]?.networks.includes(network));
 
-test('a pod has the name the policies know it by', () => {
+test('pods have the labels that the policies select', () => {
   const labels = manifests.flatMap(({ spec }) => spec?.template?.metadata.labels[NAME] ?? []);
   expect(labels.sort()).toEqual(names);
 });
 
-test.each(names)('%s is closed in both directions, but for what a policy says', (name) => {
+test.each(names)('%s is closed in both directions except for its policies', (name) => {
   const types = policies.filter(({ podSelector }) => selected(podSelector).includes(name)).flatMap(({ policyTypes }) => policyTypes);
   expect([...new Set(types)].sort()).toEqual(['Egress', 'Ingress']);
 });
 
-test('as in Compose: NATS for the services, Postgres for those who own tables, the world for the inference-proxy', () => {
+test('egress: NATS for services, Postgres for services with tables, the internet for the inference-proxy', () => {
   const opened = rulesOut.map(({ who, rule: { to, ports } }) => ({
     who,
     to: to?.map(({ ipBlock }) => ipBlock?.cidr ?? 'names') ?? 'anywhere',
@@ -57,7 +57,7 @@ test('as in Compose: NATS for the services, Postgres for those who own tables, t
   ]);
 });
 
-test('clients reach the gateway alone, Prometheus every service, and each server its clients', () => {
+test('ingress: clients to the gateway, Prometheus to every service, services to their servers', () => {
   const opened = rulesIn.map(({ who, rule: { from, ports } }) => ({
     who,
     from: from?.map(({ podSelector, namespaceSelector }) =>
@@ -74,19 +74,19 @@ test('clients reach the gateway alone, Prometheus every service, and each server
   ]);
 });
 
-test('a port that is named is a port of whom it is named for', () => {
+test('named ports exist on their workloads', () => {
   const unknown = rulesIn.flatMap(({ who, rule: { ports } }) =>
     ports.flatMap(({ port }) => who.filter((name) => !portsOf(name).includes(String(port))).map((name) => `${name}: ${port}`)),
   );
   expect(unknown).toEqual([]);
 });
 
-test('where the proxy must never go, the network does not let it through either', () => {
+test('the network blocks the addresses that the inference-proxy must never reach', () => {
   const refused = rulesOut.flatMap(({ rule: { to = [] } }) => to.flatMap(({ ipBlock }) => ipBlock?.except ?? []));
   expect(refused).toEqual(
     expect.arrayContaining(['169.254.0.0/16', '100.100.100.200/32', '168.63.129.16/32', 'fe80::/10', 'fd00:ec2::/32', 'fd20:ce::/32']),
   );
-  // And nothing more than that: an upstream inside the cluster is an upstream.
+  // Nothing more: an upstream may be inside the cluster.
   expect(refused.filter((range) => isAddressAllowed(range.split('/')[0] ?? '', true))).toEqual([]);
 });
 

@@ -4,12 +4,12 @@ import { CLIENT_FORMATS, DIALECTS } from '../e2e/nine-pairs/scenario.js';
 
 const PAGE = 'docs/nine-pairs.md';
 
-test('docs/nine-pairs.md is made from the scenarios', () => {
+test('docs/nine-pairs.md is current', () => {
   if (process.env.NINE_PAIRS === 'write') writeFileSync(PAGE, renderGrid());
   expect(readFileSync(PAGE, 'utf8')).toBe(renderGrid());
 });
 
-test('no two scenarios have one name, and every pair is asked of most of them', () => {
+test('scenario names are unique, and every pair runs most scenarios', () => {
   expect(new Set(SCENARIOS.map(({ name }) => name)).size).toBe(SCENARIOS.length);
   for (const client of CLIENT_FORMATS) {
     for (const dialect of DIALECTS) {

@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 
 /** A file of the repository: its path from the root and its text. */
 export interface SourceFile {
@@ -6,7 +6,7 @@ export interface SourceFile {
   text: string;
 }
 
-/** Looks at all files and returns one line a fault. */
+/** Returns one complaint for each violation. */
 export type ShapeRule = (files: SourceFile[]) => string[];
 
 const TEST = /\.test\.ts$|(^|\/)(test|testing)\/|\/(test-|conformance)[-a-z]*\.ts$|^bench\//;
@@ -26,13 +26,16 @@ const ADAPTER_FAMILIES: Record<string, string[]> = {
     ],
     ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
   ],
-  'apps/inference-proxy/src/upstreams': ['adapter.ts', 'errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'],
+  'apps/inference-proxy/src/upstreams': [
+    ...['adapter.ts', 'call-id.ts', 'errors.ts', 'finish-reason.ts', 'request.ts', 'response.ts', 'stream.ts', 'usage.ts'],
+    'adapter.test.ts',
+  ],
 };
 const EMPTY_NAMES = /^(utils?|helpers?|common|shared|misc|index|types|constants|mappers?)$/;
 const LINES_MAX = 300;
 const TEST_LINES_MAX = 500;
 
-/** Learn one adapter, know all: every folder with an `adapter.ts` has the core files of its family. It may have more. */
+/** Every folder with an `adapter.ts` has the core files of its family, so that a reader of one finds their way in all. It may have more. */
 export const adaptersHaveTheCore: ShapeRule = (files) => {
   const paths = new Set(files.map(({ path }) => path));
   return Object.entries(ADAPTER_FAMILIES).flatMap(([family, core]) => {
@@ -49,7 +52,7 @@ export const noEmptyNames: ShapeRule = (files) =>
     path.split('/').some((part) => EMPTY_NAMES.test(part.split('.')[0] ?? '')) ? [`${path}: the name says nothing`] : [],
   );
 
-/** The import line names the file: no file that only passes on what others export. */
+/** No file only re-exports others, so that every import line names the file it needs. */
 export const noBarrels: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     const statements = text
@@ -68,14 +71,14 @@ export const filesAreShort: ShapeRule = (files) =>
     return lines > linesMax ? [`${path}: ${lines} lines, more than ${linesMax}`] : [];
   });
 
-/** Settings are classes read by libs/config; nothing else looks at the environment. */
+/** Only libs/config reads the environment; settings are classes. */
 export const environmentIsReadInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     const allowed = /^libs\/(config|testing)\//.test(path) || !/^(apps|libs)\//.test(path) || TEST.test(path);
     return !allowed && /\bprocess\.env\b/.test(text) ? [`${path}: reads process.env`] : [];
   });
 
-/** Nothing but the calls of upstreams leaves the system: no webhooks, and no links fetched (spec 1 rule 7, spec 6). */
+/** Only calls of upstreams leave the system: there are no webhooks, and no links are fetched. */
 export const callsGoOutInOnePlace: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     const allowed = path.startsWith('apps/inference-proxy/src/transport/') || !/^(apps|libs)\//.test(path) || TEST.test(path);
@@ -93,7 +96,7 @@ export const everyAppIsExplained: ShapeRule = (files) => {
   });
 };
 
-/** Nothing may depend on where it was written or installed from. */
+/** Nothing depends on the place where it was written or installed from. */
 export const noForeignPlaces: ShapeRule = (files) => {
   const places = [
     /(?<![\w.])\/(work|home|Users)\/[\w.-]+\//,
@@ -109,7 +112,59 @@ export const noForeignPlaces: ShapeRule = (files) => {
   );
 };
 
-/** A test that runs alone hides the others; one that is left out says why on its line or the line before. */
+/**
+ * Comments and pages cite only files, headings and rule ids of the repository. Applied migrations are never edited, and the page of the
+ * rules is generated.
+ */
+export const citationsResolve: ShapeRule = (files) => {
+  const endings = new Set(files.flatMap(({ path }) => path.split('/').map((_, at, parts) => parts.slice(at).join('/'))));
+  const texts = new Map(files.map(({ path, text }) => [path, text]));
+  const rules = new Set([...(texts.get('docs/rules.yaml') ?? '').matchAll(/^ {4}([\w-]+):/gm)].map(([, id]) => id));
+  const pageOf = (path: string, name: string): string | undefined =>
+    [normalize(join(dirname(path), name)), name].map((place) => texts.get(place)).find((text) => text !== undefined);
+  return files.flatMap(({ path, text }) => {
+    if (/^prisma\/migrations\/|^docs\/(conformance\.md|rules\.yaml)$|package-lock\.json$/.test(path)) return [];
+    const prose = proseOf(path, text);
+    const found = (pattern: RegExp): [cited: string, part: string][] =>
+      [...prose.matchAll(pattern)].map(([cited, file = cited, part = '']) => [file, part]);
+    const missing = [
+      ...found(FILE_NAMES).filter(([name]) => !endings.has(name) && !FOREIGN_FILES.test(name) && pageOf(path, name) === undefined),
+      ...found(ANCHORS).filter(([name, anchor]) => !headingsOf(pageOf(path, name)).some((heading) => slug(heading) === anchor)),
+      ...found(HEADINGS).filter(([name, heading]) => !headingsOf(pageOf(path, name)).includes(heading)),
+      ...found(RULE_IDS).filter(([id]) => !rules.has(id)),
+      ...found(FOREIGN_DOCUMENTS),
+    ];
+    return missing.map(([name, part]) => `${path}: cites ${part ? `${name} ${part}` : name}`);
+  });
+};
+
+const FILE_NAMES = /(?<![\w./@-])((?:[\w.-]+\/)*[\w.-]*[\w-]\.(?:md|m?ts|mjs|ya?ml|sql|prisma|conf))(?![\w-])/g;
+/** Patterns such as `.test.ts`, generated files, and names in examples. */
+const FOREIGN_FILES = /^[.-][\w.-]+$|^(\.\.?\/)?(\.local\/|node_modules\/|dist\/)|^hello\.mjs$/;
+const ANCHORS = /([\w./-]+\.md)#([\w-]+)/g;
+const HEADINGS = /([\w./-]+\.md), ["“«]([^"”»]+)["”»]/g;
+const RULE_IDS = /(?<![\w/.-])([A-Z]-\d+[a-i]?)(?![\w-])/g;
+const FOREIGN_DOCUMENTS = /\b(?:spec \d[\d.]*|checklist\b)/g;
+
+/** The text of a page without its code blocks; the comments of any other file. */
+function proseOf(path: string, text: string): string {
+  if (path.endsWith('.md')) return text.replace(/^```[\s\S]*?^```/gm, '');
+  return (text.match(/\/\*[\s\S]*?\*\/|(?:^|\s)(?:\/\/|#|--) .*$/gm) ?? []).join('\n');
+}
+
+function headingsOf(page = ''): string[] {
+  return [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
+}
+
+/** The anchor that GitHub gives to a heading. */
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+/** `only` hides other tests; `skip` needs a reason on its line or the line before. */
 export const noSilencedTests: ShapeRule = (files) =>
   code(files).flatMap(({ path, text }) => {
     const lines = text.split('\n');
@@ -122,7 +177,7 @@ export const noSilencedTests: ShapeRule = (files) =>
     });
   });
 
-/** A test stands beside what it tests. */
+/** A test is in the folder of the code that it tests. */
 export const testsStandBesideTheCode: ShapeRule = (files) => {
   const folders = new Set(code(files).flatMap(({ path }) => (path.endsWith('.test.ts') ? [] : [dirname(path)])));
   return files.flatMap(({ path }) =>

@@ -19,7 +19,7 @@ const PROTOCOL_FILES = [
   ...['request-schema.ts', 'reply-schema.ts', 'examples.ts', 'conformance-client.ts', 'adapter.test.ts'],
 ];
 
-/** Each rule with a repository it must complain about, and its complaint. */
+/** Each rule with files that violate it, and its complaints. */
 const CASES: [ShapeRule, SourceFile[], string[]][] = [
   [
     rules.adaptersHaveTheCore,
@@ -30,11 +30,10 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     ].map((path) => ({ path, text: '' })),
     [
       ...PROTOCOL_FILES.map((file) => `apps/gateway/src/protocols/chat has no ${file}`),
-      ...['errors.ts', 'request.ts', 'response.ts', 'stream.ts', 'adapter.test.ts'].map(
+      ...['call-id.ts', 'errors.ts', 'finish-reason.ts', 'request.ts', 'response.ts', 'stream.ts', 'usage.ts', 'adapter.test.ts'].map(
         (file) => `apps/inference-proxy/src/upstreams/openai-chat has no ${file}`,
       ),
     ],
-    ['apps/inference-proxy/src/upstreams/openai-chat has no adapter.test.ts'],
   ],
   [rules.noEmptyNames, [{ path: 'libs/money/src/utils.ts', text: '' }], ['libs/money/src/utils.ts: the name says nothing']],
   [
@@ -86,15 +85,34 @@ const CASES: [ShapeRule, SourceFile[], string[]][] = [
     ['apps/a/src/a.test.ts:1: runs alone', 'apps/a/src/a.test.ts:2: left out without a reason'],
   ],
   [
+    rules.citationsResolve,
+    [
+      { path: 'docs/a.md', text: '# A page\n\nSee [b](b.md#there), docs/b.md, "Here", [C-1] and `libs/gone.ts`.\n' },
+      { path: 'docs/b.md', text: '# B\n\n## Here\n\n[above](a.md#a-page)\n' },
+      { path: 'docs/rules.yaml', text: 'sections:\n  Rules:\n    C-1: A rule\n' },
+      { path: 'libs/a.ts', text: `// ${'spec'} 2.5, C-1, C-2, docs/b.md, "Nowhere"\nconst code = 'C-3 in gone.md';\n` },
+    ],
+    [
+      'docs/a.md: cites libs/gone.ts',
+      'docs/a.md: cites b.md there',
+      'libs/a.ts: cites docs/b.md Nowhere',
+      'libs/a.ts: cites C-2',
+      `libs/a.ts: cites ${'spec'} 2.5`,
+    ],
+  ],
+  [
     rules.testsStandBesideTheCode,
     [{ path: 'apps/a/src/far/a.test.ts', text: '' }],
     ['apps/a/src/far/a.test.ts: nothing to test in its folder'],
   ],
 ];
 
+/** Rules whose complaints are printed and do not fail: a long file may read better than two. */
+const WARNINGS: ShapeRule[] = [rules.filesAreShort, rules.citationsResolve];
+
 const repository = filesBelow('');
 
-test('there is a repository to look at', () => {
+test('finds the files of the repository', () => {
   const paths = repository.map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(['package.json', 'Dockerfile', 'k8s/base/gateway.yaml', '.ci/run', '.npmrc']));
   expect(paths.length).toBeGreaterThan(200);
@@ -105,6 +123,10 @@ test('every rule has a case', () => {
 });
 
 describe.each(CASES.map(([rule, broken, complaints]) => ({ name: rule.name, rule, broken, complaints })))('$name', (shape) => {
-  test('holds', () => expect(shape.rule(repository)).toEqual([]));
+  test('holds', () => {
+    const complaints = shape.rule(repository);
+    if (!WARNINGS.includes(shape.rule)) expect(complaints).toEqual([]);
+    else for (const complaint of complaints) process.stderr.write(`warning: ${complaint}\n`);
+  });
   test('can fail', () => expect(shape.rule(shape.broken)).toEqual(shape.complaints));
 });

@@ -2,7 +2,7 @@ import type { Cut } from '#testing/tcp-link.js';
 import type { Random } from '../simulation/random.js';
 import type { ChaosSystem } from './chaos-system.js';
 
-/** One thing that goes wrong, `atMs` after the beginning of a round. */
+/** A fault, `atMs` after the start of a round. */
 export type Blow = { atMs: number; target: string } & (
   | { kind: 'kill' }
   /** SIGSTOP, then SIGCONT. */
@@ -13,20 +13,20 @@ export type Blow = { atMs: number; target: string } & (
 
 export interface Campaign {
   seed: number;
-  /** Goes on until so many processes were killed. */
+  /** Number of kills that end the campaign. */
   kills: number;
   clients: number;
-  /** In each round. */
+  /** Kills in each round. */
   killsAtOnce: readonly [least: number, most: number];
-  /** Freezes and cuts beside them. */
+  /** Freezes and cuts in each round. */
   othersAtOnce: readonly [least: number, most: number];
-  /** How long clients begin requests in each round; the blows fall in the middle third of it. */
+  /** Time in which clients start requests in each round; faults happen in its middle third. */
   trafficMs: number;
-  /** How long a process stands still, or a link is silent. Longer than a lease, now and then longer than two. */
+  /** Duration of freezes and cuts: longer than a lease, sometimes longer than two. */
   outageMs: readonly [least: number, most: number];
 }
 
-/** What goes wrong in one round. A process that was killed may be killed again while it starts. */
+/** Plans the faults of one round. A killed process may be killed again while it starts. */
 export function planBlows(random: Random, campaign: Campaign, { processes, links }: ChaosSystem, killsLeft: number): Blow[] {
   const whole = ([least, most]: readonly [number, number]): number => Math.floor(random.between(least, most + 1));
   const atMs = (): number => Math.floor(random.between(campaign.trafficMs / 3, (campaign.trafficMs * 2) / 3));
@@ -37,7 +37,7 @@ export function planBlows(random: Random, campaign: Campaign, { processes, links
     const forMs = whole(campaign.outageMs);
     const kind = random.pick(['freeze', 'freeze', 'cut', 'cut', 'reset'] as const) ?? 'reset';
     const target = one(random, kind === 'freeze' ? processes : links);
-    if (spared.has(target)) continue; // one outage at a time: the first to end would end both
+    if (spared.has(target)) continue; // one outage of a target at a time: the first to end would end both
     spared.add(target);
     if (kind === 'freeze') blows.push({ atMs: atMs(), target, kind, forMs });
     else if (kind === 'cut') blows.push({ atMs: atMs(), target, kind, forMs, how: random.chance(0.6) ? 'silence' : 'refusal' });
@@ -46,7 +46,7 @@ export function planBlows(random: Random, campaign: Campaign, { processes, links
   return blows.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** `postgres: kill`, `billing-1 to nats: silence`: as they are counted. */
+/** Name for counting, such as `postgres: kill` or `billing-1 to nats: silence`. */
 export function nameOfBlow(blow: Blow): string {
   return `${blow.target.replaceAll(/-\d/g, '')}: ${blow.kind === 'cut' ? blow.how : blow.kind}`;
 }

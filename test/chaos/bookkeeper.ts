@@ -4,12 +4,9 @@ import type { Endpoint } from '#contracts/endpoint.js';
 
 type Ask = <Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, request: Request) => Promise<Reply>;
 
-/**
- * Moves money while everything else goes wrong: pays in, takes back, corrects, and asks again under the same name until it is answered,
- * however often that was done already.
- */
+/** Moves money during faults: top-ups, refunds and adjustments. Repeats each with the same id until it is answered. */
 export class Bookkeeper {
-  /** What all that has moved comes to, in pico-USD. */
+  /** Sum of all movements in pico-USD. */
   moved = 0n;
   movements = 0;
 
@@ -18,7 +15,7 @@ export class Bookkeeper {
     private readonly ask: Ask,
   ) {}
 
-  /** In one after the other: $3, $1 of it back, a correction of 50 cents down, and one of a pico-dollar up. */
+  /** Top-up of $3, refund of $1, adjustments of -50 cents and of one pico-dollar. */
   async work(): Promise<void> {
     const { accountId, ask } = this;
     const paymentId = randomUUID();

@@ -2,47 +2,47 @@ import { type BillableUsage, type Price, parseUsdPerMillionTokens } from '#money
 import type { Random } from '../simulation/random.js';
 import { type Ask, CLIENT_FORMATS, dataOf, type Fields, type FormatName } from './client-format.js';
 
-/** Of config/catalog.yaml. */
+/** Prices of config/catalog.yaml. */
 export const PRICES: Record<string, Price> = {
   'sim-fast': priceOf('0.15', '0.015', '0.60'),
   'sim-reason': priceOf('0.55', '0.14', '2.19'),
 };
 
-/** What came of a request, as its client has seen it. */
-export type Outcome =
-  /** The whole reply, which says what was used. */
+/** Outcome of a request for its client. */
+type Outcome =
+  /** Complete reply with its usage. */
   | { kind: 'completed'; usage: BillableUsage }
-  /** An error by its HTTP status. */
+  /** HTTP error. */
   | { kind: 'refused'; status: number; code: string; message: string }
-  /** An error told within the stream. */
+  /** Error inside the stream. */
   | { kind: 'failed' }
-  /** The connection broke, or could not be made. */
+  /** Connection broken or refused. */
   | { kind: 'broken' }
-  /** The client left of its own accord. */
+  /** The client disconnected. */
   | { kind: 'left' };
 
-/** One request: who asked for what, and what its client has seen. */
+/** One request, and the observations of its client. */
 export interface Story {
   name: string;
   key: { keyId: string; apiKey: string };
   gatewayUrl: string;
   format: FormatName;
   ask: Ask;
-  /** The tokens its upstream would bring if nothing stood in the way. */
+  /** Tokens of the reply without faults. */
   outputTokens: number;
-  /** When the client leaves, if it does. */
+  /** Time at which the client disconnects, if it does. */
   leaveMs: number | undefined;
   beganAt: number;
   endedAt: number;
   requestId: string | undefined;
   outcome: Outcome;
-  /** Bytes of text, reasoning and arguments that its client was sent. */
+  /** Bytes of text, reasoning and arguments that the client received. */
   bytesSeen: number;
 }
 
 const PATIENCE_MS = 25_000;
 
-/** A request of one of many kinds: what it asks for, how it is paced, whether its upstream fails, whether its client stays. */
+/** A random request: its kind, pace, upstream fault and disconnect. */
 export function anyRequest(random: Random, name: string, key: Story['key'], gatewayUrl: string): Story {
   const whole = (least: number, most: number): number => Math.floor(random.between(least, most + 1));
   const kind = random.pick(['words', 'words', 'words', 'reasoning', 'cached', 'tool', 'status', 'cut', 'error', 'leaver', 'leaver']);
@@ -72,7 +72,7 @@ export function anyRequest(random: Random, name: string, key: Story['key'], gate
   });
 }
 
-/** A request nothing stands in the way of. */
+/** A short request without faults. */
 export function plainRequest(name: string, key: Story['key'], gatewayUrl: string): Story {
   const ask = { model: 'sim-fast', text: `${name} [[sim tokens=5]]`, stream: false, outputTokensMax: 20, withTool: false };
   return story(name, key, gatewayUrl, { format: 'chat', ask, outputTokens: 5, leaveMs: undefined });
@@ -87,7 +87,7 @@ function story(
   return { name, key, gatewayUrl, ...rest, beganAt: 0, endedAt: 0, requestId: undefined, outcome: { kind: 'broken' }, bytesSeen: 0 };
 }
 
-/** Runs it, and writes down what is seen. Never throws. */
+/** Runs the request and records its outcome. Never throws. */
 export async function tell(story: Story): Promise<void> {
   const { ask, format, key, gatewayUrl } = story;
   const { path, body } = CLIENT_FORMATS[format];

@@ -3,7 +3,7 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { type Cut, TcpLink } from '#testing/tcp-link.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
 
-/** Seconds instead of minutes, so that what waits for a lease ends within the test. */
+/** Seconds instead of minutes, so that leases expire within the test. */
 export const LEASE_MS = 2_000;
 export const REAPER_GRACE_MS = 500;
 const SETTINGS = {
@@ -19,10 +19,10 @@ type Service = (typeof SERVICES)[number];
 const SERVERS = ['nats', 'postgres', 'upstream-sim'] as const;
 type Server = (typeof SERVERS)[number];
 
-/** A system that can be hurt: two of each service, each on a network of its own, and the servers they need. */
+/** A system for fault injection: two replicas of each service, each behind its own links to the servers. */
 export class ChaosSystem {
   readonly processes: string[];
-  /** What can be cut: `billing-1 to postgres`. */
+  /** Links that can be cut, such as `billing-1 to postgres`. */
   readonly links: string[];
 
   private constructor(
@@ -71,13 +71,13 @@ export class ChaosSystem {
     return [this.stack.logDir, this.replicas.logDir];
   }
 
-  /** SIGKILL; it comes back by itself. */
+  /** Sends SIGKILL. The supervisor restarts the process. */
   async kill(name: string): Promise<void> {
     if (isServer(name)) await this.stack.kill(name);
     else await this.replicas.kill(name);
   }
 
-  /** SIGSTOP for all of its processes, and how to let them go on. */
+  /** Sends SIGSTOP to all of its processes. Returns the function that resumes them. */
   freeze(name: string): () => void {
     const pid = isServer(name) ? this.stack.pid(name) : this.replicas.pid(name);
     const pids = pid === undefined ? [] : [pid, ...childrenOf(pid)];
@@ -87,10 +87,10 @@ export class ChaosSystem {
     };
   }
 
-  /** Cuts a link, and how to mend it. */
+  /** Cuts a link. Returns the function that restores it. */
   cut(link: string, how: Cut): () => void {
     this.cables.get(link)?.cut(how);
-    return () => this.cables.get(link)?.mend();
+    return () => this.cables.get(link)?.restore();
   }
 
   reset(link: string): void {
@@ -120,7 +120,7 @@ function isServer(name: string): name is Server {
   return (SERVERS as readonly string[]).includes(name);
 }
 
-/** Postgres serves each session in a process of its own. */
+/** Child processes; Postgres has one for each session. */
 function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
@@ -133,6 +133,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has died meanwhile, which is as good.
+    // Already dead.
   }
 }

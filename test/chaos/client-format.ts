@@ -1,6 +1,6 @@
 import type { BillableUsage } from '#money/price.js';
 
-/** What a request asks for, in no format's words. */
+/** A request, independent of formats. */
 export interface Ask {
   model: string;
   text: string;
@@ -9,13 +9,13 @@ export interface Ask {
   withTool: boolean;
 }
 
-/** One client format, in as many words as it takes to ask, and to tell what came and what it is said to have cost. */
-export interface ClientFormat {
+/** A minimal client of one format: renders requests, parses replies and their usage. */
+interface ClientFormat {
   path: string;
   body(ask: Ask): object;
-  /** Of a whole plain reply. */
+  /** Usage of a plain reply. */
   usageOf(reply: Fields): BillableUsage;
-  /** What one event of a stream tells. */
+  /** Parses one event of a stream. */
   readEvent(event: Fields): { text?: string; usage?: BillableUsage; ended?: 'complete' | 'failed' };
 }
 
@@ -95,7 +95,7 @@ const messages: ClientFormat = {
 export const CLIENT_FORMATS = { chat, responses, messages };
 export type FormatName = keyof typeof CLIENT_FORMATS;
 
-/** The data of every event that came whole. `[DONE]`, which chat ends with, is left to the caller. */
+/** Data of every complete event, `[DONE]` included. */
 export function* dataOf(text: string): Generator<string> {
   const events = text.split('\n\n');
   events.pop();

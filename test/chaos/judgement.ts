@@ -2,17 +2,17 @@ import type pg from 'pg';
 import { costOf } from '#money/price.js';
 import { PRICES, type Story } from './chaos-client.js';
 
-/** What billing has recorded of one request. Amounts in pico-USD. */
-export interface Bill {
+/** Recorded bill of a request, in pico-USD. */
+interface Bill {
   reason: string;
   paid: bigint;
   held: bigint;
   outputTokens: number;
-  /** What the reaper had billed, where a settlement came after it. */
+  /** Cost billed by the reaper, before a late settlement. */
   reading: bigint | undefined;
 }
 
-/** The bills of an account by the key that asked for them. */
+/** Bills of an account by API key. */
 export async function readBills(database: pg.Client, accountId: string): Promise<Map<string | null, Bill[]>> {
   const { rows } = await database.query<Record<string, string | null>>(
     `SELECT s.key_id, coalesce(l.reason, s.reason) AS reason, s.held::text, coalesce(l.output_tokens, s.output_tokens) AS output_tokens,
@@ -35,7 +35,7 @@ export async function readBills(database: pg.Client, accountId: string): Promise
   return bills;
 }
 
-/** What of a request's end goes against the rules; each request had a key of its own. */
+/** Violations in the bill of a request. Each request has a key of its own. */
 export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
   const { outcome } = story;
   const [bill] = bills;
@@ -56,16 +56,16 @@ export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean
   return faults.map((fault) => `${describe(story)}: ${fault}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
 }
 
-/** Exactly, where that is known: what the reply said, or nothing for who was given an error and nothing else. */
+/** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
 function owed(story: Story): bigint | undefined {
   const { outcome, bytesSeen, ask } = story;
   if (outcome.kind === 'completed') return costOf(outcome.usage, priceOf(story));
   if (outcome.kind === 'refused') return 0n;
-  // Reasoning that a format does not show has been received all the same.
+  // Reasoning counts as received, even if the format does not show it.
   return outcome.kind === 'failed' && bytesSeen === 0 && ask.model !== 'sim-reason' ? 0n : undefined;
 }
 
-/** The whole prompt and all its upstream would bring, by the dearer of report and estimate. */
+/** Upper bound of the cost: the whole prompt and reply, by the larger of report and estimate. */
 function mostOwed(story: Story): bigint {
   const promptTokens = Math.ceil((Buffer.byteLength(story.ask.text) + (story.ask.withTool ? 300 : 0)) / 4) + 100;
   return costOf({ promptTokens, cachedTokens: 0, outputTokens: story.outputTokens + 10 }, priceOf(story));

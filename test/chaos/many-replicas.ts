@@ -3,7 +3,7 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator } from '#testing/tenant.js';
 import type { Replica, RunningReplicas } from '../../scripts/local/replicas.mjs';
 
-/** One system of many processes: 4 gateways, 3 billing services and 2 inference-proxies on one Postgres and one NATS. */
+/** A system of 4 gateways, 3 billing services and 2 inference-proxies on one Postgres and one NATS. */
 export class ManyReplicas {
   private constructor(
     readonly stack: RunningStack,
@@ -23,13 +23,13 @@ export class ManyReplicas {
     }
   }
 
-  /** Of any gateway, in turn. */
+  /** URL of the gateway number `index`, modulo their number. */
   gatewayUrl(index: number): string {
     const urls = Object.values(this.replicas.gatewayUrls);
     return urls[index % urls.length] ?? '';
   }
 
-  /** A chat request at one gateway after the other; never throws for a status. */
+  /** Sends a chat request to the gateway number `index`. Does not throw for an HTTP error. */
   async ask(apiKey: string, index: number, directives: string): Promise<Answer> {
     const sentAt = performance.now();
     const response = await fetch(`${this.gatewayUrl(index)}/v1/chat/completions`, {
@@ -46,7 +46,7 @@ export class ManyReplicas {
     return { status: response.status, retryAfter: Number(response.headers.get('retry-after')), sentAt, receivedAt, body };
   }
 
-  /** While the upstream stands still, what was admitted stays under way. */
+  /** Freezes the upstream during `work`, so that admitted requests stay in progress. */
   async whileUpstreamStandsStill(work: () => Promise<void>): Promise<void> {
     const pid = this.stack.pid('upstream-sim');
     if (pid === undefined) throw new Error('the upstream does not run');
@@ -67,9 +67,9 @@ export class ManyReplicas {
 
 export interface Answer {
   status: number;
-  /** Seconds; 0: the header is absent. */
+  /** Seconds; 0 without the header. */
   retryAfter: number;
-  /** Of `performance.now()`. */
+  /** Time of `performance.now()`. */
   sentAt: number;
   receivedAt: number;
   body: {

@@ -1,10 +1,10 @@
 import { Nemesis } from './nemesis.js';
 
-/** Others than the usual: `NEMESIS_SEED=7 NEMESIS_KILLS=30 npm run test:long -- nemesis`. */
+/** Set another seed with `NEMESIS_SEED=7 NEMESIS_KILLS=30 npm run test:long -- nemesis`. */
 const SEED = Number(process.env.NEMESIS_SEED ?? 20_261_121);
 const KILLS = Number(process.env.NEMESIS_KILLS ?? 300);
 
-test(`${KILLS} kills, and freezes and cuts beside them: money exact to the pico-dollar, no hold left past its time`, async () => {
+test(`${KILLS} kills, with freezes and cuts: every bill is exact and no hold outlives its lease`, async () => {
   const nemesis = await Nemesis.start({
     seed: SEED,
     kills: KILLS,

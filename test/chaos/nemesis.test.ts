@@ -1,7 +1,7 @@
 import { Nemesis } from './nemesis.js';
 
-/** Billing.md 5, "nemesis", in half a minute; nemesis.long.test.ts is the same for as long as it takes. */
-test('whatever is killed, frozen or cut off while clients use it: nobody pays for what was not delivered, and no hold is left', async () => {
+/** Takes half a minute; nemesis.long.test.ts runs hundreds of kills. */
+test('under kills, freezes and cuts, every request pays for what was delivered, and no hold is left', async () => {
   const nemesis = await Nemesis.start({
     seed: 1,
     kills: 6,

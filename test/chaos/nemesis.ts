@@ -14,42 +14,42 @@ import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
 import { judge, readBills } from './judgement.js';
 
-/** How long a hold may live when all is well again: an extended lease, the grace, and what a busy machine adds. */
-const QUIET_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
-/** A settlement that was refused its hold is on its way still; and how long everything may take to serve again. */
+/** Longest life of a hold after the faults: an extended lease, the grace, and 10 s for a busy machine. */
+const QUIESCENT_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
+/** Time for late settlements, and for the system to serve again. */
 const LATE_MS = 20_000;
 const SERVED_MS = 30_000;
-/** How long money may take to move while things are down. */
+/** Longest time of a movement of money during faults. */
 const MOVED_MS = 60_000;
 const REQUESTS_PER_CLIENT = 12;
-/** What is down refuses faster than anyone would ask again. */
+/** Pause after a refusal, because a service that is down refuses at once. */
 const REFUSED_PAUSE_MS = 250;
 const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
 const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
 
-export interface NemesisReport {
+interface NemesisReport {
   blows: Record<string, number>;
   kills: number;
   outcomes: Record<string, number>;
-  /** How the bills came about. */
+  /** Number of bills by reason. */
   reasons: Record<string, number>;
   settledLate: number;
-  /** Those of them that came to less than the reaper's reading. */
+  /** Late settlements below the reaper's reading. */
   gaveBack: number;
-  /** Payments, refunds and adjustments beside the requests. */
+  /** Number of top-ups, refunds and adjustments. */
   movements: number;
   faults: string[];
 }
 
 interface Witness {
   story: Story;
-  /** Its gateway and a proxy were killed while it ran: nobody is left who knows more than the last meter reading. */
+  /** Its gateway and a proxy were killed while it ran, so that only the last meter reading is left. */
   mayBeReaped: boolean;
 }
 
 /**
- * Strikes at a running system while clients use it, round after round; after each round it waits until nothing moves any more,
- * then holds every request against what its client has seen, and the ledger against its own rules.
+ * Injects faults into a running system under load, in rounds. After each round it waits until the system is quiet, then compares every bill
+ * with the observations of its client, and checks the ledger.
  */
 export class Nemesis {
   private readonly random: Random;
@@ -79,7 +79,7 @@ export class Nemesis {
     return new Nemesis(campaign, system, administrator, await createTenant(administrator, { usd: '1000.00' }));
   }
 
-  /** Until all kills are done, or a round has shown a fault: what follows a fault says little. */
+  /** Runs rounds until all kills are done or a round has a violation. */
   async run(): Promise<NemesisReport> {
     for (;;) {
       await this.strike();
@@ -111,7 +111,7 @@ export class Nemesis {
     await this.untilQuiet();
   }
 
-  /** A key for each request, so that its bill can be told from all others whatever its client gets to see. */
+  /** Creates a key for each request, which identifies its bill. */
   private async prepareClients(): Promise<Story[][]> {
     const clients = Array.from({ length: this.campaign.clients }, async (_, client) => {
       const stories: Story[] = [];
@@ -129,7 +129,7 @@ export class Nemesis {
     return { keyId, apiKey: key };
   }
 
-  /** One request after the other until the time is over. Answers those that were begun. */
+  /** Sends requests in sequence until `until`. Returns those that were started. */
   private async useIt(queue: readonly Story[], until: number): Promise<Story[]> {
     const told: Story[] = [];
     for (const story of queue) {
@@ -152,9 +152,9 @@ export class Nemesis {
     } else if (blow.kind === 'reset') {
       system.reset(blow.target);
     } else {
-      const mend = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
+      const restore = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
       await delay(blow.forMs);
-      mend();
+      restore();
     }
   }
 
@@ -177,19 +177,19 @@ export class Nemesis {
   }
 
   private async untilQuiet(): Promise<void> {
-    const deadline = performance.now() + QUIET_MS;
+    const deadline = performance.now() + QUIESCENT_MS;
     for (;;) {
       const { rows } = await this.query((database) => database.query('SELECT id, created_at, lease_until FROM billing.hold'));
       if (rows.length === 0) return;
       if (performance.now() > deadline) {
         this.keepLogs();
-        throw new Error(`held for ${QUIET_MS} ms after everything was well: ${JSON.stringify(rows)}`);
+        throw new Error(`held for ${QUIESCENT_MS} ms after everything was well: ${JSON.stringify(rows)}`);
       }
       await delay(50);
     }
   }
 
-  /** All requests so far. A fault counts when it is still one after the time of late settlements. */
+  /** Reports all requests so far. Violations count only after the time for late settlements. */
   private async report(): Promise<NemesisReport> {
     const deadline = performance.now() + LATE_MS;
     for (;;) {
@@ -212,7 +212,7 @@ export class Nemesis {
     if (balance.reserved_pico_usd !== '0') faults.push(`${balance.reserved_pico_usd} is reserved`);
     const known = new Set<string | null>(witnesses.map(({ story }) => story.key.keyId));
     for (const [key, billed] of bills) {
-      // What was released before it was ever held has no key, and no price.
+      // A hold released before its reserve has no key and no price.
       if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) faults.push(`billed to nobody's key: ${key}`);
     }
     const { violations } = await this.checkLedger();
@@ -234,7 +234,7 @@ export class Nemesis {
     return persist(SERVED_MS, () => this.administrator.request(ledgerCheck, {}, { timeoutMs: SERVED_MS }));
   }
 
-  /** On a connection of its own: Postgres is among the victims. */
+  /** Uses a new connection, because Postgres is killed too. */
   private query<Result>(ask: (database: pg.Client) => Promise<Result>): Promise<Result> {
     return persist(SERVED_MS, async () => {
       const database = new pg.Client({ connectionString: this.system.stack.databaseUrl });
@@ -256,7 +256,7 @@ export class Nemesis {
     );
   }
 
-  /** What the services had to say, for whoever looks for the reason. */
+  /** Keeps the logs of the services for diagnosis. */
   private keepLogs(): void {
     const kept = join(LOCAL, 'chaos-logs');
     rmSync(kept, { recursive: true, force: true });
@@ -272,7 +272,7 @@ function count(names: readonly string[]): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).sort());
 }
 
-/** Asks again while what is asked may only just be coming back. */
+/** Retries for `forMs` while the service restarts. */
 async function persist<Result>(forMs: number, ask: () => Promise<Result>): Promise<Result> {
   const deadline = performance.now() + forMs;
   for (;;) {

@@ -10,20 +10,20 @@ import { DIALECTS, type Dialect, type SimModel } from './nine-pairs/scenario.js'
 import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /**
- * Requests that agents were seen to send (docs/use-with), with their headers, at models of each upstream dialect. The simulator reads
- * as strictly as the stricter real servers do, and answers a tool's result by quoting it: so a reply shows that the whole conversation arrived.
+ * Recorded requests of agents (docs/use-with), with their headers, at models of each upstream dialect. The simulator is as strict as the
+ * strictest real servers, and quotes tool results, so that a reply shows that the whole conversation arrived.
  */
 interface AgentRequest {
   fixture: string;
   path: string;
   headers: Record<string, string>;
-  /** Part of the reply: its text, or the arguments of its calls. */
+  /** Expected part of the reply: text, or arguments of calls. */
   says: string;
-  /** Part of what reaches the model. */
+  /** Expected part of the prompt. */
   shows?: string;
 }
 
-/** In every request that shows something. */
+/** Part of every request with `shows`. */
 
 const CODEX = {
   path: '/v1/responses',
@@ -83,14 +83,14 @@ afterAll(async () => {
 });
 
 describe.each(DIALECTS)('at %s', (dialect) => {
-  test.each(AGENT_REQUESTS)('$fixture is answered to the end', async (agent) => {
+  test.each(AGENT_REQUESTS)('$fixture gets a complete reply', async (agent) => {
     const { status, reply } = await ask(agent, dialect);
     expect([status, reply]).toEqual([200, expect.stringContaining(agent.says)]);
     expect(await lastPrompt(dialect)).toContain(agent.shows ?? '');
   });
 });
 
-test('nothing is held when all have been answered', async () => {
+test('no hold is left', async () => {
   expect(await administrator?.request(holdList, { accountId: tenant.accountId })).toEqual({ holds: [], nextCursor: null });
 });
 
@@ -114,7 +114,7 @@ async function lastPrompt(dialect: Dialect): Promise<string> {
 
 const ENDED = /\ndata: \[DONE\]\n\n$|\nevent: (response\.completed|message_stop)\n[^\n]+\n\n$/;
 
-/** The pieces of a stream put together: text, and arguments of calls. */
+/** Joins the text of a stream and the arguments of its calls. */
 function streamed(stream: string): string {
   if (!ENDED.test(stream)) return `a stream without its end: ${stream.slice(-300)}`;
   const pieces = [...stream.matchAll(/^data: (\{.*\})$/gm)].map((match) => JSON.parse(match[1] ?? '{}') as Record<string, unknown>);

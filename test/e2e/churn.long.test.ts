@@ -9,13 +9,12 @@ import { HeapInspector } from './heap-inspector.js';
 import { FloodingUpstream, SlowReader, until } from './slow-readers.js';
 
 /**
- * Streams that come and go for an hour (`CHURN_MINUTES`): whole ones, ones that are left, ones that break in every way, and readers
- * that are slow. The heaps end where they were.
+ * Streams for an hour (`CHURN_MINUTES`): complete, abandoned, broken in every way, and with slow readers. The heaps do not grow.
  */
 const MINUTES = Number(process.env.CHURN_MINUTES ?? 60);
 const SAMPLES = 30;
 const AT_ONCE = 24;
-/** Of what is alive, from the second third of the time to the last. */
+/** Growth of live bytes from the second third of the run to the last. */
 const GROWTH_BYTES_MAX = 8_000_000;
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
@@ -29,7 +28,7 @@ let heaps: HeapInspector[] = [];
 const flooding = new FloodingUpstream(1_000, 256 * 1024);
 const done = { whole: 0, left: 0, broken: 0, slow: 0 };
 
-/** What the upstream does is in the path: a dialect, and a good reply, a flood, or the number of a fault. */
+/** The path selects the behaviour: a dialect, and a valid reply, a flood, or the number of a fault. */
 const behave: Fault = (exchange) => {
   const [, kind = 'openai-chat', what = 'good'] = /^POST \/([a-z-]+)\/(\w+)\//.exec(exchange.head) ?? [];
   const dialect = fragments(kind as Kind);
@@ -117,7 +116,7 @@ test(
   (MINUTES + 3) * 60_000,
 );
 
-/** Between the medians of the second third and the last: in the first, caches fill and code is compiled. */
+/** Growth between the medians of the second and the last third. In the first third caches fill and code is compiled. */
 function growthOf(samples: number[]): number {
   const third = Math.floor(samples.length / 3);
   return median(samples.slice(2 * third)) - median(samples.slice(third, 2 * third));

@@ -35,7 +35,7 @@ async function ask(path: string, body: object, apiKey: string): Promise<{ status
 const chat = async (apiKey: string): Promise<number> =>
   (await ask('/v1/chat/completions', { model: 'sim-fast', messages: MESSAGES, max_tokens: 9 }, apiKey)).status;
 
-/** Runs `attack` in many loops at once until `work` is done. */
+/** Runs `attack` in parallel loops during `work`. */
 async function during<Result>(attack: (round: number) => Promise<unknown>, work: () => Promise<Result>): Promise<Result> {
   let isOver = false;
   let round = 0;
@@ -50,7 +50,7 @@ async function during<Result>(attack: (round: number) => Promise<unknown>, work:
   }
 }
 
-test('an empty account is refused, and served by the first request after each top-up', async () => {
+test('an empty account is served again by the first request after a top-up', async () => {
   const { accountId, apiKey } = await createTenant(administrator, { usd: '0' });
   const afterTopUp: number[] = [];
   const empties = [await chat(apiKey)];
@@ -65,7 +65,7 @@ test('an empty account is refused, and served by the first request after each to
   expect([afterTopUp, new Set(empties)]).toEqual([Array(10).fill(200), new Set([402])]);
 });
 
-test('a new key is found while its address guesses keys [limit-key-lookups]', async () => {
+test('a new key works while its address guesses keys [limit-key-lookups]', async () => {
   const guess = async (round: number): Promise<void> => {
     await fetch(`${running.gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${testKey(1_000 + round)}` } }).then((response) =>
       response.text(),
@@ -82,7 +82,7 @@ test('a new key is found while its address guesses keys [limit-key-lookups]', as
   expect(statuses).toEqual(Array(20).fill(200));
 });
 
-test('while NATS is away the gateway is ready and answers 503 with `Retry-After` in each format, and then serves again', async () => {
+test('without NATS the gateway answers 503 with `Retry-After` in each format, and then serves again', async () => {
   await running.hold('nats');
   const body = { model: 'sim-fast', messages: MESSAGES, input: 'Hello', max_tokens: 9 };
   const answers = await Promise.all(

@@ -10,13 +10,12 @@ import { costOf, type Price } from '#money/price.js';
 import { leastMs } from '#testing/least-ms.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds, untilOffered } from '#testing/tenant.js';
-import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
 import { BEGUN_AFTER_MS } from '../../apps/inference-proxy/src/calls/usage-meter.js';
+import { chunk, DONE, plainReply, TestUpstream, USAGE, USAGE_CHUNK } from '../../apps/inference-proxy/test/test-upstream.js';
 import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 
 /**
- * The disconnect matrix (docs/money.md, "When a client leaves"): a client that leaves at every moment of a request, in every format.
- * Its upstream is one of ours, and says when its connection was closed.
+ * Clients disconnect at every stage of a request, in every format (docs/money.md). The upstream records when its connection was closed.
  */
 const STAGES = [
   'before headers',
@@ -27,13 +26,13 @@ const STAGES = [
   'during settle',
 ] as const;
 type Stage = (typeof STAGES)[number];
-/** `plain over a stream`: the client wants one answer, and the upstream is asked for a stream (`streamPlainRequests`). */
+/** `plain over a stream`: a plain request that the upstream streams (`streamPlainRequests`). */
 const MODES = ['streamed', 'plain', 'plain over a stream'] as const;
 type Mode = (typeof MODES)[number];
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
 const CLOSED_MS_MAX = 250;
-/** What an upstream has sent is long where it goes, also on a machine with much else to do. */
+/** Time after which sent bytes have surely arrived, also on a busy machine. */
 const PASSED_ON_MS = 200;
 const TOKENS = ['one ', 'two ', 'thr '];
 const PRICE: Price = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
@@ -62,7 +61,7 @@ let running: RunningStack;
 let administrator: Messaging;
 let upstream: TestUpstream;
 let tenant: Tenant;
-/** What our upstream does with the next request: up to where the client leaves, and the rest if it is let. */
+/** Stage at which the next client disconnects. The upstream sends the rest afterwards if it can. */
 let stageNow: Stage;
 let reached: PromiseWithResolvers<ServerResponse>;
 let goOn: PromiseWithResolvers<void>;
@@ -128,7 +127,7 @@ function whole(): string[] {
   return [text.slice(0, HALF_A_TEXT), text.slice(HALF_A_TEXT, -1)];
 }
 
-/** Begins a request, and answers how to leave it, and how to wait for tokens at its client. */
+/** Starts a request. Returns functions that disconnect and that wait for tokens. */
 function begin(format: FormatName, mode: Mode): { leave(): void; untilSeen(text: string): Promise<void> } {
   const { path, body } = CLIENT_FORMATS[format];
   const ask = {
@@ -159,7 +158,7 @@ function begin(format: FormatName, mode: Mode): { leave(): void; untilSeen(text:
   };
 }
 
-/** When our upstream's connection was closed without its doing, once it is. */
+/** Resolves with the time at which the upstream's connection was closed by its peer. */
 async function closedAt(response: ServerResponse): Promise<number> {
   if (!response.closed) await once(response, 'close', { signal: AbortSignal.timeout(5_000) });
   expect(response.writableEnded).toBe(false);
@@ -180,7 +179,7 @@ async function billOf(requestId: string): Promise<Pick<NonNullable<BilledRequest
   return { reason, usage, costPicoUsd };
 }
 
-/** What docs/money.md says of each cell. */
+/** Expected bill of each cell, as in docs/money.md. */
 function billFor(stage: Stage, mode: Mode): { reason: string; usage: object } {
   if (stage === 'during settle') return { reason: 'completed', usage: REPORTED };
   if (stage === 'before headers') return { reason: 'client-disconnected', usage: NOTHING };
@@ -190,11 +189,11 @@ function billFor(stage: Stage, mode: Mode): { reason: string; usage: object } {
 
 const CELLS = STAGES.flatMap((stage) => MODES.flatMap((mode) => FORMATS.map((format) => ({ stage, mode, format }))));
 
-test.each(CELLS)('a client leaves $stage, $mode ($format)', async (cell) => {
+test.each(CELLS)('a client disconnects $stage, $mode ($format)', async (cell) => {
   expect(await leastMs(CLOSED_MS_MAX, () => leaveOnce(cell))).toBeLessThan(CLOSED_MS_MAX);
 });
 
-/** How long after the client our upstream was left; 0 where it had brought all it had. */
+/** Milliseconds from the disconnect to the close of the upstream; 0 if it had sent everything. */
 async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promise<number> {
   let closedMs = 0;
   let headersMs = 0;
@@ -214,7 +213,7 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
       goOn.resolve();
       if (!response.closed) await once(response, 'close');
       if (mode === 'streamed') await client.untilSeen('thr ');
-      else await delay(PASSED_ON_MS); // nothing shows from outside that the reply has come to the gateway
+      else await delay(PASSED_ON_MS); // nothing outside shows that the reply has reached the gateway
       client.leave();
       await delay(PASSED_ON_MS);
     } finally {
@@ -224,7 +223,7 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
     const hasContent = stage === 'mid-stream' || stage === 'after the last token';
     if (hasContent && mode === 'streamed') await client.untilSeen('thr ');
     else if (stage === 'a second before headers') await delay(BEGUN_AFTER_MS + PASSED_ON_MS);
-    else if (stage !== 'before headers') await delay(PASSED_ON_MS); // nor that a part of it has come to the proxy
+    else if (stage !== 'before headers') await delay(PASSED_ON_MS); // nor that a part of it has reached the proxy
     client.leave();
     const leftAt = performance.now();
     closedMs = (await closedAt(response)) - leftAt;
@@ -234,7 +233,7 @@ async function leaveOnce({ stage, mode, format }: (typeof CELLS)[number]): Promi
   const bill = await billOf(requestId);
   const after = await readBalance(running.gatewayUrl, tenant.apiKey);
   const costPicoUsd = costOf(bill.usage, PRICE).toString();
-  // On a machine with much else to do a client may have taken its second to leave.
+  // On a busy machine the disconnect itself may have taken a second.
   const expected =
     stage === 'before headers' && headersMs >= BEGUN_AFTER_MS ? billFor('a second before headers', mode) : billFor(stage, mode);
   expect(bill).toEqual({ ...expected, costPicoUsd });

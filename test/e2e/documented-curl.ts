@@ -1,4 +1,4 @@
-/** What a line with `curl` asks for, so that a test can ask it without curl. Throws on an option it does not know. */
+/** Parses a `curl` command to a request. Throws on an unknown option. */
 export function parseCurl(command: string, environment: Record<string, string>): { url: string; init: RequestInit } {
   const [, ...words] = splitWords(command, environment);
   const headers = new Headers();
@@ -14,7 +14,7 @@ export function parseCurl(command: string, environment: Record<string, string>):
     else throw new Error(`documented-curl.ts does not know ${word}`);
   }
   if (url === undefined) throw new Error(`no address: ${command}`);
-  // What curl would send, had it not been told otherwise.
+  // Default content type of curl.
   if (body !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded');
   return { url, init: { method: method ?? (body === undefined ? 'GET' : 'POST'), headers, ...(body !== undefined && { body }) } };
 }
@@ -24,7 +24,7 @@ function splitHeader(header: string): [name: string, value: string] {
   return [header.slice(0, colon), header.slice(colon + 1).trim()];
 }
 
-/** Words as a shell sees them: quotes of both kinds, variables where they are not in single quotes; up to a pipe. */
+/** Splits words like a shell: both kinds of quotes, variables outside of single quotes; stops at a pipe. */
 function splitWords(command: string, environment: Record<string, string>): string[] {
   const [asked = ''] = command.split(/ \| /);
   return [...asked.matchAll(/(?:'[^']*'|"(?:\\.|[^"])*"|[^\s'"]+)+/g)].map(([word]) =>

@@ -9,8 +9,8 @@ import { parseCurl } from './documented-curl.js';
 import { DescribedReplies } from './openapi-replies.js';
 
 /**
- * What the pages tell users to run works as it stands: each `curl`, whose reply is held against the OpenAPI document, and each
- * program in JavaScript. Only the address is changed to that of the stack under test; the key is in the environment.
+ * Every documented example works unchanged: each `curl`, whose reply is checked against the OpenAPI document, and each JavaScript
+ * program. Only the address is replaced; the key is in the environment.
  */
 
 const { gatewayUrl } = stack();
@@ -35,7 +35,7 @@ beforeAll(async () => {
   administrator = await connectAdministrator(stack());
   tenant = await createTenant(administrator);
   replies = await DescribedReplies.of(gatewayUrl);
-  // Below the project, so that imports find its packages.
+  // Inside the repository, so that imports resolve.
   mkdirSync('.local', { recursive: true });
   folder = mkdtempSync('.local/test-examples-');
 });
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 interface Block {
-  /** `page:line` of its first line. */
+  /** `page:line` of the first line. */
   where: string;
   language: string;
   code: string;

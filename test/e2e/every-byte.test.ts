@@ -9,9 +9,9 @@ import type { FormatName } from '../chaos/client-format.js';
 import { FaultStack, heard } from './fault-stack.js';
 
 /**
- * A reply of an upstream, its head included, cut at every byte: whatever came of it, the client is told of no clean end, and what
- * was received is settled once (spec 4.1, docs/money.md). Each client format at the upstream that speaks it. In `npm test` each
- * takes every third byte, and other ones than the next.
+ * Cuts an upstream's reply, head included, at every byte: the client never sees a clean end, and the received part is settled once
+ * (docs/money.md). Each client format at the upstream of the same dialect. In `npm test` each format cuts at every third byte, at
+ * different offsets.
  */
 const PRICE = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 100_000n, outputPicoUsd: 3_000_000n };
 const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is ', 'a fine day', ' to be cut', ' off in the', ' middle of'];
@@ -28,7 +28,7 @@ let stack: FaultStack;
 let server: FaultServer;
 let raw: Buffer;
 
-/** A request that is tried again, because its socket closed without a byte, is cut at the same place. */
+/** Cuts at the offset in the prompt, so that a retry of the same request is cut at the same place. */
 const cutNext: Fault = ({ socket, body }) => {
   const at = Number(/cut at (\d+)/.exec(body)?.[1]);
   socket.end(raw.subarray(0, at));
@@ -48,7 +48,7 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
   const { opening, text, ending } = DIALECT_STREAMS[kind];
   raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
   expect(raw.length).toBeLessThan(4_096);
-  // What comes after the blank line of the last event is HTTP's alone.
+  // Only HTTP framing follows the blank line of the last event.
   const wholeAt = raw.length - `\r\n${LAST_CHUNK}`.length;
   const before = BigInt((await readBalance(stack.facts.gatewayUrl, stack.tenant.apiKey)).balance_pico_usd);
   let spent = 0n;
@@ -56,7 +56,7 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
   const completed: number[] = [];
   const check = async (at: number): Promise<void> => {
     let answer = await stack.ask(format, kind, { text: `cut at ${at}` });
-    // Nobody was asked: the route has failed so often that it has a rest, of milliseconds here.
+    // No call was made: the circuit was open, for milliseconds here.
     while (answer.status === 503) answer = await stack.ask(format, kind, { text: `cut at ${at}` });
     const told = heard(format, answer);
     const { upstream, ...bill } = await stack.billOf(answer.requestId);
@@ -97,7 +97,7 @@ test.each(PAIRS)('%s at %s [fault-lost]', async (format, kind) => {
   });
 });
 
-/** Every byte once. Early cuts among late ones, since a route of which nothing but failures is heard is given a rest. */
+/** Every offset once, early and late cuts mixed, because a route with failures alone opens its circuit. */
 function mixed(length: number): number[] {
   const half = Math.ceil(length / 2);
   return Array.from({ length: half }, (_, at) => [half + at, at])

@@ -7,12 +7,12 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { SimulatorProcess } from './simulator-process.js';
 
-/** One of three upstreams fails: whoever has no content yet does not notice, and the upstream has its share again soon after it is well. */
+/** One of three upstreams fails: clients without content do not notice, and the upstream gets its share again soon after it recovers. */
 const REQUESTS_PER_SECOND = 25;
 const WARM_MS = 500;
 const ILL_MS = 2_000;
 const RECOVERY_MS = 10_000;
-/** Of the calls, at least this part is a share: a third, as near as two seconds of chance let it come. */
+/** Least share of calls that counts as a full share: a third, less the randomness of two seconds. */
 const SHARE_MIN = 0.2;
 const WINDOW_MS = 2_000;
 const WELL = 'ttft=20 rate=200 tokens=6';
@@ -48,7 +48,7 @@ function catalog(): string {
   return stringify({
     upstreams: [
       ...simulators.map((_, index) => ({ ...upstream('abc'[index], index), timeouts })),
-      // The first again, for a model that must not fail because this machine stands still for a second.
+      // The first upstream again, for a model that must survive a pause of this machine.
       upstream('p', 0),
     ],
     models: ['abc', 'p'].map((upstreams) => ({
@@ -62,9 +62,9 @@ function catalog(): string {
   });
 }
 
-/** Requests of many clients, each another conversation, streamed and plain in turn. */
+/** Requests of many clients, each with its own conversation, alternately streamed and plain. */
 class Traffic {
-  /** What clients saw that had no content yet. */
+  /** Failures before any content. */
   readonly failures: { sentAt: number; what: string }[] = [];
   completed = 0;
   sent = 0;
@@ -89,7 +89,7 @@ class Traffic {
     void request.then(() => this.running.delete(request));
   }
 
-  /** What went wrong before there was content, if anything did. */
+  /** Returns the failure before any content, if any. */
   private async request(index: number): Promise<string | undefined> {
     const stream = index % 4 !== 0;
     const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
@@ -105,7 +105,7 @@ class Traffic {
   }
 }
 
-/** Calls of each simulator in some time, as a part of all. */
+/** Share of calls of one simulator in some time. */
 async function shareOf(index: number, forMs: number): Promise<number> {
   const before = await Promise.all(simulators.map((simulator) => simulator.started()));
   await delay(forMs);
@@ -119,7 +119,7 @@ async function routes(): Promise<RouteStatus[]> {
   return (reply?.routes ?? []).filter(({ model }) => model === 'fleet');
 }
 
-/** What this machine has opened by standing still for a moment closes with the next good answers. */
+/** Waits until circuits that a pause of this machine opened are closed again. */
 async function untilClosed(): Promise<void> {
   for (const deadline = performance.now() + RECOVERY_MS; performance.now() < deadline; ) {
     if ((await routes()).every(({ breaker }) => breaker === 'closed')) return;
@@ -129,17 +129,17 @@ async function untilClosed(): Promise<void> {
   }
 }
 
-interface Illness {
+interface Outage {
   begin: (simulator: SimulatorProcess) => Promise<void> | void;
   end: (simulator: SimulatorProcess) => Promise<void> | void;
 }
 
-const behaving = (defaults: string): Illness => ({
+const behaving = (defaults: string): Outage => ({
   begin: (simulator) => simulator.behave(defaults),
   end: (simulator) => simulator.behave(WELL),
 });
 
-test.each<[string, Illness]>([
+test.each<[string, Outage]>([
   ['killed', { begin: (simulator) => simulator.kill(), end: (simulator) => simulator.resume(WELL) }],
   ['stopped', { begin: (simulator) => simulator.stopTheClock(), end: (simulator) => simulator.letTheClockGoOn() }],
   ['slowed to a tenth', behaving('ttft=200 rate=20 tokens=6')],
@@ -166,7 +166,7 @@ test.each<[string, Illness]>([
     }
     expect(traffic.failures).toEqual([]);
     expect(share).toBeGreaterThanOrEqual(SHARE_MIN);
-    // The window that showed it may have begun in time and ended after it.
+    // The window may have started in time and ended later.
     expect(recoveredMs).toBeLessThanOrEqual(RECOVERY_MS + WINDOW_MS);
     expect(traffic.completed).toBeGreaterThan(traffic.sent * 0.8);
     await untilClosed();
@@ -176,7 +176,7 @@ test.each<[string, Illness]>([
   },
 );
 
-test('the only route of a model: a moment of failure costs no answer but those of the calls that failed', async () => {
+test('a momentary failure of the only route fails only the calls in progress', async () => {
   const only = simulators[0] as SimulatorProcess;
   const traffic = new Traffic('alone');
   await delay(WARM_MS);

@@ -6,24 +6,24 @@ import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant, untilOffered } from '#testing/tenant.js';
 import { CLIENT_FORMATS, type Fields, type FormatName } from '../chaos/client-format.js';
 
-/** What the catalog file says of an upstream; a model of the same id runs there, and nowhere else. */
+/** Catalog fields of an upstream. It serves one model with the same id. */
 export type UpstreamLines = Pick<Upstream, 'id' | 'kind' | 'baseUrl'> & { [field: string]: unknown };
 
 export interface Answer {
   requestId: string;
   status: number;
-  /** Of a reply that came whole. */
+  /** Text of the reply. */
   text: string;
-  /** The connection broke before the reply had ended. */
+  /** The connection broke before the end of the reply. */
   isBroken: boolean;
 }
 
 export type Bill = Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>;
 
-/** What fails as it is asked to is not given a rest. */
-const NO_REST = { ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' };
+/** Upstreams fail on purpose here: circuits close again at once. */
+const NO_COOLDOWN = { ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' };
 
-/** A whole system of the test's own, and so are its upstreams. */
+/** A whole system with upstreams of the test's own. */
 export class FaultStack {
   private constructor(
     readonly facts: RunningStack,
@@ -32,7 +32,7 @@ export class FaultStack {
   ) {}
 
   static async start(options: Parameters<typeof startPrivateStack>[0] = {}): Promise<FaultStack> {
-    const facts = await startPrivateStack({ services: ['gateway', 'inference-proxy', 'billing', 'catalog'], env: NO_REST, ...options });
+    const facts = await startPrivateStack({ services: ['gateway', 'inference-proxy', 'billing', 'catalog'], env: NO_COOLDOWN, ...options });
     try {
       const administrator = await connectAdministrator(facts);
       return new FaultStack(facts, administrator, await createTenant(administrator, { usd: '100000.00' }));
@@ -42,12 +42,12 @@ export class FaultStack {
     }
   }
 
-  /** The same system, for the requests of another tenant. */
+  /** The same system with another tenant. */
   as(tenant: Tenant): FaultStack {
     return new FaultStack(this.facts, this.administrator, tenant);
   }
 
-  /** With names that are new, or what is offered may still be what was offered before. */
+  /** Adds upstreams with new names, so that no test meets an older entry. */
   async offer(upstreams: readonly UpstreamLines[]): Promise<void> {
     await this.administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
     await untilOffered(
@@ -85,7 +85,7 @@ export class FaultStack {
     return { requestId: response.headers.get('x-request-id') ?? '', status: response.status, text, isBroken };
   }
 
-  /** By the time a client has its reply, the reply is settled. */
+  /** Reads the bill of a request. A reply is settled before the client has it. */
   async billOf(requestId: string): Promise<Bill & { upstream: string | null }> {
     const { settlement, upstream } = await this.administrator.request(requestShow, { requestId });
     if (settlement === null) throw new Error(`${requestId} is not settled`);
@@ -115,7 +115,7 @@ function catalogOf(upstreams: readonly UpstreamLines[]): string {
   });
 }
 
-/** What a client of a stream has been told: the text, and how it ended. A plain error is a stream that failed at once. */
+/** Text and end of a stream as its client received it. A plain error counts as a stream that failed at once. */
 export function heard(
   format: FormatName,
   { status, text, isBroken }: Answer,
@@ -138,7 +138,7 @@ export function heard(
   return { text: told.text, ended: isBroken ? 'open' : told.ended, ...(told.code === undefined ? {} : { code: told.code }) };
 }
 
-/** The code of an error of any format; Messages has types only. */
+/** Error code of any format; Messages has only types. */
 function errorCode(event: Fields): string {
   const error = event.error ?? event.response?.error ?? event;
   return error.code ?? error.type;

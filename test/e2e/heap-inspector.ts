@@ -1,4 +1,4 @@
-/** A running Node process by its inspector (`NODE_OPTIONS=--inspect=127.0.0.1:<port>`): what is on its heap when nothing is left to collect. */
+/** Inspects the heap of a Node process over its inspector (`NODE_OPTIONS=--inspect=127.0.0.1:<port>`). */
 export class HeapInspector {
   private ids = 0;
   private readonly waiting = new Map<number, (result: unknown) => void>();
@@ -21,7 +21,7 @@ export class HeapInspector {
     return new HeapInspector(socket);
   }
 
-  /** Bytes after a collection, buffers outside of the heap included. */
+  /** Live bytes after a garbage collection, external buffers included. */
   async liveBytes(): Promise<number> {
     await this.call('HeapProfiler.collectGarbage');
     const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())';

@@ -2,7 +2,7 @@ import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, wholeReply } from '#testing/fault-server.js';
 import { FaultStack, heard } from './fault-stack.js';
 
-/** Replies almost as large as any may be, through real processes: what is allowed comes through whole (docs/upstreams.md, "Limits"). */
+/** Replies just below the size limits pass through real processes unchanged. */
 const MIB = 1024 * 1024;
 const { opening, text, ending, plain } = DIALECT_STREAMS['openai-chat'];
 const OUTPUT_TOKENS = 10_000_000;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await Promise.all([stack?.stop(), server?.stop()]);
 });
 
-test('a piece of text of almost a megabyte, in one event of a stream', async () => {
+test('a text of almost a megabyte in one event', async () => {
   const piece = 'é'.repeat(500_000);
   fault = ({ socket }) => void socket.write(replyHead() + chunked(opening, text(piece), text('!'), ending) + LAST_CHUNK);
   const answer = await stack.ask('chat', 'large', { outputTokensMax: OUTPUT_TOKENS });

@@ -7,8 +7,8 @@ import { PeakMemory } from '../abuse/peak-memory.js';
 import { type Bill, FaultStack, heard } from './fault-stack.js';
 
 /**
- * Every fault of hostile-upstreams.test.ts through real processes, many at once: what the client is told, what is billed, that no
- * word of the upstream's comes through, and that the proxy's memory stays where it was.
+ * Every fault of hostile-upstreams.test.ts through real processes, many at once. Checks the client's error, the bill, that no text of the
+ * upstream reaches the client, and the memory of the proxy.
  */
 const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const satisfies readonly (typeof UPSTREAM_KINDS)[number][];
 const ROWS: Row[] = [...slow, ...framing, ...contents, ...large];
@@ -27,7 +27,7 @@ let server: FaultServer;
 const seen = new Map<number, Seen & { raw: string }>();
 let grown: number;
 
-/** Each fault has an upstream of its own, told from the others by its path: none of them shall be left alone for another's sake. */
+/** Each fault has an upstream of its own, selected by path, so that no fault opens the circuit of another. */
 const route: Fault = (exchange) => {
   const index = Number(/^POST \/(\d+)\//.exec(exchange.head)?.[1]);
   return (ROWS[index] as Row)[1](fragments(kindOf(index)))(exchange);
@@ -48,7 +48,7 @@ beforeAll(async () => {
       timeouts,
     })),
   );
-  // A process that has worked is larger than a new one: as many as come at once, the last and largest, come before it counts.
+  // Warm-up with as many requests as run at once: a used process is larger than a new one.
   await Promise.all(ROWS.slice(-AT_ONCE).map((_, at) => ask(ROWS.length - AT_ONCE + at)));
   const memory = await PeakMemory.watch(stack.facts);
   const before = await memory.bytes();
@@ -69,7 +69,7 @@ async function ask(index: number): Promise<Seen & { raw: string }> {
   return { ...heard('chat', answer), bill: { reason, isFree: costPicoUsd === '0', outputTokens: usage.outputTokens }, raw: answer.text };
 }
 
-/** The events of the outcome, as a client of the stream and the ledger see them. */
+/** Expected text, end and bill of an outcome. */
 function expectedOf(outcome: readonly StreamEvent[]): Seen {
   const text = outcome.map((event) => (event.type === 'text-delta' ? event.text : '')).join('');
   const usage = outcome.find((event) => event.type === 'usage-report')?.usage;
@@ -91,7 +91,7 @@ test.each(ROWS.map(([name, , outcome], index) => ({ title: `${kindOf(index)}: ${
   },
 );
 
-test('the memory of the proxy stays within 256 MiB of what it was, and nothing is held [fault-memory]', async () => {
+test('the memory of the proxy grows by at most 256 MiB, and no hold is left [fault-memory]', async () => {
   expect(grown).toBeLessThan(RESIDENT_GROWTH_MAX);
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });

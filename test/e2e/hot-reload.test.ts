@@ -15,20 +15,20 @@ import type { RunningReplicas } from '../../scripts/local/replicas.mjs';
 import { SimulatorProcess } from './simulator-process.js';
 
 /**
- * A change of the catalog under load, on three gateways, three proxies and two catalogs: each sees it by its announcement, and no stream or
- * price is lost. The long run, alone on its machine, also asserts that it takes less than a second.
+ * Catalog changes under load, on three gateways, three proxies and two catalogs: each replica sees them by announcement, no stream breaks,
+ * and every price is right. The long run, alone on its machine, also asserts that a change takes less than a second.
  */
 const SEEN_MS = longOr(Number.POSITIVE_INFINITY, 1_000);
-/** Longer than the test: without an announcement no change is seen. */
+/** Longer than the test, so that only announcements spread a change. */
 const ANNOUNCED_ONLY = { CATALOG_REFRESH_MS: '3600000' };
 const REPLICAS = 3;
 const STREAMS_PER_SECOND = 10;
 const TOKENS = 60;
-/** Of the simulator. */
+/** Token size of the simulator. */
 const BYTES_PER_TOKEN = 4;
-/** Each stream lasts more than a second, so that every change finds some under way. */
+/** Each stream takes more than a second, so that every change meets running streams. */
 const PACE = `tokens=${TOKENS} rate=40`;
-/** Both catalogs start with the same file: the second one to start brings nothing new. */
+/** Both catalogs start with the same file, so that the second start changes nothing. */
 const CATALOG_ENV = { UPSTREAM_LOCAL_URL: 'http://127.0.0.1:9100/v1' };
 
 let stack: RunningStack;
@@ -73,7 +73,7 @@ const gateways = (): string[] => Object.values(replicas.gatewayUrls);
 
 interface Wanted {
   models: { id: string; outputUsd?: string; routes?: { upstream: string; weight?: number }[] }[];
-  /** The others are in the file, with `enabled: false`. */
+  /** Enabled routes; the others have `enabled: false`. */
   inUse?: ('a' | 'b')[];
 }
 
@@ -101,12 +101,12 @@ async function apply({ models, inUse = ['a', 'b'] }: Wanted): Promise<number> {
 interface Outcome {
   sentAt: number;
   requestId: string;
-  /** 0: there was no answer. */
+  /** 0 without an answer. */
   status: number;
   isWhole: boolean;
 }
 
-/** Streams at one gateway after the other, until it is stopped. */
+/** Opens streams at each gateway in turn, until it is stopped. */
 class Load {
   readonly outcomes: Outcome[] = [];
   private readonly running = new Set<Promise<unknown>>();
@@ -148,7 +148,7 @@ async function request(index: number, model: string): Promise<Outcome> {
   return { sentAt, requestId: response.headers.get('x-request-id') ?? '', status: response.status, isWhole };
 }
 
-/** How long it takes from a change to a state: all three of something say so. */
+/** Milliseconds from `startedAt` until `isSo`. */
 async function msUntil(startedAt: number, isSo: () => Promise<boolean>): Promise<number> {
   while (!(await isSo())) await delay(10);
   return performance.now() - startedAt;
@@ -156,7 +156,7 @@ async function msUntil(startedAt: number, isSo: () => Promise<boolean>): Promise
 
 const codec = JSONCodec<RouteStatusReply>();
 
-/** What all three proxies say at the moment; less than three when one does not answer soon. */
+/** Current status of the proxies that answer in time. */
 async function proxies(): Promise<RouteStatusReply[]> {
   const replies: RouteStatusReply[] = [];
   const inbox = `_INBOX.cli.reload${Math.random().toString(36).slice(2)}`;
@@ -167,7 +167,7 @@ async function proxies(): Promise<RouteStatusReply[]> {
   return replies;
 }
 
-/** What all three say, however long it takes them. */
+/** Status of all three proxies. */
 async function everyProxy(): Promise<RouteStatusReply[]> {
   for (;;) {
     const replies = await proxies();
@@ -192,7 +192,7 @@ const gatewaysOffer = async (model: string): Promise<boolean> => {
 
 let changes = 0;
 
-/** Applies a change under load; says how long gateways and proxies took to have it. A new model comes with each, to tell it by. */
+/** Applies a change under load. Returns the milliseconds until every gateway and proxy has it. Each change adds a model that marks it. */
 async function change(wanted: Wanted): Promise<number> {
   const marker = `marker-${changes++}`;
   const [upstream = 'a'] = wanted.inUse ?? [];
@@ -202,7 +202,7 @@ async function change(wanted: Wanted): Promise<number> {
   return Math.max(...(await Promise.all(took)));
 }
 
-test('a model, a price, a weight, a route and an upstream change under load: seen by all, no stream lost, no wrong price', async () => {
+test('changes of a model, a price, a weight, a route and an upstream under load reach every replica, without broken streams or wrong prices', async () => {
   load = new Load();
   await delay(1_000);
   const priced: { before: number; after: number }[] = [];
@@ -258,7 +258,7 @@ test('a model, a price, a weight, a route and an upstream change under load: see
   await expectRightPrices(outcomes, priced[0] ?? { before: 0, after: 0 });
 });
 
-/** What began before the change costs what it cost then; what began once all had seen it, what it costs now. */
+/** Requests before the change have the old price; requests after every replica has seen it have the new one. */
 async function expectRightPrices(outcomes: readonly Outcome[], { before, after }: { before: number; after: number }): Promise<void> {
   const wrong: unknown[] = [];
   for (const { requestId, sentAt } of outcomes) {

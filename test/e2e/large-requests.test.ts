@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => administrator?.close());
 
-/** A valid chat request of exactly so many bytes; most of it is an image that a vision model gets. */
+/** A valid chat request of exactly `bytes` bytes, most of them an image. */
 function bodyOf(bytes: number): string {
   const image = (data: string): string => `{"type":"image_url","image_url":{"url":"data:image/png;base64,${data}"}}`;
   const head = '{"model":"sim-vision","messages":[{"role":"user","content":[{"type":"text","text":"what is it? [[sim tokens=8]]"},';
@@ -39,7 +39,7 @@ test('a body of exactly 8 MiB passes through a NATS server with default settings
   expect(await response.json()).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 8 } });
 });
 
-/** An agent's request late in a long conversation: 300 messages and 200 tools, as large as the context of the model allows. */
+/** A late request of an agent: 300 messages and 200 tools, as large as the model's context. */
 const SCHEMA = {
   type: 'object',
   properties: Object.fromEntries(
@@ -71,14 +71,14 @@ const LATE_REQUESTS: [path: string, body: object, reply: object][] = [
   ],
 ];
 
-test.each(LATE_REQUESTS)('%s takes 300 messages and 200 tools', async (path, body, reply) => {
+test.each(LATE_REQUESTS)('%s accepts 300 messages and 200 tools', async (path, body, reply) => {
   const text = JSON.stringify({ model: 'sim-fast', ...body });
   expect(text.length).toBeGreaterThan(256 * 1024);
   const response = await post(text, path);
   expect([response.status, await response.json()]).toMatchObject([200, reply]);
 });
 
-/** Resident memory of what a large request passes through. */
+/** Resident memory of the services that a large request passes through. */
 async function residentMegabytes(): Promise<Record<string, number>> {
   const services = ['gateway', 'inference-proxy'] as const;
   const readings = services.map(async (name) => {
@@ -88,7 +88,7 @@ async function residentMegabytes(): Promise<Record<string, number>> {
   return Object.fromEntries(await Promise.all(readings));
 }
 
-test('after 50 bodies of 8 MiB, eight at a time, memory is back within 250 MB of where it was', async () => {
+test('after 50 bodies of 8 MiB, eight at a time, memory has grown by at most 250 MB', async () => {
   const before = await residentMegabytes();
   const body = bodyOf(BODY_MAX);
   const statuses: number[] = [];
@@ -108,7 +108,7 @@ test('after 50 bodies of 8 MiB, eight at a time, memory is back within 250 MB of
   expect(Object.entries(grown).filter(([, megabytes]) => !(megabytes <= 250))).toEqual([]);
 });
 
-test('one byte more is refused with 413 [error-too-large, limit-body-size]', async () => {
+test('one byte above the limit is refused with 413 [error-too-large, limit-body-size]', async () => {
   const response = await post(bodyOf(BODY_MAX + 1));
   expect({ status: response.status, body: await response.json() }).toEqual({
     status: 413,
@@ -116,7 +116,7 @@ test('one byte more is refused with 413 [error-too-large, limit-body-size]', asy
   });
 });
 
-test('a client that is still writing can read its 413', async () => {
+test('a client that is still writing receives its 413', async () => {
   const { hostname, port } = new URL(gatewayUrl);
   const socket = connectSocket(Number(port), hostname);
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;

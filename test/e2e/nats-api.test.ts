@@ -5,10 +5,7 @@ import { connect, JSONCodec, type Msg, type NatsConnection } from 'nats';
 import { parse } from 'yaml';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 
-/**
- * Runs every example of docs/nats-api.md, in its order, with the plain client: nothing of ours between it and the services. What they
- * answer is what the page says, and what docs/asyncapi.yaml says.
- */
+/** Runs every example of docs/nats-api.md in order with a plain NATS client. Replies match the page and docs/asyncapi.yaml. */
 
 type Json = Record<string, unknown>;
 type User = keyof RunningStack['natsPasswords'];
@@ -57,7 +54,7 @@ async function ask(user: User, subject: string, payload: unknown): Promise<{ rep
   return { reply: codec.decode(message.data) as Json, error: message.headers?.get('Tollgate-Error-Code') || undefined };
 }
 
-/** What the shell would put there. */
+/** Replaces shell variables. */
 function filledIn(payload: string, known: Record<string, string>): Json {
   return JSON.parse(payload.replace(/'\$(\w+)'/g, (_, name: string) => known[name] ?? '')) as Json;
 }
@@ -65,7 +62,7 @@ function filledIn(payload: string, known: Record<string, string>): Json {
 const EVERY_TIME = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const EVERY_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Without what is another at every run: times, keys, how long it took, and ids other than those of the page. */
+/** Removes values that change with every run: times, keys, durations, and ids that are not on the page. */
 function timeless(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(timeless);
   if (typeof value === 'object' && value !== null) {
@@ -90,7 +87,7 @@ const DOCUMENT = parse(readFileSync('docs/asyncapi.yaml', 'utf8')) as Document;
 const ajv = new Ajv({ strict: false, validateFormats: false });
 ajv.addSchema(DOCUMENT, 'asyncapi');
 
-/** What docs/asyncapi.yaml finds wrong with a message of this subject. */
+/** Faults of a message against docs/asyncapi.yaml. */
 function faultsOf(subject: string, what: 'request' | 'reply' | 'event' | 'error', value: unknown): unknown {
   const [name] = Object.entries(DOCUMENT.channels).find(([, { address }]) => address === subject) ?? [];
   const path = what === 'error' ? 'components/messages/error' : `channels/${name}${what === 'reply' ? 'Reply' : ''}/messages/${what}`;
@@ -99,7 +96,7 @@ function faultsOf(subject: string, what: 'request' | 'reply' | 'event' | 'error'
   return validate(value) ? undefined : validate.errors;
 }
 
-describe('the story of the page', () => {
+describe('the examples of the page', () => {
   const heard = new Map<string, unknown[]>();
   const known: Record<string, string> = { TODAY: new Date().toISOString().slice(0, 10) };
 
@@ -121,14 +118,14 @@ describe('the story of the page', () => {
     expect(timeless(reply)).toEqual(timeless(expected));
   });
 
-  test.each(EVENTS.map((event) => [event.subject, event] as const))('%s was told', async (subject, { event }) => {
+  test.each(EVENTS.map((event) => [event.subject, event] as const))('%s was published', async (subject, { event }) => {
     while (heard.get(subject)?.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const [first] = heard.get(subject) ?? [];
     expect(faultsOf(subject, 'event', first)).toBeUndefined();
     expect(timeless(first)).toEqual(timeless(event));
   });
 
-  test('told again, with fields nobody knows, it changes nothing: what has a name is done once', async () => {
+  test('repeated requests with unknown fields change nothing: every operation with an id is done once', async () => {
     const { accountId } = filledIn(EXAMPLES[0]?.payload ?? '{}', known) as { accountId: string };
     const books = () =>
       Promise.all([
@@ -154,10 +151,10 @@ describe('the story of the page', () => {
   });
 });
 
-describe('what is wrong is refused, typed', () => {
+describe('invalid requests get typed errors', () => {
   const subjects = [...new Map(EXAMPLES.map(({ user, subject }) => [subject, user]))];
 
-  test.each(subjects)('%s refuses what is no JSON object', async (subject, user) => {
+  test.each(subjects)('%s refuses anything but a JSON object', async (subject, user) => {
     expect(await ask(user, subject, '{"accountId":')).toMatchObject({ error: 'invalid_json', reply: { code: 'invalid_json' } });
     expect(await ask(user, subject, '[]')).toMatchObject({ error: 'invalid_request' });
   });
@@ -168,7 +165,7 @@ describe('what is wrong is refused, typed', () => {
     const fields = DOCUMENT.components.schemas[name]?.required ?? [];
     return fields.map((field) => [subject, field, user, fields] as const);
   });
-  test.each(demanding)('%s names %s when it is missing or of another type', async (subject, field, user, fields) => {
+  test.each(demanding)('%s names %s when it is missing or has a wrong type', async (subject, field, user, fields) => {
     const example = filledIn(EXAMPLES.find((candidate) => candidate.subject === subject)?.payload ?? '{}', {
       TODAY: '2026-01-01',
       KEY_DIGEST: 'a'.repeat(64),
@@ -184,7 +181,7 @@ describe('what is wrong is refused, typed', () => {
   });
 });
 
-test('service discovery shows the subjects of the page, each with its version, and no others', async () => {
+test('service discovery lists exactly the subjects of the page', async () => {
   const served: string[] = [];
   for (const service of ['billing', 'catalog']) {
     const { reply } = await ask('cli', `$SRV.INFO.${service}`, {});
@@ -194,7 +191,7 @@ test('service discovery shows the subjects of the page, each with its version, a
   expect(served.filter((subject) => !/^(billing|catalog)\.v1\./.test(subject))).toEqual([]);
 });
 
-test('nobody serves a version that does not exist', async () => {
+test('an unknown version of a subject has no listener', async () => {
   const next = as('cli').request('billing.v2.account.create', codec.encode({ name: 'x' }), { timeout: 300 });
   await expect(next).rejects.toMatchObject({ code: expect.stringMatching(/503|PERMISSIONS_VIOLATION|TIMEOUT/) });
 });

@@ -14,8 +14,8 @@ import { type ClientFormat, DIALECTS } from './nine-pairs/scenario.js';
 import { catalogOf, heardBy, modelOf, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
 
 /**
- * Three client formats at upstreams of three dialects, through the whole system: whichever pair it is, a scenario comes to the
- * same reply, the same usage and the same bill, plain and streamed. The scenarios are data, in nine-pairs/.
+ * Three client formats at upstreams of three dialects, through the whole system: every pair gives the same reply, usage and bill for a
+ * scenario, plain and streamed. The scenarios are data in nine-pairs/.
  */
 const AT_ONCE = 16;
 
@@ -29,7 +29,7 @@ let spent: bigint;
 const asked = new Map<string, Asked>();
 const cases = everyCase();
 
-/** Everything is asked here, many at once; each test judges what came of one case. */
+/** Sends all requests in parallel; each test checks the outcome of one case. */
 beforeAll(async () => {
   [running, upstreams] = await Promise.all([startPrivateStack(), startUpstreams()]);
   administrator = await connectAdministrator(running);
@@ -58,7 +58,7 @@ afterAll(async () => {
 async function ask(client: FormatClient<never>, one: Case, mode: Mode): Promise<Asked> {
   const body = client.render(one.scenario.ask, modelOf(one, mode));
   const outcome = await client[mode](body);
-  // At once: by the time a client has its reply, the reply is settled.
+  // Without waiting: a reply is settled before its client has it.
   const billed = await administrator?.request(requestShow, { requestId: outcome.requestId });
   const { settlement, upstream = null } = billed ?? {};
   if (!settlement) return { outcome, bill: undefined };
@@ -87,7 +87,7 @@ function resultOf(one: Case, mode: Mode): Exclude<Asked, { error: unknown }> {
 }
 
 describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}: ${one.scenario.name}` })))('$title', ({ one }) => {
-  test.each(MODES)('%s: the reply, its usage and the bill are those of the scenario [one-billing]', (mode) => {
+  test.each(MODES)('%s: reply, usage and bill match the scenario [one-billing]', (mode) => {
     const { outcome, bill } = resultOf(one, mode);
     const { status, seen } = outcome;
     expect({ status, seen, bill }).toEqual(expectationOf(one, mode));
@@ -95,13 +95,13 @@ describe.each(cases.map((one) => ({ one, title: `${one.client} at ${one.dialect}
 
   const differs = exceptionsOf(one).some((exception) => exception.mode !== undefined);
   if (one.scenario.reply && !differs) {
-    test('the stream folds to the plain reply', () => {
+    test('the folded stream equals the plain reply', () => {
       expect(resultOf(one, 'streamed').outcome.whole).toEqual(resultOf(one, 'plain').outcome.whole);
     });
   }
 });
 
-test('each upstream was asked in its own dialect only, as often as there are requests, and read to its end', async () => {
+test('each upstream was called in its own dialect, once for each request, and read to its end', async () => {
   const heard = await Promise.all(
     DIALECTS.map(async (dialect) => {
       const { paths, started, aborted } = await heardBy((upstreams as Upstreams)[dialect]);
@@ -120,7 +120,7 @@ test('each upstream was asked in its own dialect only, as often as there are req
   );
 });
 
-test('nothing is held, and what was spent is the sum of the bills', async () => {
+test('no hold is left, and the balance fell by the sum of the bills', async () => {
   const holds = await administrator?.request(holdList, { accountId: tenant.accountId });
   const billed = [...asked.values()].map((result) => BigInt(('bill' in result && result.bill?.costPicoUsd) || 0));
   expect({ holds: holds?.holds, spent }).toEqual({ holds: [], spent: billed.reduce((sum, cost) => sum + cost, 0n) });

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { freePort } from '#testing/nats-server.js';
 import { stack } from '#testing/stack.js';
 
-/** Beside a running `npm start`, in a data folder of its own. The runner sweeps folders of this name. */
+/** A data folder of its own, so that it can run beside `npm start`. The runner removes folders with this name. */
 const dataDir = resolve('.local', `test-${randomUUID()}`);
 const children: ChildProcess[] = [];
 let port: number;
@@ -39,7 +39,7 @@ function launch(args: string[] = [], settings: Record<string, string> = {}): Lau
   return { child, output: () => output };
 }
 
-/** Resolves when the launcher has printed its greeting. */
+/** Resolves when the launcher has printed that Tollgate is ready. */
 async function ready({ child, output }: Launch): Promise<void> {
   while (!output().includes('console.log(')) {
     if (child.exitCode !== null) throw new Error(`npm start ended with ${child.exitCode}: ${output()}`);
@@ -52,7 +52,7 @@ async function ended({ child, output }: Launch): Promise<{ code: number | null; 
   return { code: child.exitCode, lines: output().trim().split('\n') };
 }
 
-/** Names of the variables that each started process has, by program. */
+/** Environment variables of each started process, by program. */
 function startedVariables(): Record<string, string[]> {
   const { children: started } = JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as {
     children: Record<string, { pid: number }>;
@@ -87,11 +87,11 @@ function natsPasswords(passwords: Record<string, string>): Record<string, string
   );
 }
 
-/** Set for `npm start`, each for one service. */
+/** Variables of `npm start`, each for one service. */
 const OUR_VARIABLES = { HOSTED_API_KEY: 'sk-hosted', LEASE_MS: '45000', UPSTREAM_OTHER_URL: 'http://127.0.0.1:1/v1', PEEK_MS: '20000' };
 
 let first: Launch;
-test('it starts everything and says how to use it', async () => {
+test('starts everything and prints how to use it', async () => {
   first = launch([], OUR_VARIABLES);
   await ready(first);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
@@ -108,7 +108,7 @@ test('it starts everything and says how to use it', async () => {
   for (const file of ['demo.json', 'secrets.json', 'pids.json']) expect(statSync(join(dataDir, file)).mode & 0o777).toBe(0o600);
 });
 
-const onLinux = process.platform === 'linux' ? test : test.skip; // elsewhere a process does not show its variables
+const onLinux = process.platform === 'linux' ? test : test.skip; // other systems do not show the environment of a process
 onLinux('each process has the variables it reads: secrets of upstreams are the inference-proxy’s alone', () => {
   const secrets = ['DATABASE_URL', 'KEY_PEPPER', 'NATS_PASSWORD'];
   const watched = [...Object.keys(OUR_VARIABLES), ...secrets];
@@ -138,8 +138,8 @@ test('the printed SDK lines work', () => {
   const lines = first
     .output()
     .split('\n')
-    .filter((text) => /^ {2}(const client|console\.log)/.test(text));
-  expect(lines).toHaveLength(2);
+    .filter((text) => /^ {2}(import|const|console\.log)/.test(text));
+  expect(lines).toHaveLength(4);
   const file = join(dataDir, 'hello.mjs');
   writeFileSync(file, lines.join('\n'));
   const env = { ...process.env, NODE_OPTIONS: '' };
@@ -147,7 +147,7 @@ test('the printed SDK lines work', () => {
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: expect.stringMatching(/\w/), stderr: '' });
 });
 
-test('a second start refuses in one line, and disturbs nothing', async () => {
+test('a second start is refused in one line and changes nothing', async () => {
   const before = startedPids();
   const { code, lines } = await ended(launch());
   expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(/^Tollgate is already running here \(process \d+\)/)] });
@@ -163,7 +163,7 @@ test('asked to stop, it stops all it started', async () => {
   expect(existsSync(join(dataDir, 'pids.json'))).toBe(false);
 });
 
-test('the next start continues with the same data, also after the launcher was killed', async () => {
+test('the next start keeps the data, also after the launcher was killed', async () => {
   const { apiKey } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { apiKey: string };
   const killed = launch();
   await ready(killed);
@@ -179,7 +179,7 @@ test('the next start continues with the same data, also after the launcher was k
   expect(await ended(next)).toMatchObject({ code: 0 });
 });
 
-test('--reset begins afresh', async () => {
+test('--reset deletes earlier data', async () => {
   const { accountId } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as { accountId: string };
   const next = launch(['--reset']);
   await ready(next);
@@ -189,12 +189,12 @@ test('--reset begins afresh', async () => {
   await ended(next);
 });
 
-test('a port that is taken gives one line', async () => {
+test('a port in use gives one line', async () => {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   const { code, lines } = await ended(launch());
   server.close();
-  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^port ${port} is taken by another program; `))] });
+  expect({ code, lines }).toEqual({ code: 1, lines: [expect.stringMatching(new RegExp(`^port ${port} is in use by another program; `))] });
 });
 
 test.each([

@@ -18,14 +18,14 @@ export interface OpenApi {
 
 export interface ReadReply {
   status: number;
-  /** The JSON of a plain reply, or that of each event; `[DONE]` stays a string. */
+  /** JSON of a plain reply, or of each event; `[DONE]` stays a string. */
   body?: unknown;
   events?: unknown[];
-  /** Where the reply differs from the document; a field that is not described is a fault. */
+  /** Differences from the document; an undocumented field is one. */
   faults: string[];
 }
 
-/** Holds replies of a gateway against the document it serves. */
+/** Checks replies of a gateway against its own OpenAPI document. */
 export class DescribedReplies {
   private readonly schemas: DocumentSchemas;
 
@@ -37,7 +37,7 @@ export class DescribedReplies {
     return new DescribedReplies((await (await fetch(`${gatewayUrl}/openapi.json`)).json()) as OpenApi);
   }
 
-  /** Reads a reply to the end. `url` is what was asked; the method is that of the operation at its path, if there is just one. */
+  /** Reads and checks a reply of `url`. The method defaults to the only operation of the path. */
   async read(url: string, response: Response): Promise<ReadReply> {
     const { status, headers } = response;
     const text = await response.text();

@@ -4,7 +4,7 @@ import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, type Tenant } from '#testing/tenant.js';
 import { DescribedReplies, type OpenApi, type ReadReply } from './openapi-replies.js';
 
-/** The document is what the gateway does: every example in it is sent, and every reply is described, field for field. */
+/** The OpenAPI document matches the gateway: every example works, and every field of every reply is documented. */
 
 const { gatewayUrl } = stack();
 const DOCUMENT = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as OpenApi;
@@ -42,13 +42,13 @@ const EXAMPLES = OPERATIONS.flatMap(({ path, operation }) =>
   Object.entries(operation.requestBody?.content['application/json']?.examples ?? {}).map(([name, { value }]) => ({ path, name, value })),
 );
 
-test('there are examples of every request', () => {
+test('every request has examples', () => {
   const paths = OPERATIONS.filter(({ method }) => method === 'post').map(({ path }) => path);
   expect([...new Set(EXAMPLES.map(({ path }) => path))]).toEqual(paths);
   expect(EXAMPLES.length).toBeGreaterThan(20);
 });
 
-test.each(EXAMPLES)('the example $name of $path gets the reply that is described', async ({ path, value }) => {
+test.each(EXAMPLES)('the example $name of $path gets a documented reply', async ({ path, value }) => {
   const reply = await send(path, value);
   expect({ status: reply.status, faults: reply.faults }).toEqual({ status: 200, faults: [] });
   if ('stream' in value) expect(reply.events?.length).toBeGreaterThan(5);
@@ -67,13 +67,13 @@ test.each(OPERATIONS.filter(({ method }) => method === 'get'))(
 
 interface Format {
   path: string;
-  /** A body that says this. */
+  /** A body with this text. */
   ask(text: string, over?: object): object;
   tool: object;
 }
 
-/** A model whose upstream asks for rest is at rest for everybody: not the one that other suites ask at the same time. */
-const QUIET = 'sim-vision';
+/** `Retry-After` opens a circuit for all clients, so this model is not used by other suites. */
+const UNSHARED_MODEL = 'sim-vision';
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const FORMATS: Format[] = [
@@ -108,14 +108,14 @@ describe.each(FORMATS)('$path', ({ path, ask, tool }) => {
     ['awkward characters', ask('Hello [[sim unicode split]]')],
   ];
 
-  test.each(scenarios)('plain and streamed as described: %s', async (_what, body) => {
+  test.each(scenarios)('plain and streamed as documented: %s', async (_what, body) => {
     for (const stream of [false, true]) {
       const { status, faults } = await send(path, { ...body, stream });
       expect({ stream, status, faults }).toEqual({ stream, status: 200, faults: [] });
     }
   });
 
-  test('a stream that fails ends with an error as described', async () => {
+  test('a failed stream ends with a documented error', async () => {
     const { status, events, faults } = await send(path, ask('Hello [[sim tokens=20 error=5]]', { stream: true }));
     expect({ status, faults }).toEqual({ status: 200, faults: [] });
     expect(JSON.stringify(events?.at(-1))).toMatch(/upstream_error|api_error/);
@@ -129,17 +129,17 @@ describe.each(FORMATS)('$path', ({ path, ask, tool }) => {
     [405, 'another method', () => send(path, undefined, {}, 'DELETE')],
     [413, 'too large', () => send(path, ask('x'.repeat(9 * 1024 * 1024)))],
     [415, 'no JSON', () => send(path, 'model=sim-fast', { 'content-type': 'application/x-www-form-urlencoded' })],
-    [429, 'the upstream at capacity', () => send(path, ask('Hello [[sim status=429 retry-after=2]]', { model: QUIET }))],
+    [429, 'the upstream at capacity', () => send(path, ask('Hello [[sim status=429 retry-after=2]]', { model: UNSHARED_MODEL }))],
     [502, 'a failing upstream', () => send(path, ask('Hello [[sim status=500]]'))],
     [502, 'a failing upstream, streamed', () => send(path, ask('Hello [[sim status=500]]', { stream: true }))],
   ];
 
-  test.each(refusals)('refused as described: %i, %s', async (status, _what, request) => {
+  test.each(refusals)('refused as documented: %i, %s', async (status, _what, request) => {
     const { status: got, faults, body } = await request();
     expect({ status: got, faults, body }).toEqual({ status, faults: [], body: expect.anything() });
   });
 
-  test('refused as described: 402 and 429 of an account and a project of their own', async () => {
+  test('refused as documented: 402 and 429', async () => {
     const poor = await createTenant(administrator, { usd: BALANCE_TOO_SMALL });
     const slow = await createTenant(administrator, { requestsPerMinuteMax: 1 });
     const outcomes: ReadReply[] = [];
@@ -152,7 +152,7 @@ describe.each(FORMATS)('$path', ({ path, ask, tool }) => {
   });
 });
 
-test('a custom tool and a namespace come back as described', async () => {
+test('custom tools and namespaces are returned as documented', async () => {
   const tools = [
     { type: 'custom', name: 'shell' },
     { type: 'namespace', name: 'agents', tools: [{ type: 'function', name: 'close', parameters: SCHEMA }] },
@@ -164,7 +164,7 @@ test('a custom tool and a namespace come back as described', async () => {
   }
 });
 
-test('errors beside the formats are as described', async () => {
+test('errors of other endpoints are as documented', async () => {
   const nobody = { authorization: 'Bearer nobody' };
   const outcomes = [
     await send('/v1/models', undefined, nobody),
@@ -177,7 +177,7 @@ test('errors beside the formats are as described', async () => {
   expect(outcomes.map(({ status, faults }) => [status, faults])).toEqual([401, 401, 404, 405, 405, 400].map((status) => [status, []]));
 });
 
-test('it can fail: a field, a header and a status that the document does not know', async () => {
+test('the check can fail: an undocumented field, header and status', async () => {
   const document = structuredClone(DOCUMENT) as OpenApi & {
     components: { schemas: { Model: { properties: object; required: string[] } } };
   };

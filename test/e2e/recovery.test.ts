@@ -3,10 +3,10 @@ import type { Messaging } from '#messaging/messaging.js';
 import { type RunningStack, startPrivateStack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
-/** Seconds instead of minutes, so that leases end within the test. */
+/** Seconds instead of minutes, so that leases expire within the test. */
 const settings = { LEASE_MS: '3000', REAPER_INTERVAL_MS: '500', REAPER_GRACE_MS: '1000' };
 const services = ['gateway', 'inference-proxy', 'billing', 'catalog', 'upstream-sim', 'nats', 'postgres'] as const;
-/** Not on the way of a stream that runs: their death must not be noticed by its client. */
+/** Services that a running stream does not need: its client must not notice their death. */
 const offTheWay = new Set<string>(['billing', 'catalog', 'postgres']);
 const REQUESTS = 12;
 
@@ -33,7 +33,7 @@ function chat(content: string, stream: boolean): Promise<Response> {
   });
 }
 
-/** Whether a reply came whole; a broken connection or an error of ours is false, never an exception. */
+/** Resolves to true for a complete reply, to false for an error or a broken connection. */
 async function whole(content: string, stream: boolean): Promise<boolean> {
   try {
     const response = await chat(content, stream);
@@ -52,7 +52,7 @@ async function untilServed(): Promise<void> {
   }
 }
 
-test.each(services)('after kill -9 of %s the others live on, requests succeed again, and no hold is left', async (name) => {
+test.each(services)('after kill -9 of %s the others keep running, requests succeed again, and no hold is left', async (name) => {
   const others = services.filter((other) => other !== name);
   const before = others.map((other) => running.pid(other));
   let ended = 0;
@@ -61,7 +61,7 @@ test.each(services)('after kill -9 of %s the others live on, requests succeed ag
     ended += 1;
     return isWhole;
   });
-  // On a slow machine the first may be over before the last has begun.
+  // On a slow machine the first may end before the last has started.
   while ((await administrator.request(holdList, { accountId: tenant.accountId })).holds.length + ended < REQUESTS);
 
   await running.kill(name);

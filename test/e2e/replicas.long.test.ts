@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createTenant } from '#testing/tenant.js';
 import { type Answer, ManyReplicas } from '../chaos/many-replicas.js';
 
-/** Takes the minute that requests per minute are counted in. */
+/** Takes a real minute. */
 const LIMIT = 20;
 const ASK_EVERY_MS = 50;
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => system?.stop(), 60_000);
 
-test('Retry-After of requests a minute is neither early nor late: what is sent right then succeeds, and a second before it is refused', async () => {
+test('Retry-After of requests per minute is exact: a request at that time succeeds, one a second earlier is refused', async () => {
   const { apiKey } = await createTenant(system.administrator, { requestsPerMinuteMax: LIMIT });
   const first: Answer[] = [];
   for (let index = 0; index < LIMIT; index++) first.push(await system.ask(apiKey, index, 'tokens=1'));
@@ -21,7 +21,7 @@ test('Retry-After of requests a minute is neither early nor late: what is sent r
   const refused = await system.ask(apiKey, LIMIT, 'tokens=1');
   expect(refused).toMatchObject({ status: 429, body: { error: { code: 'rate_limit_exceeded' } } });
   const refusals = [refused];
-  // All the time from two seconds before it: every refusal has its say about the same moment.
+  // Sent continuously from two seconds before: every refusal names the same moment.
   await untilTime(refused.receivedAt + (refused.retryAfter - 2) * 1_000);
   let admitted: Answer | undefined;
   for (let index = 0; admitted === undefined; index++) {
@@ -35,13 +35,13 @@ test('Retry-After of requests a minute is neither early nor late: what is sent r
   expect(admitted?.status).toBe(200);
   const { sentAt: notYetAt = 0 } = refusals.at(-1) ?? {};
   const { receivedAt: byThenAt = 0 } = admitted ?? {};
-  // Not early: who waits as told finds the place free. Not late: a second less would not have done.
+  // Not early: a client that waits is admitted. Not late: a second less is refused.
   expect(refusals.filter(({ receivedAt, retryAfter }) => receivedAt + retryAfter * 1_000 < notYetAt)).toEqual([]);
   expect(refusals.filter(({ sentAt, retryAfter }) => sentAt + (retryAfter - 1) * 1_000 > byThenAt)).toEqual([]);
   expect(refusals.length).toBeGreaterThan(10);
 }, 180_000);
 
-test('each place of the minute comes free by itself: as many are admitted as have left the window, and the next is told how long', async () => {
+test('each place of the minute becomes free separately: as many requests are admitted as have left the window', async () => {
   const { apiKey } = await createTenant(system.administrator, { requestsPerMinuteMax: 3 });
   const admittedAt: number[] = [];
   for (const waitMs of [0, 3_000, 3_000]) {

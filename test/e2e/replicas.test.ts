@@ -4,10 +4,10 @@ import { costOf, type Price } from '#money/price.js';
 import { createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 import { type Answer, ManyReplicas } from '../chaos/many-replicas.js';
 
-/** Limits and money are the account's and the project's, not a replica's: 4 gateways and 3 billing services are as exact as one. */
+/** Limits and money hold over all replicas: 4 gateways and 3 billing services are as exact as one of each. */
 const WINDOW_MS = 60_000;
 const ANSWERED_MS = 30_000;
-/** `sim-fast` of config/catalog.yaml. */
+/** Price of `sim-fast` in config/catalog.yaml. */
 const PRICE: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 
 let system: ManyReplicas;
@@ -21,7 +21,7 @@ interface Burst {
   all: Promise<Answer[]>;
 }
 
-/** All at once, one gateway after the other. */
+/** Sends requests at once, to each gateway in turn. */
 function burst(tenant: Tenant, count: number): Burst {
   const answered: Answer[] = [];
   const all = Array.from({ length: count }, async (_, index) => {
@@ -30,7 +30,7 @@ function burst(tenant: Tenant, count: number): Burst {
     return answer;
   });
   const whole = { answered, all: Promise.all(all) };
-  whole.all.catch(() => undefined); // where a test fails before it waits for all, that is its failure
+  whole.all.catch(() => undefined); // a test that fails earlier reports its own failure
   return whole;
 }
 
@@ -58,11 +58,11 @@ function costOfAnswer({ body: { usage } }: Answer): bigint {
   return costOf({ promptTokens, cachedTokens: 0, outputTokens }, PRICE);
 }
 
-test('500 requests at once on money for ten, over 4 gateways and 3 billing services: ten run, and pay what they cost', async () => {
+test('of 500 requests at once on money for ten, over 4 gateways and 3 billing services, ten run and pay their cost [hold-covered]', async () => {
   const poor = await createTenant(system.administrator, { usd: '0' });
   const refusal = await system.ask(poor.apiKey, 0, 'tokens=10');
   const hold = BigInt(Math.round(Number(/\$(\d+\.\d+)/.exec(refusal.body.error?.message ?? '')?.[1]) * 1e12));
-  const money = hold * 11n - 1n; // for ten, and almost for eleven
+  const money = hold * 11n - 1n; // enough for ten, and one pico-dollar short of eleven
   const tenant = await createTenant(system.administrator, { usd: `0.${money.toString().padStart(12, '0')}` });
 
   let requests: Burst | undefined;
@@ -83,7 +83,7 @@ test('500 requests at once on money for ten, over 4 gateways and 3 billing servi
   expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${money - cost}`, reserved_pico_usd: '0' });
 });
 
-test('500 requests at once that go on as others end: spent is what the completed cost, and never more than there was', async () => {
+test('500 requests that start as others end spend exactly the cost of the completed ones, and never more than the balance', async () => {
   const tenant = await createTenant(system.administrator, { usd: '0.0008' });
   const answers = await burst(tenant, 500).all;
   const completed = answers.filter(({ status }) => status === 200);
@@ -94,7 +94,7 @@ test('500 requests at once that go on as others end: spent is what the completed
   expect({ balance_pico_usd, reserved_pico_usd }).toEqual({ balance_pico_usd: `${800_000_000n - cost}`, reserved_pico_usd: '0' });
 });
 
-test('requests at once are limited over all replicas: eight of eighty run, and eight more when those have ended', async () => {
+test('concurrency is limited over all replicas: eight of eighty run, and eight more when those have ended', async () => {
   const tenant = await createTenant(system.administrator, { concurrencyMax: 8 });
   for (const _round of [1, 2]) {
     let requests: Burst | undefined;
@@ -109,12 +109,12 @@ test('requests at once are limited over all replicas: eight of eighty run, and e
   }
 });
 
-test('requests a minute are limited over all replicas, and every refusal says when the first of them is a minute old', async () => {
+test('requests per minute are limited over all replicas, and every refusal has the time at which the first is a minute old', async () => {
   const tenant = await createTenant(system.administrator, { requestsPerMinuteMax: 20 });
   const answers = await burst(tenant, 200).all;
   expect(count(answers)).toEqual({ '200 completed': 20, '429 rate_limit_exceeded': 180 });
   const admitted = answers.filter(({ status }) => status === 200);
-  // The first was admitted after it was sent, and before the first answer came.
+  // The first was admitted between its request and the first answer.
   const [noSooner, noLater] = [
     Math.min(...admitted.map(({ sentAt }) => sentAt)),
     Math.min(...admitted.map(({ receivedAt }) => receivedAt)),

@@ -5,14 +5,14 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A signal ends every program at any moment of its start, also where it is the first process of a container. */
+/** A signal ends every program at any moment of its start, also as the first process of a container. */
 const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child'] as const;
 const hasNamespaces = spawnSync(NAMESPACE[0], [...NAMESPACE.slice(1), 'true']).status === 0;
-/** Tells on the fourth descriptor when the program has begun to listen for SIGTERM. */
+/** Reports on file descriptor 3 when the program handles SIGTERM. */
 const TELL = `import { writeSync } from 'node:fs';
   process.on('newListener', (event) => event === 'SIGTERM' && process.nextTick(() => writeSync(3, 'x')))`;
 
-/** Takes connections, and never says anything: as NATS and Postgres are when they hang. */
+/** Accepts connections and never answers, like a hanging NATS or Postgres. */
 let silent: Server;
 let sockets: Socket[];
 let children: ChildProcess[];
@@ -38,11 +38,11 @@ const PROGRAMS = [
 ] as const;
 
 interface Started {
-  /** Resolves to its exit code. */
+  /** Resolves to the exit code. */
   ended: Promise<number | null>;
-  /** Resolves when it listens for SIGTERM. */
+  /** Resolves when the program handles SIGTERM. */
   listens: Promise<unknown>;
-  /** The process itself, not what started it. */
+  /** Pid of the program itself, not of its wrapper. */
   pid(): Promise<number>;
 }
 
@@ -71,9 +71,9 @@ function childOf({ pid }: ChildProcess): number | undefined {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined;
 }
 
-// Without the right to make a namespace, or without /proc, a process cannot be made the first of one.
+// Skipped where the test cannot create a namespace, or without /proc.
 (hasNamespaces ? describe : describe.skip)('as the first process of a container', () => {
-  test.each(PROGRAMS)('%s ends as soon as it listens for the signal, whatever it loads or waits for', async (_, args, code) => {
+  test.each(PROGRAMS)('%s ends as soon as it handles the signal, during its start', async (_, args, code) => {
     const { ended, pid, listens } = start(args, true);
     await listens;
     process.kill(await pid(), 'SIGTERM');

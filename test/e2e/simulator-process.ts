@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#testing/nats-server.js';
 
-/** A simulator in a process of its own, for tests that do to it what happens to upstreams. */
+/** A simulator in a process of its own that a test can kill or freeze. */
 export class SimulatorProcess {
   private child: ChildProcess | undefined;
 
@@ -19,7 +19,7 @@ export class SimulatorProcess {
     return `http://127.0.0.1:${this.port}/v1`;
   }
 
-  /** After `kill`: the same address, a new process. */
+  /** Starts a new process at the same address after `kill`. */
   async resume(defaults = ''): Promise<void> {
     const env = { PATH: process.env.PATH, UPSTREAM_SIM_PORT: String(this.port), UPSTREAM_SIM_DEFAULTS: defaults, LOG_LEVEL: 'silent' };
     this.child = spawn(process.execPath, ['dist/apps/upstream-sim/src/main.js'], { env, stdio: 'ignore' });
@@ -27,7 +27,7 @@ export class SimulatorProcess {
     for (; !(await this.answers()); await delay(20)) if (child.exitCode !== null) throw new Error(`the simulator ended: ${child.exitCode}`);
   }
 
-  /** As a process dies: without a word. */
+  /** Sends SIGKILL. */
   async kill(): Promise<void> {
     const { child } = this;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
@@ -35,7 +35,7 @@ export class SimulatorProcess {
     await once(child, 'exit');
   }
 
-  /** It takes connections, and does nothing with them. */
+  /** Sends SIGSTOP: the simulator accepts connections and does nothing. */
   stopTheClock(): void {
     this.child?.kill('SIGSTOP');
   }
@@ -44,12 +44,12 @@ export class SimulatorProcess {
     this.child?.kill('SIGCONT');
   }
 
-  /** From now on every request begins with these directives. */
+  /** Sets the directives of every later request. */
   async behave(defaults: string): Promise<void> {
     await fetch(`http://127.0.0.1:${this.port}/sim/defaults`, { method: 'PUT', body: defaults });
   }
 
-  /** Requests since its start. */
+  /** Number of requests since the start. */
   async started(): Promise<number> {
     const response = await fetch(`http://127.0.0.1:${this.port}/sim/stats`);
     return ((await response.json()) as { started: number }).started;

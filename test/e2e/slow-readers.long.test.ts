@@ -5,8 +5,8 @@ import type { FaultStack } from './fault-stack.js';
 import { FloodingUpstream, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
- * Two thousand clients that take a kilobyte now and then, at an upstream that would give them all at once. What a process holds for
- * them shows where the kernel holds little: on Linux in a network of its own,
+ * Two thousand clients that read a kilobyte now and then from an upstream that sends everything at once. Run it with small kernel
+ * buffers to see the buffers of the processes, on Linux in a network namespace:
  *
  *     unshare -n sh -c 'ip link set lo up; sysctl -qw net.ipv4.tcp_rmem="4096 16384 32768" net.ipv4.tcp_wmem="4096 16384 32768"; \
  *       npm run test:long -- slow-readers'
@@ -19,7 +19,7 @@ let stack: FaultStack;
 let server: FaultServer;
 
 beforeAll(async () => {
-  // They are here to stay: nobody is cut off for taking nothing.
+  // Long enough that no client is disconnected for reading nothing.
   ({ stack, server } = await startFlood(600_000));
 }, 120_000);
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
 test(`${READERS} slow readers take at most 400 MB over idle, in all processes together`, async () => {
   const upstream = new FloodingUpstream(1_000, TEXT_BYTES);
   server.behave(upstream.fault);
-  // Idle is what is left after some work, not what a process begins with.
+  // Idle memory is measured after some work.
   for (let n = 0; n < 10; n++)
     await Promise.all(Array.from({ length: 50 }, () => stack.ask('chat', 'flood', { outputTokensMax: 1_000_000 })));
   await delay(2_000);

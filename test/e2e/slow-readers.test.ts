@@ -5,8 +5,8 @@ import type { FaultStack } from './fault-stack.js';
 import { FloodingUpstream, NARROW_SOCKETS, residentBytes, SlowReader, startFlood, until } from './slow-readers.js';
 
 /**
- * Clients that take their time (billing.md 7, "SSE"): the upstream waits for them, nothing piles up in between, and who takes
- * nothing at all is cut off and billed. The kernel buffers some megabytes a connection besides.
+ * Slow clients: the upstream waits for them, buffers stay bounded, and a client that reads nothing is disconnected and billed. The kernel
+ * buffers some megabytes for each connection.
  */
 const DRAIN_MS = 2_000;
 const MIB = 1024 * 1024;
@@ -29,7 +29,7 @@ function flood(textBytesMax: number): FloodingUpstream {
   return upstream;
 }
 
-test('a client that takes nothing stops its upstream, is cut off after a while, and pays for what had come', async () => {
+test('a client that reads nothing stops its upstream, is disconnected, and pays for the received content', async () => {
   const upstream = flood(1_000 * MIB);
   const reader = await SlowReader.open(stack, 'flood', 20_000_000);
   const openedAt = performance.now();
@@ -45,13 +45,13 @@ test('a client that takes nothing stops its upstream, is cut off after a while, 
     promptSource: 'estimated',
     outputSource: 'counted',
   });
-  // What had come is more than the client has read, and less than the upstream has written.
+  // Received content is more than the client has read, and less than the upstream has written.
   expect(usage.outputTokens * 4).toBeGreaterThan(reader.received / 2);
   expect(usage.outputTokens * 4).toBeLessThan(bytes);
   reader.leave();
 });
 
-test('a client that reads a little now and then is not cut off, and gets the whole reply', async () => {
+test('a client that reads a little now and then gets the whole reply', async () => {
   const upstream = flood(24 * MIB);
   const reader = await SlowReader.open(stack, 'flood', 20_000_000);
   for (const until = performance.now() + 2 * DRAIN_MS; performance.now() < until; await delay(100)) reader.sip(256 * 1024);
@@ -62,7 +62,7 @@ test('a client that reads a little now and then is not cut off, and gets the who
   expect(await stack.billOf(reader.requestId)).toMatchObject({ reason: 'completed' });
 });
 
-test('slow readers slow nobody else', async () => {
+test('slow readers do not slow other clients', async () => {
   flood(1_000 * MIB);
   const readers = await Promise.all(Array.from({ length: 8 }, () => SlowReader.open(stack, 'flood', 20_000_000)));
   flood(10_000);
@@ -72,7 +72,7 @@ test('slow readers slow nobody else', async () => {
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });
 
-test('slow readers of one account leave sockets of an upstream to another account', async () => {
+test('slow readers of one account leave upstream sockets for another account', async () => {
   const upstream = flood(1_000 * MIB);
   const opened = await Promise.allSettled(Array.from({ length: 2 * NARROW_SOCKETS }, () => SlowReader.open(stack, 'narrow', 20_000_000)));
   const readers = opened.flatMap((reader) => (reader.status === 'fulfilled' ? [reader.value] : []));
@@ -87,15 +87,15 @@ test('slow readers of one account leave sockets of an upstream to another accoun
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
 });
 
-test(`${READERS} slow readers: at most 64 KiB wait for each of them in a process, and each of them is billed once`, async () => {
+test(`${READERS} slow readers: a process buffers at most 64 KiB for each, and each is billed once`, async () => {
   const upstream = flood(512 * 1024);
-  // A process that has worked is larger than a new one: as many readers that are not slow come first.
+  // Warm-up with as many fast readers: a used process is larger than a new one.
   await Promise.all(Array.from({ length: READERS }, () => stack.ask('chat', 'flood', { outputTokensMax: 1_000_000 })));
   const before = await residentBytes(stack);
   const readers = await Promise.all(Array.from({ length: READERS }, () => SlowReader.open(stack, 'flood', 1_000_000)));
   await delay(500);
   const after = await residentBytes(stack);
-  // Twice the bound, for what a connection costs besides, and for garbage.
+  // Twice the bound, for the connections themselves and for garbage.
   for (const process of ['gateway', 'proxy'] as const)
     expect(after[process] - before[process]).toBeLessThan(READERS * 128 * 1024 + 64 * MIB);
   for (const reader of readers) reader.leave();

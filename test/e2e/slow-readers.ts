@@ -12,8 +12,8 @@ const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
 export const NARROW_SOCKETS = 20;
 
 /**
- * A system with the models `flood` and `narrow`, at upstreams that `server` plays. Clients that take nothing for
- * `drainMs` are cut off; a request that finds no free socket is refused at once.
+ * A system with the models `flood` and `narrow`, served by `server`. Clients that read nothing for `drainMs` are disconnected; a request
+ * without a free socket is refused at once.
  */
 export async function startFlood(drainMs: number): Promise<{ stack: FaultStack; server: FaultServer }> {
   const settings = { serviceEnv: { gateway: { DRAIN_MS: String(drainMs) }, 'inference-proxy': { QUEUE_WAIT_MS: '0' } } };
@@ -27,7 +27,7 @@ export async function startFlood(drainMs: number): Promise<{ stack: FaultStack; 
   return { stack, server };
 }
 
-/** Content as fast as it is taken, up to a bound, and then its end; how many bytes of it were taken, and when it was given up. */
+/** An upstream that sends content as fast as it is read, up to a bound, and counts the bytes. */
 export class FloodingUpstream {
   readonly streams: { bytes: number; closedAt: number | undefined }[] = [];
   private readonly event: string;
@@ -41,7 +41,7 @@ export class FloodingUpstream {
     this.events = Math.ceil(textBytesMax / textBytes);
   }
 
-  /** Of a whole reply. */
+  /** Largest text of a reply. */
   get textBytesMax(): number {
     return this.events * this.textBytes;
   }
@@ -66,12 +66,12 @@ export class FloodingUpstream {
   }
 }
 
-/** A client that has asked, has read the beginning of the reply, and reads no more until it is told to. */
+/** A client that reads the start of its reply, and more only on demand. */
 export class SlowReader {
   received = 0;
   requestId = '';
   closedAt: number | undefined;
-  /** The last that came was the end. */
+  /** The end of the reply was received. */
   isWhole = false;
 
   private constructor(private readonly socket: Socket) {
@@ -101,13 +101,13 @@ export class SlowReader {
     return reader;
   }
 
-  /** Takes a little of what is there. */
+  /** Reads up to `bytes`. */
   sip(bytes: number): void {
     const taken = (this.socket.read(bytes) ?? this.socket.read()) as Buffer | null;
     this.received += taken?.length ?? 0;
   }
 
-  /** Takes all the rest, as it comes, until the connection ends or says that it is the end of the stream. */
+  /** Reads the rest, until the end of the stream or of the connection. */
   async drink(): Promise<void> {
     let tail = '';
     this.socket.on('data', (bytes: Buffer) => {
@@ -125,7 +125,7 @@ export class SlowReader {
   }
 }
 
-/** Resident bytes of the processes a stream passes through. */
+/** Resident bytes of the processes that a stream passes through. */
 export async function residentBytes({ facts }: FaultStack): Promise<{ gateway: number; proxy: number; nats: number }> {
   const of = async (service: 'gateway' | 'inference-proxy'): Promise<number> => {
     const metrics = await (await fetch(`${facts.opsUrls[service]}/metrics`)).text();
@@ -134,7 +134,7 @@ export async function residentBytes({ facts }: FaultStack): Promise<{ gateway: n
   const [gateway, proxy, status] = await Promise.all([
     of('gateway'),
     of('inference-proxy'),
-    readFile(`/proc/${facts.pid('nats')}/status`, 'utf8').catch(() => ''), // there is none but on Linux
+    readFile(`/proc/${facts.pid('nats')}/status`, 'utf8').catch(() => ''), // Linux only
   ]);
   return { gateway, proxy, nats: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024 };
 }

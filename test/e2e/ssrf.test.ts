@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type UpstreamCheck, upstreamTest } from '#contracts/upstream-test.js';
+import { type UpstreamCheck, upstreamTest } from '#contracts/probe.js';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
 import { type Fault, FaultServer, wholeReply } from '#testing/fault-server.js';
 import { FaultStack, type UpstreamLines } from './fault-stack.js';
 
-/**
- * Upstreams inside our own network, as a catalog may name them (billing.md 7, "SSRF"). A canary listens on every address of this
- * machine: what reaches it has come through.
- */
+/** Catalog entries with addresses inside the private network. A canary listens on every address of this machine and counts requests. */
 const { plain } = DIALECT_STREAMS['openai-chat'];
 let stack: FaultStack;
 let canary: FaultServer;
@@ -23,7 +20,7 @@ afterAll(async () => {
   await Promise.all([stack?.stop(), canary?.stop()]);
 });
 
-/** Hosts that lead to this machine, or to somebody's metadata. */
+/** Hosts that resolve to this machine or to a metadata service. */
 const LOOPBACK = ['127.0.0.1', 'localhost', '2130706433', '0177.0.0.1', '0x7f.1', '127.1', '127.0.0.1.', '[::ffff:127.0.0.1]', '①②⑦.0.0.1'];
 const NEVER = [
   '0.0.0.0',
@@ -40,7 +37,7 @@ const NEVER = [
 ];
 const PRIVATE = ['10.255.255.1', '192.168.255.1', '172.16.255.1', '[fc00::1]', '[64:ff9b::7f00:1]'];
 
-/** Each with a name that no test has had before it: whoever offers it has heard of the catalog that has it. */
+/** Counter for new names: a gateway that lists the name has read its catalog. */
 let named = 0;
 function upstreamAt(host: string, allowPrivateNetwork: boolean): UpstreamLines {
   const timeouts = { connectMs: 500 };
@@ -66,38 +63,41 @@ function each(hosts: string[], outcome: unknown): Record<string, unknown> {
 
 const REFUSED = { status: 503, code: 'model_unavailable', isFree: true };
 
-test('by default nothing of our own network is called, however it is written: 503, nothing is billed [fault-network]', async () => {
+test('by default no private address is called in any notation: 503, and no charge [fault-network]', async () => {
   const hosts = [...LOOPBACK, ...NEVER, ...PRIVATE];
   expect(await outcomes(hosts, false)).toEqual(each(hosts, REFUSED));
   expect(canary.connections).toBe(0);
 });
 
-test('where the catalog allows the private network, loopback is called, but metadata and link-local are not [fault-network]', async () => {
+test('with allowPrivateNetwork loopback is called, but metadata and link-local addresses are not [fault-network]', async () => {
   const expected = { ...each(LOOPBACK, { status: 200, code: undefined, isFree: false }), ...each(NEVER, REFUSED) };
   expect(await outcomes([...LOOPBACK, ...NEVER], true)).toEqual(expected);
   expect(canary.requests).toBe(LOOPBACK.length);
 });
 
-test.each([301, 302, 303, 307, 308])('a redirect (%i) is followed nowhere, and its target is not told [fault-redirect]', async (status) => {
-  const before = canary.requests;
-  fault = ({ socket, head }) => {
-    const body = head.startsWith('POST /v1/') ? '' : plain('let in');
-    const location = `http://127.0.0.1:${canary.port}/latest/meta-data`;
-    socket.end(wholeReply(body, { location }, `HTTP/1.1 ${status} Moved`));
-  };
-  const upstream = upstreamAt('127.0.0.1', true);
-  await stack.offer([upstream]);
-  const answer = await stack.ask('chat', upstream.id, { stream: false });
-  expect({ status: answer.status, code: JSON.parse(answer.text).error.code, asked: canary.requests - before }).toEqual({
-    status: 502,
-    code: 'upstream_error',
-    asked: 1,
-  });
-  expect(answer.text).not.toMatch(/meta-data|127\.0\.0\.1/);
-});
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed, and its target is not disclosed [fault-redirect]',
+  async (status) => {
+    const before = canary.requests;
+    fault = ({ socket, head }) => {
+      const body = head.startsWith('POST /v1/') ? '' : plain('let in');
+      const location = `http://127.0.0.1:${canary.port}/latest/meta-data`;
+      socket.end(wholeReply(body, { location }, `HTTP/1.1 ${status} Moved`));
+    };
+    const upstream = upstreamAt('127.0.0.1', true);
+    await stack.offer([upstream]);
+    const answer = await stack.ask('chat', upstream.id, { stream: false });
+    expect({ status: answer.status, code: JSON.parse(answer.text).error.code, asked: canary.requests - before }).toEqual({
+      status: 502,
+      code: 'upstream_error',
+      asked: 1,
+    });
+    expect(answer.text).not.toMatch(/meta-data|127\.0\.0\.1/);
+  },
+);
 
-describe('who only asks how an upstream is', () => {
-  /** What an upstream test says of the way there, and of a first reply. */
+describe('probes and health checks', () => {
+  /** Findings of a probe about the connection and a first reply. */
   async function tested(host: string, allowPrivateNetwork: boolean): Promise<Record<string, string>> {
     const candidate = { kind: 'openai-chat' as const, baseUrl: `http://${host}:${canary.port}/v1`, allowPrivateNetwork };
     const checks: UpstreamCheck[] = [];
@@ -113,7 +113,7 @@ describe('who only asks how an upstream is', () => {
     return all;
   }
 
-  test('a test of an upstream calls nothing that a request would not [fault-network]', async () => {
+  test('a probe calls no address that a request would not call [fault-network]', async () => {
     const before = canary.connections;
     const hosts = [...LOOPBACK, ...PRIVATE];
     const cure = 'is not a public address: if it is yours, say allowPrivateNetwork: true';
@@ -122,7 +122,7 @@ describe('who only asks how an upstream is', () => {
     expect(canary.connections - before).toBe(0);
   });
 
-  test('a test of an upstream follows no redirect, of a reply or of its list of models [fault-redirect]', async () => {
+  test('a probe follows no redirect of a reply or of the list of models [fault-redirect]', async () => {
     const asked: string[] = [];
     fault = ({ socket, head }) => {
       asked.push(head.split(' ', 2).join(' '));
@@ -130,12 +130,12 @@ describe('who only asks how an upstream is', () => {
     };
     const { plain: told } = await tested('127.0.0.1', true);
     expect({ told, asked: [...new Set(asked)].sort() }).toEqual({
-      told: 'no: a redirect (302), which is never followed',
+      told: 'no: redirect (302) not followed',
       asked: ['GET /v1/models', 'POST /v1/chat/completions'],
     });
   });
 
-  test('health checks call nothing that a request would not, and follow no redirect [fault-redirect]', async () => {
+  test('health checks call no address that a request would not call, and follow no redirect [fault-redirect]', async () => {
     const asked = new Set<string>();
     fault = ({ socket, head }) => {
       asked.add(head.split(' ', 2).join(' '));
@@ -152,13 +152,13 @@ describe('who only asks how an upstream is', () => {
     ];
     await stack.offer(upstreams);
     const last = upstreams.at(-1)?.id ?? '';
-    // It is ill by its second check: by then all have been asked as often.
+    // Unhealthy after the second check: by then all have been checked as often.
     while ((await stack.ask('chat', last, { stream: false })).status !== 503) await delay(50);
     expect([...asked].filter((line) => line.startsWith('GET '))).toEqual(['GET /asked']);
   });
 });
 
-test('nothing that a client sends as a header reaches an upstream [fault-headers]', async () => {
+test('no header of a client reaches an upstream [fault-headers]', async () => {
   const upstream = upstreamAt('127.0.0.1', true);
   await stack.offer([upstream]);
   await fetch(`${stack.facts.gatewayUrl}/v1/chat/completions`, {

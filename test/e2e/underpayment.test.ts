@@ -11,10 +11,7 @@ import { untilNoHolds } from '#testing/tenant.js';
 import { type Bill, FaultStack } from './fault-stack.js';
 import { SlowReader } from './slow-readers.js';
 
-/**
- * What a client pays that stops a reply, leaves it or stalls it (docs/money.md, "What a client can underpay"): every way, at upstreams of
- * every kind, which show all they bill or hide most of it.
- */
+/** Bills of clients that stop, abandon or stall a reply (docs/money.md), at upstreams that show or hide the billed output. */
 const WAYS = [
   'stops it by a stop sequence, streamed',
   'stops it by a stop sequence, plain',
@@ -29,12 +26,12 @@ type Way = (typeof WAYS)[number];
 const COLUMNS = UPSTREAM_KINDS.flatMap((kind) => (['visible', 'hidden'] as const).map((reasoning) => ({ kind, reasoning })));
 type Column = (typeof COLUMNS)[number];
 
-/** Tokens by the estimate of what an upstream shows before its client stops or leaves, and after that. */
+/** Estimated tokens that an upstream sends before and after its client stops or disconnects. */
 const SHOWN = 20;
 const HIDDEN = 3_000;
 const FLOOR = 500;
 const DRAIN_MS = 500;
-/** What an upstream has sent is long where it goes, also on a machine with much else to do. */
+/** Time after which sent bytes have surely arrived, also on a busy machine. */
 const PASSED_ON_MS = 300;
 const FLOOD_PIECE = 16 * 1024;
 const FLOOD_TOKENS = 3_000_000;
@@ -67,7 +64,7 @@ function idOf({ kind, reasoning }: Column, isLate = false): string {
   return `${kind}-${reasoning}${isLate ? '-late' : ''}`;
 }
 
-/** What docs/money.md says of each cell. */
+/** Expected cells of the table in docs/money.md. */
 function table(): Map<string, string[]> {
   const cellsOf = (line: string): string[] =>
     line
@@ -95,7 +92,7 @@ test.each(CELLS)('a client $way: $kind, $reasoning', async ({ way, index, ...col
   });
 });
 
-/** A bill in the words of the table. */
+/** A bill as the table describes it. */
 function wordsFor({ usage }: Bill, way: Way): string {
   const { outputTokens, outputSource, promptTokens } = usage;
   if (outputSource === 'reported') return promptTokens === 12 ? 'all, as reported' : 'another report';
@@ -122,7 +119,7 @@ function post(column: Column, isLate: boolean, body: object, signal: AbortSignal
   });
 }
 
-/** The end of a stream, or a plain reply, with another count of output tokens. */
+/** Replaces the reported output tokens in the end of a stream or in a plain reply. */
 function counting(text: string, outputTokens: number): string {
   return text.replace(/("(?:completion|output)_tokens":)3\b/g, `$1${outputTokens}`);
 }
@@ -167,10 +164,10 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
   response.catch(() => undefined);
   const socket = await begun.promise;
   const requestId = await heldRequest();
-  await delay(PASSED_ON_MS); // nothing shows from outside that what the upstream has sent has come to the proxy
+  await delay(PASSED_ON_MS); // nothing outside shows that the sent bytes have reached the proxy
   leaving.abort();
   if (column.reasoning === 'visible' || isLate) await once(socket, 'close');
-  else await delay(PASSED_ON_MS); // nor that the gateway has noticed
+  else await delay(PASSED_ON_MS); // nor that the gateway has noticed the disconnect
   goOn.resolve();
   await untilNoHolds(stack.administrator, stack.tenant.accountId);
   const bill = await stack.billOf(requestId);
@@ -179,7 +176,7 @@ async function leave(column: Column, how: { stream: boolean; hasText: boolean; i
   return bill;
 }
 
-/** The client reads the beginning of a long reply, and no more. */
+/** The client reads only the start of a long reply. */
 async function stall(column: Column): Promise<Bill> {
   const { opening, text, ending } = DIALECT_STREAMS[column.kind];
   const outputTokens = reportOf(column, FLOOD_TOKENS);

@@ -1,10 +1,10 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
+import type { UpstreamTestEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamTestEnd } from '#contracts/upstream-test.js';
-import { runUpstreamTest } from '../../apps/inference-proxy/src/probe/run-probe.js';
+import { runProbe } from '../../apps/inference-proxy/src/probe/run-probe.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
 
-/** What `upstreams test` finds out, of simulators that can do everything in every dialect, and of some that lack something. */
+/** Findings of `upstreams test` for simulators with every ability in every dialect, and for some without. */
 
 type Kind = Upstream['kind'];
 const KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
@@ -18,11 +18,11 @@ afterEach(async () => {
 });
 
 interface Found {
-  /** `yes`, `no`, … of each check. */
+  /** Verdict of each check: `yes`, `no`, … */
   verdicts: Record<string, string>;
   evidence: Record<string, string>;
   end: UpstreamTestEnd;
-  /** What of `capabilities` is not as the catalog had it. */
+  /** Capabilities that differ from the catalog. */
   found: Partial<UpstreamCapabilities>;
 }
 
@@ -50,7 +50,7 @@ async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKe
   const verdicts: Record<string, string> = {};
   const evidence: Record<string, string> = {};
   const job = { upstream, isInCatalog: true, models: [model] as const, contextTokens };
-  for await (const events of runUpstreamTest(job, new AbortController().signal)) {
+  for await (const events of runProbe(job, new AbortController().signal)) {
     for (const event of events) {
       if (event.type === 'check-end') {
         verdicts[event.check.id] = event.check.verdict;
@@ -65,10 +65,7 @@ async function findOut(kind: Kind, { defaults, model = 'sim-fast', apiKey, apiKe
   throw new Error('no end');
 }
 
-/**
- * The findings of up to three tests; no more are made once a stream was seen to come in pieces and its socket to close in time. A busy machine may
- * join the pieces of one stream, or keep one socket open, but hardly of three in a row.
- */
+/** Retries a probe up to three times, because a busy machine may merge the pieces of a stream or delay the close of a socket. */
 async function findOutInTime(kind: Kind, wish: Wish): Promise<Found> {
   for (let attempt = 1; ; attempt++) {
     const found = await findOut(kind, wish);
@@ -78,7 +75,7 @@ async function findOutInTime(kind: Kind, wish: Wish): Promise<Found> {
   }
 }
 
-/** At this pace a stream takes a fifth of a second: it can be seen coming, and left. */
+/** At this pace a stream takes a fifth of a second, so that the probe sees its pieces and can cancel it. */
 const PACED = 'rate=200 cached=64';
 const EVERYWHERE = {
   reachable: 'yes',
@@ -121,9 +118,9 @@ test.each<[Kind, own: Record<string, string>, found: Partial<UpstreamCapabilitie
     {},
   ],
   ['openai-responses', { ...WITH_ROLES, reasoning: 'no', 'reasoning-summary': 'unclear', 'json-object': 'yes' }, {}],
-  // It is only told as an instruction here, which the simulator does not read.
+  // Only sent as an instruction here, which the simulator ignores.
   ['anthropic-messages', { stop: 'yes', reasoning: 'no', 'json-object': 'no' }, {}],
-])('%s: everything is found', async (kind, own, found) => {
+])('%s: finds every ability', async (kind, own, found) => {
   const { verdicts, end, ...outcome } = await findOutInTime(kind, { defaults: PACED, model: 'sim-vision' });
   expect(verdicts).toEqual({ ...EVERYWHERE, ...own });
   expect(outcome.found).toEqual(found);
@@ -145,24 +142,24 @@ test.each<[Kind, field: string, found: Partial<UpstreamCapabilities>]>([
   ['openai-chat', 'reasoning_content', { reasoningEffort: true }],
   ['openai-responses', 'reasoning_text', { reasoningSummary: true }],
   ['anthropic-messages', 'thinking', {}],
-])('%s: reasoning, and where it comes', async (kind, field, found) => {
+])('%s: finds reasoning and its field', async (kind, field, found) => {
   const { evidence, end, ...outcome } = await findOut(kind, { model: 'sim-reason' });
   expect(evidence.reasoning).toBe(`in ${field}`);
   expect(outcome.found).toMatchObject(found);
   expect(end.modelFacts.reasoning).toBe(true);
 });
 
-test.each(KINDS)('%s: a prompt that is too long is recognised, at no cost where the upstream says how long that is', async (kind) => {
+test.each(KINDS)('%s: recognizes the refusal of a long prompt, at no cost if the upstream reports its context', async (kind) => {
   const { evidence } = await findOut(kind, { model: 'sim-tiny' });
   expect(evidence['context-error']).toBe('refused with 400, in known words');
 });
 
-test('a large context is tried when the operator says so', async () => {
+test('tries a large context on request', async () => {
   const { evidence } = await findOut('openai-chat', { contextTokens: 131_072 });
   expect(evidence['context-error']).toBe('refused with 400, in known words');
 });
 
-/** A server that lacks something, what is found, and what the catalog should say. */
+/** A server without an ability, the verdicts, and the suggested capabilities. */
 test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Partial<UpstreamCapabilities>]>([
   ['openai-chat', 'refuse=stream_options', { stream: 'yes', 'usage-stream': 'no' }, { streamOptions: false }],
   ['openai-chat', 'refuse=stream_options usage=finish', { 'usage-unasked': 'yes' }, { streamOptions: false }],
@@ -213,13 +210,13 @@ test.each<[Kind, defaults: string, verdicts: Record<string, string>, found: Part
   expect(found).toEqual(changes);
 });
 
-test('what the catalog says already is no change, and what is wrong there is', async () => {
+test('reports only differences from the catalog', async () => {
   const catalog = { streamOptions: false, seed: false, developerRole: true };
   const { found } = await findOut('openai-chat', { defaults: 'refuse=stream_options,developer', catalog });
   expect(found).toEqual({ seed: true, developerRole: false });
 });
 
-test('a wrong key, and a right one', async () => {
+test('a wrong and a right key', async () => {
   process.env[WRONG_KEY_VARIABLE] = 'wrong';
   const wrong = await findOut('openai-chat', { apiKey: 'right', apiKeyEnv: WRONG_KEY_VARIABLE });
   expect({ evidence: wrong.evidence.key, servesText: wrong.end.servesText, checks: Object.keys(wrong.verdicts).length }).toEqual({
@@ -236,7 +233,7 @@ test('a wrong key, and a right one', async () => {
   });
 });
 
-test.each(KINDS)('%s: a model that is not there', async (kind) => {
+test.each(KINDS)('%s: a missing model', async (kind) => {
   const { evidence, end } = await findOut(kind, { model: 'sim-none' });
   expect(evidence.model).toBe('404: there is no sim-none; it lists sim-fast, sim-reason, sim-vision, sim-tiny');
   expect(end.servesText).toBe(false);

@@ -11,8 +11,8 @@ import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
 import { heard } from './fault-stack.js';
 
 /**
- * Whoever survives settles (docs/money.md, "When something dies"). The reaper is so late that only what waits for it can be its
- * doing, and the reason of a settlement says whose it was.
+ * The surviving service settles (docs/money.md, "Failures of a process"). The reaper runs late, and the reason of a settlement shows which
+ * service settled.
  */
 const settings = {
   LEASE_MS: '12000',
@@ -47,7 +47,7 @@ function chat(directives: string, stream: boolean): Promise<Response> {
   });
 }
 
-/** Ids of the requests that hold money, once there are so many. */
+/** Waits for `count` open holds, and returns their request ids. */
 async function held(count: number): Promise<string[]> {
   for (;;) {
     const { holds } = await administrator.request(holdList, { accountId: tenant.accountId });
@@ -61,7 +61,7 @@ async function settlements(requestIds: string[]): Promise<BilledRequest['settlem
   return requests.map(({ settlement }) => settlement);
 }
 
-/** Streams, each with content at its client. */
+/** Opens streams, and waits until each client has content. */
 async function flowing(count: number, directives: string): Promise<{ requestIds: string[]; ended: Promise<string>[] }> {
   const responses = await Promise.all(Array.from({ length: count }, () => chat(directives, true)));
   const readers = responses.map(({ body }) => (body as ReadableStream<Uint8Array>).getReader());
@@ -75,7 +75,7 @@ async function flowing(count: number, directives: string): Promise<{ requestIds:
   return { requestIds: responses.map((response) => response.headers.get('x-request-id') ?? ''), ended };
 }
 
-test('gateway killed: the proxy settles, plain requests for nothing, streams for the content received', async () => {
+test('gateway killed: the proxy settles plain requests at 0 and streams for the received content', async () => {
   const plain = Array.from({ length: 4 }, () => chat('tokens=40 ttft=8000', false).catch(() => undefined));
   await held(4);
   const streams = await flowing(4, 'tokens=600 rate=60');
@@ -91,7 +91,7 @@ test('gateway killed: the proxy settles, plain requests for nothing, streams for
   await running.ready('gateway');
 });
 
-test('gateway stopped for longer than a lease with the whole reply in its hands: the reaper ends the hold, the gateway settles late', async () => {
+test('gateway frozen for longer than a lease after the whole reply: the reaper ends the hold, the gateway settles late', async () => {
   const pending = chat('tokens=40 ttft=1000', false);
   const [requestId = ''] = await held(1);
   const gateway = running.pid('gateway') as number;
@@ -154,7 +154,7 @@ test.each([false, true])(
     const pending = chat('tokens=20 ttft=1000', stream);
     const [requestId = ''] = await held(1);
     await running.hold('billing');
-    // Billing stays away until the client has read everything, so that an answer at all has not waited for it.
+    // Billing stays down until the client has read everything, so that the reply cannot have waited for it.
     const response = await pending;
     const text = await response.text();
     expect({ status: response.status, isWhole: stream ? text.includes('[DONE]') : text.includes('"finish_reason":"stop"') }).toEqual({
@@ -169,11 +169,11 @@ test.each([false, true])(
   },
 );
 
-test('gateway shut down while billing is away: the proxy settles when billing is back', async () => {
+test('gateway shut down while billing is down: the proxy settles when billing is back', async () => {
   const { requestIds, ended } = await flowing(2, 'tokens=30 rate=60');
   await running.hold('billing');
   await Promise.all(ended);
-  await running.kill('gateway'); // with what it could not settle
+  await running.kill('gateway'); // with unsettled holds
   await running.resume('billing');
   await untilNoHolds(administrator, tenant.accountId, 11_000);
   expect(await settlements(requestIds)).toMatchObject(requestIds.map(() => ({ reason: 'completed', usage: { outputTokens: 30 } })));
@@ -182,7 +182,7 @@ test('gateway shut down while billing is away: the proxy settles when billing is
 
 const FORMATS = Object.keys(CLIENT_FORMATS) as FormatName[];
 
-/** In every format at once; each resolves with its head, so a stream has begun. */
+/** Sends a request in every format. Each resolves with the head of its reply. */
 function inEveryFormat(directives: string, stream: boolean): Promise<{ format: FormatName; response: Response }>[] {
   return FORMATS.map(async (format) => {
     const { path, body } = CLIENT_FORMATS[format];
@@ -197,7 +197,7 @@ function inEveryFormat(directives: string, stream: boolean): Promise<{ format: F
   });
 }
 
-test('gateway at the end of its grace: what runs fails in the words of its format, and what was received is settled', async () => {
+test('gateway at the end of its grace: running requests fail with an error of their format, and the received content is settled', async () => {
   const waiting = [false, true].flatMap((stream) => inEveryFormat('tokens=40 ttft=20000', stream));
   for (const one of waiting) one.catch(() => undefined);
   await held(waiting.length);
@@ -206,7 +206,7 @@ test('gateway at the end of its grace: what runs fails in the words of its forma
     [...waiting, ...begun].map(async (asked) => {
       const { format, response } = await asked;
       const requestId = response.headers.get('x-request-id') ?? '';
-      const text = await response.text(); // rejects when the connection breaks
+      const text = await response.text(); // rejects for a broken connection
       const { ended, code } = heard(format, { requestId, status: response.status, text, isBroken: false });
       return { requestId, status: response.status, ended, isUnavailable: /^(model_unavailable|overloaded_error)$/.test(code ?? '') };
     }),
@@ -223,12 +223,12 @@ test('gateway at the end of its grace: what runs fails in the words of its forma
     .split('\n')
     .map((line) => JSON.parse(line));
   const logged = requestIds.map((id) => lines.filter(({ requestId }) => requestId === id));
-  expect(logged).toMatchObject(expected.map((status) => [{ level: 'info', status, code: 'model_unavailable', ending: 'failed' }]));
+  expect(logged).toMatchObject(expected.map((status) => [{ level: 'info', status, code: 'model_unavailable', outcome: 'failed' }]));
   expect(lines.filter(({ msg }) => /^shutdown grace/.test(msg))).toMatchObject([{ level: 'warn', running: expected.length }]);
   await running.ready('gateway');
 });
 
-test('a revoked key cuts its running streams at the next heartbeat, and they are billed for what was received', async () => {
+test('a revoked key ends its running streams at the next heartbeat, and the received content is billed', async () => {
   const { requestIds, ended } = await flowing(2, 'tokens=2000 rate=60');
   await administrator.request(keyRevoke, { keyId: tenant.keyId });
   for (const text of await Promise.all(ended)) expect(text).toContain('invalid_api_key');

@@ -8,7 +8,7 @@ import { PIXEL } from '#testing/pixel.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant, untilNoHolds } from '#testing/tenant.js';
 
-/** AI SDK 7 with every provider that speaks one of our formats: whichever it is, an application sees the same. */
+/** AI SDK 7 with the provider of each format: applications see the same results. */
 const { gatewayUrl } = stack();
 let administrator: Messaging;
 let tenant: Tenant;
@@ -25,11 +25,11 @@ type Fetch = typeof globalThis.fetch;
 interface Provider {
   name: string;
   model(id: string, apiKey: string, fetch?: Fetch): LanguageModel;
-  /** What an application has to set. */
+  /** Options that an application must set. */
   providerOptions: Request['providerOptions'];
-  /** And where it wants to see the reasoning. */
+  /** Options to receive reasoning. */
   thinking?: Request['providerOptions'];
-  /** False: reasoning is billed, but the provider has no eye for it. */
+  /** False: the provider ignores reasoning, which is billed. */
   readsReasoning: boolean;
 }
 
@@ -58,7 +58,7 @@ const PROVIDERS: Provider[] = [
     name: '@ai-sdk/anthropic on messages',
     model: (id, apiKey, fetch) => createAnthropic({ baseURL, apiKey, fetch })(id),
     providerOptions: {},
-    // Not for good: the provider forces no tool, and so no structured output, while thinking is on.
+    // Off by default: with thinking the provider forces no tool, and so no structured output.
     thinking: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } },
     readsReasoning: true,
   },
@@ -86,13 +86,13 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect([plain.warnings, await streamed.warnings]).toEqual([[], []]);
   });
 
-  test('what is said about a reply: its model, its id, the id of the request', async () => {
+  test('metadata: model, id and request id', async () => {
     const { response } = await generateText(ask('Hello'));
     expect(response).toMatchObject({ id: expect.stringMatching(/^(chatcmpl-|resp_|msg_)/), modelId: 'sim-fast' });
     expect(response.headers).toMatchObject({ 'x-request-id': expect.stringMatching(/^req_/) });
   });
 
-  test('tools: parallel calls are run and answered, plain and streamed [R-1g]', async () => {
+  test('tools: parallel calls are executed and answered, plain and streamed [R-1g]', async () => {
     const request = ask(CALLS, { tools, stopWhen: isStepCount(3) } as Partial<Request>);
     const streamed = streamText(request);
     for (const steps of [(await generateText(request)).steps, await streamed.steps]) {
@@ -156,7 +156,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect([text.length, finishReason]).toEqual([28, 'length']);
   });
 
-  test('abort: what was received is paid, the rest of the hold comes back [H-9]', async () => {
+  test('abort: the received content is paid, and the rest of the hold is released [H-9]', async () => {
     const own = await createTenant(administrator);
     const controller = new AbortController();
     const { stream } = streamText(
@@ -179,7 +179,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     ['a wrong key', async () => ({ apiKey: 'tg_live_wrong' }), [401, 'invalid_api_key', 'authentication_error']],
     ['no money', () => createTenant(administrator, { usd: '0' }), [402, 'insufficient_balance', 'billing_error']],
     ['an unknown model', async () => ({ apiKey: tenant.apiKey, id: 'gpt-5' }), [404, 'model_not_found', 'not_found_error']],
-  ])('%s: said at once, not asked again [H-5]', async (_name, prepare, [status, ...words]) => {
+  ])('%s: fails at once without a retry [H-5]', async (_name, prepare, [status, ...words]) => {
     const { apiKey, id = 'sim-fast' }: { apiKey: string; id?: string } = await prepare();
     const calls = counting();
     const error = await failureOf({ model: model(id, apiKey, calls.fetch), providerOptions, prompt: 'x', maxRetries: 2 });
@@ -187,7 +187,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect(words).toContain(wordOf(error.data));
   });
 
-  test('too many requests: may be asked again, in so many seconds', async () => {
+  test('too many requests: retryable, with Retry-After', async () => {
     const { apiKey } = await createTenant(administrator, { requestsPerMinuteMax: 1 });
     const request = ask('Hello', { model: model('sim-fast', apiKey) });
     await generateText(request);
@@ -197,7 +197,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
     expect(error.responseHeaders?.['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
   });
 
-  test('what is worth a retry is retried, when Retry-After says [H-4]', async () => {
+  test('retryable errors are retried after Retry-After [H-4]', async () => {
     const calls = counting();
     const prompt = `Hello ${crypto.randomUUID()} [[sim status=429 retry-after=1 times=1 tokens=2]]`;
     const { text } = await generateText(ask(prompt, { model: model('sim-vision', tenant.apiKey, calls.fetch), maxRetries: 2 }));
@@ -217,7 +217,7 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   });
 });
 
-test('without store: false the Responses provider refers to what was stored, and is told what to do [D12]', async () => {
+test('without store: false the Responses provider refers to stored items, and gets an error with the fix [D12]', async () => {
   const request = { model: createOpenAI({ baseURL, apiKey: tenant.apiKey }).responses('sim-fast'), maxRetries: 0 };
   const first = await generateText({ ...request, prompt: 'Hello' });
   const messages = [
@@ -251,13 +251,13 @@ function resultOf({ toolName, input, output }: { toolName: string; input?: unkno
   return [toolName, input, output];
 }
 
-/** The word a program branches on: `code` where the format has one, else `type`. */
+/** Error code of a format, or its type if it has no codes. */
 function wordOf(data: unknown): unknown {
   const { error } = data as { error: { code?: string; type: string } };
   return error.code ?? error.type;
 }
 
-/** A fetch that knows when it was called. */
+/** A fetch that records its calls. */
 function counting(): { fetch: Fetch; count(): number; gapMs(): number } {
   const times: number[] = [];
   return {

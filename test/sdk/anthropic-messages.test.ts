@@ -6,7 +6,7 @@ import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 
 const { gatewayUrl } = stack();
-/** Every model of config/catalog.yaml. */
+/** Price of every model in config/catalog.yaml. */
 const price: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 
 let administrator: Messaging;
@@ -29,7 +29,7 @@ const weather: Anthropic.Tool = {
   input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 };
 
-test('create: a message with every field of the contract, and exactly its usage is paid', async () => {
+test('create: a message with every documented field, billed exactly', async () => {
   const before = await readBalance(gatewayUrl, tenant.apiKey);
   const message = await client.messages.create(ask('Hello [[sim tokens=12 cached=1]]'));
   const after = await readBalance(gatewayUrl, tenant.apiKey);
@@ -48,15 +48,15 @@ test('create: a message with every field of the contract, and exactly its usage 
   expect(BigInt(before.balance_pico_usd) - BigInt(after.balance_pico_usd)).toBe(cost);
 });
 
-test('stream: the helper folds the events to what a plain request answers', async () => {
+test('stream: the helper folds the events to the plain reply', async () => {
   const request = ask('Tell me a story [[sim tokens=50]]');
   const plain = await client.messages.create(request);
   const streamed = await client.messages.stream(request).finalMessage();
-  // `parsed_output` is the helper's own addition.
+  // The helper adds `parsed_output`.
   expect(streamed).toEqual({ ...plain, id: expect.stringMatching(/^msg_/), parsed_output: null });
 });
 
-test('thinking comes as blocks when it was asked for, and is paid for either way', async () => {
+test('thinking blocks come on request; thinking is billed either way', async () => {
   const request = { ...ask('Think'), model: 'sim-reason' };
   const hidden = await client.messages.create(request);
   const shown = await client.messages.create({ ...request, thinking: { type: 'enabled', budget_tokens: 1024 } } as typeof request);
@@ -99,7 +99,7 @@ test.each([
   expect(error).toMatchObject({ ...fields, requestID: expect.stringMatching(/^req_/) });
 });
 
-test('the key is taken from x-api-key as well as from Authorization [T-1]', async () => {
+test('accepts the key in x-api-key and in Authorization [T-1]', async () => {
   const headers = { 'x-api-key': tenant.apiKey, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
   const response = await fetch(`${gatewayUrl}/v1/messages?beta=true`, { method: 'POST', headers, body: JSON.stringify(ask('Hello')) });
   expect(response.status).toBe(200);
@@ -107,7 +107,7 @@ test('the key is taken from x-api-key as well as from Authorization [T-1]', asyn
   await expect(wrong.messages.create(ask('x'))).rejects.toBeInstanceOf(AuthenticationError);
 });
 
-test('a failure in the middle of a stream is thrown to the reader', async () => {
+test('a failure inside a stream is thrown', async () => {
   const stream = client.messages.stream(ask('Hello [[sim tokens=30 rate=300 error=10]]'));
   await expect(stream.finalMessage()).rejects.toMatchObject({ type: 'api_error' });
 });

@@ -7,7 +7,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
-/** LangChain's chat models for our three formats. */
+/** LangChain's chat models for the three formats. */
 const { gatewayUrl } = stack();
 let administrator: Messaging;
 let apiKey: string;
@@ -24,7 +24,7 @@ const FORMATS = [
   {
     name: 'ChatAnthropic on messages',
     open: (model: string) => new ChatAnthropic({ model, apiKey, anthropicApiUrl: gatewayUrl, maxTokens: 500, maxRetries: 0 }),
-    // It takes the prompt from the start of a stream, where the format's usage is zero (M-21).
+    // LangChain reads the prompt tokens at the start of a stream, where the format reports 0 (M-21).
     counts: { plain: [8, 5, 13], streamed: [0, 5, 5] },
   },
 ];

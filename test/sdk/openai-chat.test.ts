@@ -33,7 +33,7 @@ const weather = {
   },
 };
 
-test('create: a completion with every field of the contract', async () => {
+test('create: a completion with every documented field', async () => {
   const completion = await client.chat.completions.create(ask('Hello [[sim tokens=5]]'));
   expect(completion).toMatchObject({
     id: expect.stringMatching(/^chatcmpl-/),
@@ -46,7 +46,7 @@ test('create: a completion with every field of the contract', async () => {
   expect(completion._request_id).toMatch(/^req_/);
 });
 
-test('stream: the helper folds the chunks to what a plain request answers', async () => {
+test('stream: the helper folds the chunks to the plain reply', async () => {
   const request = ask('Tell me a story [[sim tokens=50]]');
   const plain = await client.chat.completions.create(request);
   const streamed = await client.chat.completions.stream({ ...request, stream_options: { include_usage: true } }).finalChatCompletion();
@@ -54,7 +54,7 @@ test('stream: the helper folds the chunks to what a plain request answers', asyn
   expect(streamed.usage).toEqual(plain.usage);
 });
 
-test('reasoning comes apart from the answer and is counted in the output [chat-reasoning]', async () => {
+test('reasoning is separate from the answer and counts as output [chat-reasoning]', async () => {
   const completion = await client.chat.completions.create({ ...ask('Think'), model: 'sim-reason' });
   const message = completion.choices[0]?.message as OpenAI.ChatCompletionMessage & { reasoning_content?: string };
   expect(message.reasoning_content).toMatch(/./);
@@ -139,12 +139,12 @@ function askAbout(model: string, url: string) {
   return client.chat.completions.create({ model, messages: [{ role: 'user', content }] });
 }
 
-test('images reach a model that sees', async () => {
+test('images reach a vision model', async () => {
   const completion = await askAbout('sim-vision', pixel);
   expect(completion.choices[0]?.finish_reason).toBe('stop');
 });
 
-test('an image for a model that is blind is unsupported_content; an image by link is image_url_not_supported [chat-images, error-unsupported-content, error-image-url]', async () => {
+test('an image for a text model is unsupported_content; an image by link is image_url_not_supported [chat-images, error-unsupported-content, error-image-url]', async () => {
   await expect(askAbout('sim-fast', pixel)).rejects.toMatchObject({ status: 400, code: 'unsupported_content' });
   await expect(askAbout('sim-vision', 'https://example.com/a.png')).rejects.toMatchObject({
     status: 400,
@@ -153,7 +153,7 @@ test('an image for a model that is blind is unsupported_content; an image by lin
   });
 });
 
-test('abort mid-stream leaves nothing reserved', async () => {
+test('abort inside a stream leaves no hold', async () => {
   const stream = await client.chat.completions.create({ ...ask('Hello [[sim tokens=5000 rate=200]]'), stream: true });
   for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
   const deadline = Date.now() + 15_000;
@@ -173,7 +173,7 @@ test('stop and max_tokens end the reply with their reasons', async () => {
   expect(stopped.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: whole.slice(0, whole.indexOf(stop)) } });
 });
 
-describe('errors arrive as the class of their status, with code, type, param and request id', () => {
+describe('errors have the class of their status, with code, type, param and request id', () => {
   test.each([
     ['a bad field', { ...ask('x'), temperature: 9 }, BadRequestError, { status: 400, code: 'invalid_request', param: 'temperature' }],
     [
@@ -224,7 +224,7 @@ describe('errors arrive as the class of their status, with code, type, param and
     expect(error).toMatchObject({ status: 402, code: 'insufficient_balance', type: 'insufficient_balance_error' });
   });
 
-  test('an error in the middle of a stream is thrown to the reader', async () => {
+  test('an error inside a stream is thrown', async () => {
     const stream = await client.chat.completions.create({ ...ask('Hello [[sim tokens=30 rate=300 error=10]]'), stream: true });
     const read = async () => {
       let text = '';

@@ -21,13 +21,13 @@ function ask(input: string | ResponseInputItem[], over: object = {}) {
   return { model: 'sim-fast', input, ...over };
 }
 
-/** What two replies to one request have in common: all but the ids and times of each. */
+/** The parts of a reply that are the same for every reply to a request. */
 function sayingOf({ output, status, usage }: Response) {
   const items = output.map((item) => ({ ...item, id: undefined, call_id: 'call_id' in item ? 'x' : undefined }));
   return { items, status, usage };
 }
 
-test('plain, streamed and through the helper: one reply, one usage', async () => {
+test('plain, streamed and with the helper: the same reply and usage', async () => {
   const request = ask('Think about it', { model: 'sim-reason' });
   const plain = await client.responses.create(request);
   expect(plain.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
@@ -88,7 +88,7 @@ test('JSON schema [responses-text]', async () => {
 
 const pixel = `data:image/png;base64,${PIXEL}`;
 
-test('images reach a model that sees, and are refused for one that does not [responses-image-parts]', async () => {
+test('images reach a vision model, and are refused for other models [responses-image-parts]', async () => {
   const input: ResponseInputItem[] = [
     {
       role: 'user',
@@ -102,7 +102,7 @@ test('images reach a model that sees, and are refused for one that does not [res
   await expect(client.responses.create(ask(input))).rejects.toMatchObject({ status: 400, code: 'unsupported_content' });
 });
 
-test('output that is cut is incomplete, and so is the item that was cut [responses-incomplete, responses-max-output-tokens, R-13, T-19]', async () => {
+test('output at the limit is incomplete, and so is its last item [responses-incomplete, responses-max-output-tokens, R-13, T-19]', async () => {
   const text = await client.responses.create(ask('Hello [[sim tokens=50]]', { max_output_tokens: 7 }));
   expect(text).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, usage: { output_tokens: 7 } });
   const call = await client.responses
@@ -111,14 +111,14 @@ test('output that is cut is incomplete, and so is the item that was cut [respons
   expect(call).toMatchObject({ status: 'incomplete', output: [{ type: 'function_call', status: 'incomplete' }] });
 });
 
-test('an upstream that breaks off ends a stream with a failed response [R-11]', async () => {
+test('a broken upstream ends the stream with a failed response [R-11]', async () => {
   const events: ResponseStreamEvent[] = [];
   for await (const event of await client.responses.create({ ...ask('Hello [[sim tokens=50 cut=20]]'), stream: true })) events.push(event);
   expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { status: 'failed', error: { code: 'upstream_error' } } });
   expect(events.filter(({ type }) => type === 'response.output_item.done')).toHaveLength(1);
 });
 
-test('a finished request costs its usage, and holds nothing [one-billing, responses-usage-billed]', async () => {
+test('a finished request costs its usage and leaves no hold [one-billing, responses-usage-billed]', async () => {
   const before = await readBalance(gatewayUrl, tenant.apiKey);
   const { usage } = await client.responses.create(ask('Hello [[sim tokens=50]]'));
   const after = await readBalance(gatewayUrl, tenant.apiKey);
@@ -142,7 +142,7 @@ test.each([
     InternalServerError,
     { status: 502, code: 'upstream_error' },
   ],
-])('errors arrive as the class of their status: %s', async (_name, request, errorClass, fields) => {
+])('errors have the class of their status: %s', async (_name, request, errorClass, fields) => {
   const error = await client.responses.create(request as OpenAI.Responses.ResponseCreateParams).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(errorClass);
   expect(error).toMatchObject({ ...fields, requestID: expect.stringMatching(/^req_/) });

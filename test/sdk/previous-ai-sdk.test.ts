@@ -6,7 +6,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
-/** AI SDK 6, which is stricter than 7 about what it takes for a reply (M-31). */
+/** AI SDK 6, which checks replies more strictly than 7 (M-31). */
 const baseURL = `${stack().gatewayUrl}/v1`;
 let administrator: Messaging;
 let apiKey: string;
@@ -51,7 +51,7 @@ describe.each(PROVIDERS)('AI SDK 6 on $name', ({ open }) => {
     }
   });
 
-  test('two calls at once, and the answer to their results, plain and streamed', async () => {
+  test('two parallel calls, and the answer to their results, plain and streamed', async () => {
     const prompt = 'call weather {"city":"Rome"}, call weather {"city":"Oslo"} [[sim interleave]]';
     const request = { ...ask(prompt), tools: { weather }, stopWhen: stepCountIs(3) };
     const answer = 'The result is: sunny in Rome | sunny in Oslo.';
@@ -63,7 +63,7 @@ describe.each(PROVIDERS)('AI SDK 6 on $name', ({ open }) => {
     expect((await generateText({ ...ask('some JSON'), output })).output).toEqual({ answer: 0 });
   });
 
-  test('an unknown model is a 404 that is not repeated', async () => {
+  test('an unknown model is a 404 without a retry', async () => {
     await expect(generateText(ask('x', 'gpt-5'))).rejects.toMatchObject({ statusCode: 404, isRetryable: false });
   });
 });

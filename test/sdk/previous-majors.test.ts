@@ -4,7 +4,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant } from '#testing/tenant.js';
 
-/** The majors of the official clients that many applications still have: openai 6 and @anthropic-ai/sdk 0.x. */
+/** Earlier major versions of the official clients, which are still in use: openai 6 and @anthropic-ai/sdk 0.x. */
 const { gatewayUrl } = stack();
 let administrator: Messaging;
 let openai: OpenAI;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => administrator?.close());
 
-/** What a reply says in any format. */
+/** A reply, independent of formats. */
 interface Saying {
   text: string;
   reasoning: string;
@@ -59,7 +59,7 @@ const CLIENTS: Client[] = [
       const request = { ...chatRequest(...asked), stream_options: { include_usage: true } };
       const stream = openai.chat.completions.stream(request);
       let reasoning = '';
-      // The helper keeps only the last piece of what it does not know.
+      // The helper keeps only the last piece of unknown fields.
       for await (const { choices } of stream) reasoning += (choices[0]?.delta as { reasoning_content?: string })?.reasoning_content ?? '';
       return { ...ofCompletion(await stream.finalChatCompletion()), reasoning };
     },
@@ -70,7 +70,7 @@ const CLIENTS: Client[] = [
     plain: async (...asked) => ofResponse(await openai.responses.create(responsesRequest(...asked))),
     streamed: async (...asked) => {
       const stream = openai.responses.stream(responsesRequest(...asked));
-      // Its finalResponse() takes a failed response for one that is still going on.
+      // Its finalResponse() treats a failed response as unfinished.
       for await (const event of stream) if (event.type === 'response.failed') throw new Error(event.response.error?.message);
       return ofResponse(await stream.finalResponse());
     },
@@ -143,13 +143,13 @@ describe.each(CLIENTS)('$name', ({ plain, streamed, errors }) => {
     });
   });
 
-  test('errors are of the class of their status [E-1, E-2]', async () => {
+  test('errors have the class of their status [E-1, E-2]', async () => {
     await expect(plain('x', 'gpt-5')).rejects.toBeInstanceOf(errors.notFound);
     await expect(streamed('x', 'gpt-5')).rejects.toBeInstanceOf(errors.notFound);
     await expect(streamed('[[sim status=500]]')).rejects.toBeInstanceOf(errors.server);
   });
 
-  test('a stream that fails half-way throws', async () => {
+  test('a failed stream throws', async () => {
     await expect(streamed('Hello [[sim tokens=30 error=10]]')).rejects.toThrow('The model failed to produce a response.');
   });
 });

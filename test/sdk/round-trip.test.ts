@@ -14,8 +14,8 @@ import { type Converse, chatRunTools, messagesLoop, messagesToolRunner, response
 import { catalogWith, DEMO_CATALOG, ROUTES, startUpstreams, takePrompts, type Upstreams } from './round-trip/upstreams.js';
 
 /**
- * A conversation of five turns with tools, held by every client with its own helpers, at an upstream of every dialect: whatever
- * reaches an upstream depends on its dialect alone, never on who has carried the conversation.
+ * Every client holds a conversation of five turns with tools, with its own helpers, at an upstream of every dialect. The prompt at the
+ * upstream depends only on the dialect, never on the client.
  */
 const { gatewayUrl } = stack();
 const baseURL = `${gatewayUrl}/v1`;
@@ -47,7 +47,7 @@ const thinking = { anthropic: { thinking: { type: 'enabled', budgetTokens: 1_000
 interface Client {
   name: string;
   open(stream: boolean): Converse;
-  /** Whether the client sends earlier reasoning back, for the upstreams that want it. */
+  /** True when the client sends earlier reasoning back. */
   echoes: { plain: boolean; streamed: boolean };
 }
 
@@ -75,17 +75,17 @@ const CLIENTS: Client[] = [
       const providerOptions = { openai: { store: false } };
       return aiSdk((model) => createOpenAI({ baseURL, apiKey }).responses(model), stream, { providerOptions });
     },
-    // It sends back only what is encrypted, and nothing is here (spec 4.4).
+    // It sends back only encrypted reasoning, which Tollgate does not return.
     echoes: NEVER,
   },
   {
     name: 'AI SDK, anthropic on messages',
     open: (stream) => {
-      // It adds the budget to the limit.
+      // The provider adds the thinking budget to the limit.
       const options = { providerOptions: thinking, maxOutputTokens: 2_000 };
       return aiSdk((model) => createAnthropic({ baseURL, apiKey })(model), stream, options);
     },
-    // Of a stream it keeps only thinking that a signature_delta has signed (M-23).
+    // In a stream it keeps only thinking with a signature_delta (M-23).
     echoes: { plain: true, streamed: false },
   },
 ];

@@ -3,14 +3,14 @@ import { jest } from '@jest/globals';
 import type { Event, Step } from './crash-matrix.js';
 import { HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 
-// The module's own function, bound before the simulation's time is installed, would wait in ours: so what uses it is imported after this.
+// node:timers/promises keeps the real timers when it is imported before the virtual time is installed. So its users are imported below.
 jest.unstable_mockModule('node:timers/promises', () => ({
   setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
 }));
 const { runRequest } = await import('./world.js');
 const { billOf, REPORTED } = await import('./request-story.js');
 
-/** Each with another upstream: how fast it is decides how far things have come. */
+/** Each seed has an upstream with another speed, and so other progress at the fault. */
 const SEEDS = [1, 2, 3, 4];
 
 const EVENT_OF = {
@@ -23,20 +23,20 @@ const EVENT_OF = {
 } satisfies Record<string, Event>;
 type Who = keyof typeof EVENT_OF;
 
-/** What the client saw, what was billed, and who settled it. Two lists where a stream ends otherwise than a plain request. */
+/** Outcome of the client, bill, and settling service. Two lists if a stream ends differently from a plain request. */
 type Endings = string[] | { streamed: string[]; plain: string[] };
 
 const WELL = ['completed: the whole, by the gateway'];
 const RELEASED = 'refused: nothing, by the gateway';
 const REFUSED = 'refused: nothing held';
-/** Its release was the first that billing heard of it. */
+/** The release arrived before the reserve. */
 const TOMBSTONE = 'refused: nothing';
 const LEFT = ['left: nothing, by the gateway'];
 const READ_ON = ['left: the whole, by the proxy'];
 const FAILED = { plain: ['error: nothing, by the gateway'], streamed: ['error: a part, by the gateway'] };
 
 const BEFORE_CONTENT = {
-  // What comes until the proxy notices has come.
+  // Content until the proxy notices.
   gateway: ['cut off: nothing, by the proxy', 'cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
   'inference-proxy': ['error: nothing, by the gateway'],
   billing: WELL,
@@ -44,7 +44,7 @@ const BEFORE_CONTENT = {
   Postgres: WELL,
 };
 
-/** The crash matrix of docs/money.md: its rows and columns by their names. */
+/** The crash matrix of docs/money.md, by names of rows and columns. */
 const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
   'before the reserve is committed': {
     steps: ['auth', 'reserve before commit'],
@@ -70,7 +70,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     steps: ['mid-stream'],
     gateway: {
       streamed: ['cut off: a part, by the proxy', 'cut off: the whole, by the proxy'],
-      plain: ['cut off: the whole, by the proxy'], // of which the middle is its end
+      plain: ['cut off: the whole, by the proxy'], // its middle is its end
     },
     'inference-proxy': FAILED,
     billing: WELL,

@@ -1,4 +1,4 @@
-/** Where a request is when something goes wrong (billing.md 4). */
+/** Step of a request at the time of a fault. */
 export const STEPS = [
   'auth',
   'reserve before commit',
@@ -14,7 +14,7 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
-/** What goes wrong. */
+/** Faults. */
 export const EVENTS = ['gateway dies', 'proxy dies', 'billing dies', 'NATS down', 'Postgres down', 'client leaves'] as const;
 export type Event = (typeof EVENTS)[number];
 
@@ -23,7 +23,7 @@ export interface PlannedFault {
   event: Event;
 }
 
-/** Counts how often each cell of the matrix was reached by a request that was there. */
+/** Counts the requests that reached each cell of the matrix. */
 export class CrashMatrix {
   private readonly counts = new Map<string, number>();
 

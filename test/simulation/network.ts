@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 import { HEARTBEAT_MS, SimulatedStream } from './simulated-stream.js';
 
 export interface NetworkFaults {
-  /** Share of messages that never arrive. NATS loses some when a connection or a server dies. */
+  /** Share of lost messages. NATS loses some when a connection or a server dies. */
   loss: number;
   /** Share of requests that arrive twice. */
   duplicates: number;
@@ -16,12 +16,12 @@ type StreamHandler = (payload: never, caller: Caller) => AsyncIterable<readonly 
 type Caller = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 const NEVER = new Promise<never>(() => undefined);
-/** How long a reader takes to notice that its writer is gone (libs/messaging). */
+/** Time in which a reader notices a dead writer, as in libs/messaging. */
 const READER_NOTICES_MS = 2_500;
 const REQUEST_TIMEOUT_MS = 2_000;
 const LISTENING_TIMEOUT_MS = 1_000;
 
-/** NATS with users that die: what is on its way when one end, or the server itself, goes away is lost. */
+/** NATS with processes that die. Messages in flight are lost when an end or the server dies. */
 export class Network {
   isUp = true;
   private epoch = 0;
@@ -51,12 +51,12 @@ export class Network {
     for (const process of [...this.processes]) process.connectionRestored();
   }
 
-  /** One of those who serve the subject, as a queue group chooses; undefined when nobody does. */
+  /** A random server of the subject, as in a queue group; undefined without one. */
   serverOf(subject: string): Process | undefined {
     return this.random.pick([...this.processes].filter((process) => process.serves(subject)));
   }
 
-  /** Runs `arrive` after a hop, unless the message is lost or its receiver is gone by then. */
+  /** Runs `arrive` after a hop, unless the message is lost or its receiver has died. */
   send(to: Process, arrive: () => void, { canBeLost = true, after = 0 } = {}): number {
     const { epoch } = this;
     const at = Math.max(performance.now() + this.hopMs(), after);
@@ -71,7 +71,7 @@ export class Network {
     return this.faults.loss;
   }
 
-  /** How often a request arrives that is sent once. */
+  /** Number of times that a request arrives. */
   copies(): number {
     return this.random.chance(this.faults.duplicates) ? 2 : 1;
   }
@@ -81,7 +81,7 @@ export class Network {
   }
 }
 
-/** A process on the network. Killed, it does nothing more that anyone could notice. */
+/** A process on the network. A killed process has no further effects. */
 export class Process implements Messaging {
   isAlive = true;
   private readonly handlers = new Map<string, Handler>();
@@ -90,7 +90,7 @@ export class Process implements Messaging {
   private readonly reading = new Set<SimulatedStream<unknown>>();
   private readonly writing = new Set<SimulatedStream<unknown>>();
   private readonly reconnects: (() => void)[] = [];
-  /** What a test wants to see of the requests that leave here. */
+  /** Observer of the requests of this process. */
   onRequest: (subject: string, payload: object) => void = () => undefined;
 
   constructor(
@@ -160,7 +160,7 @@ export class Process implements Messaging {
       this.waiting.add(fail);
       const server = this.network.serverOf(endpoint.subject);
       if (server === undefined) {
-        this.network.send(this, () => fail(new MessagingError('unavailable', `Nobody serves ${endpoint.subject}.`)));
+        this.network.send(this, () => fail(new MessagingError('unavailable', `No service listens on ${endpoint.subject}.`)));
         return;
       }
       const answer = (): void => {
@@ -182,7 +182,7 @@ export class Process implements Messaging {
     if (!this.isAlive) return stream;
     const isGone = (): boolean => server?.isAlive !== true;
     if (server === undefined || isGone()) {
-      stream.fail(new MessagingError('unavailable', `Nobody serves ${endpoint.subject}.`));
+      stream.fail(new MessagingError('unavailable', `No service listens on ${endpoint.subject}.`));
       return stream;
     }
     const handler = server.streamHandlers.get(endpoint.subject) as StreamHandler;
@@ -213,7 +213,7 @@ export class Process implements Messaging {
     this.kill();
   }
 
-  /** As the server of NATS knows it: without a connection there is no telling. */
+  /** True when the server reports the other process, and also without a connection. */
   private async sees(other: Process): Promise<boolean> {
     if (!this.network.isUp) return true;
     return new Promise((resolve) => {

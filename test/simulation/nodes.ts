@@ -16,7 +16,7 @@ import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-infe
 import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
-import { LateSettlements } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
+import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
 import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
@@ -41,18 +41,18 @@ export const MODEL: Model = {
 
 export type Settler = 'gateway' | 'proxy' | 'reaper';
 
-/** Called at the moments of a request that only billing knows. */
-export interface BillingObserver {
+/** Called for events that only billing knows. */
+interface BillingObserver {
   beforeReserve(requestId: string): void;
   held(request: ReserveRequest): void;
   reserveCommitted(requestId: string): void;
   settleCommitted(holdId: string): void;
   settleAnswered(holdId: string): void;
-  /** The hold ended with this, or it was settled late. */
+  /** The hold was settled, in time or late. */
   settled(settle: Settle, by: Settler): void;
 }
 
-/** A billing service: its own lanes and reaper over the shared database. */
+/** A billing service with its own lanes and reaper on the shared database. */
 export class BillingNode {
   readonly process: Process;
   private readonly lanes: Lane<Settle | ReserveRequest, SettleOutcome | ReserveOutcome>[];
@@ -100,13 +100,13 @@ export class BillingNode {
       return this.push(settle) as Promise<SettleOutcome>;
     });
     this.process.serve(holdRenew, async ({ renewals, ended = [] }) => {
-      const { model, terms } = this.database;
+      const { model, times } = this.database;
       const [unsettled, ...open] = await Promise.all([
         this.commit(() => ended.filter((holdId) => model.holds.has(holdId) || model.reaped.has(holdId))),
         ...renewals.map((renewal) => this.renewals.push(renewal)),
       ]);
       const renewed = renewals.filter((_, position) => open[position]).map(({ holdId }) => holdId);
-      return { renewed, unsettled, leaseMs: terms.leaseMs };
+      return { renewed, unsettled, leaseMs: times.leaseMs };
     });
     this.process.serve(keyResolve, () =>
       this.commit(() => TEST_CALLER).catch(() => {
@@ -163,21 +163,21 @@ export class BillingNode {
     );
   }
 
-  /** As `Reaper` does: leases are extended once after any time in which they could not be renewed. */
+  /** Like `Reaper`, extends all leases once after a time in which they could not be renewed. */
   private async reap(): Promise<void> {
     if (!this.database.isUp || !this.process.connected) {
       this.interrupted = true;
       return;
     }
     if (!this.isLeader()) return;
-    const { model, terms } = this.database;
+    const { model, times } = this.database;
     const now = Date.now();
     if (this.interrupted) {
       this.interrupted = false;
-      for (const hold of model.holds.values()) hold.leaseUntil = Math.max(hold.leaseUntil, now + terms.leaseMs);
+      for (const hold of model.holds.values()) hold.leaseUntil = Math.max(hold.leaseUntil, now + times.leaseMs);
       return;
     }
-    const lost = [...model.holds].filter(([, hold]) => hold.leaseUntil + terms.reaperGraceMs < now);
+    const lost = [...model.holds].filter(([, hold]) => hold.leaseUntil + times.reaperGraceMs < now);
     await Promise.allSettled(lost.map(([holdId, { accountId }]) => this.push({ holdId, accountId, reason: 'lease-expired' })));
   }
 }
@@ -209,7 +209,7 @@ export class ProxyNode {
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,
-      settlements: new LateSettlements(this.process, SILENT, LATE_SETTLEMENT_MS),
+      settlements: new SettleForGateway(this.process, SILENT, LATE_SETTLEMENT_MS),
       logger: SILENT,
       attemptsMax: 2,
       failoverMs: 60_000,
@@ -240,7 +240,7 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
   } as unknown as RouteCall;
 }
 
-/** A gateway from the key on: HTTP is not part of the simulation. */
+/** A gateway without HTTP, from the key check on. */
 export class GatewayNode {
   readonly process: Process;
   readonly keys: ApiKeys;
@@ -254,7 +254,7 @@ export class GatewayNode {
       billing,
       catalog: { model: () => MODEL } as unknown as CatalogClient,
       inference: new InferenceClient(this.process),
-      settlements: new SettleOnEnd(billing, SILENT, 1_500, 10_000),
+      settlements: new SettleOnEnd(billing, SILENT, { settleAnswerMs: 1_500, settlementsPendingMax: 10_000, settleFlushMs: 0 }),
     };
   }
 

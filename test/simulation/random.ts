@@ -1,4 +1,4 @@
-/** A seeded source of chance (mulberry32): the same seed gives the same run. */
+/** A seeded random generator (mulberry32). */
 export class Random {
   constructor(private state: number) {}
 

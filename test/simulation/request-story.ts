@@ -4,7 +4,7 @@ import type { PlannedFault } from './crash-matrix.js';
 import { type GatewayNode, MODEL, type ProxyNode, type Settler } from './nodes.js';
 import { HIDDEN_TOKENS, PROMPT_TOKENS, type Script } from './simulated-upstream.js';
 
-/** A report of no tokens, to be filled in. */
+/** Reported usage of 0 tokens, as a base. */
 export const REPORTED: Usage = {
   promptTokens: 0,
   cachedTokens: 0,
@@ -14,25 +14,25 @@ export const REPORTED: Usage = {
   outputSource: 'reported',
 };
 
-/** One client's request, as the client and an all-knowing observer see it. */
+/** One request, with the observations of its client and of the simulation. */
 export class RequestStory {
   readonly record: InferenceRecord = {};
   readonly clientGone = new AbortController();
   fault: PlannedFault | undefined;
-  /** Planned for after it. */
+  /** Fault planned after `fault`. */
   nextFault: PlannedFault | undefined;
   gateway: GatewayNode | undefined;
   proxy: ProxyNode | undefined;
   holdId: string | undefined;
   amount = 0n;
   promptTokensEstimate = 0;
-  /** Tokens that left the upstream: nothing beyond them may ever be billed. */
+  /** Tokens that the upstream sent: no bill may exceed them. */
   producedTokens = 0;
   upstreamReported = false;
   sawContent = false;
   outcome: 'completed' | 'error' | 'left' | 'refused' | undefined;
   usage: Usage | undefined;
-  /** Who settled it; after the reaper it may be settled once more. */
+  /** Settling services. After the reaper there may be a second one. */
   readonly settledBy: Settler[] = [];
   error: unknown;
 
@@ -46,7 +46,7 @@ export class RequestStory {
   }
 }
 
-/** What of a request's end goes against the rules. `cost` is what was charged for it; undefined: it was never settled. */
+/** Violations in the end of a request. `cost` is its charge; undefined if it was never settled. */
 export function judge(story: RequestStory, cost: bigint | undefined, fundsAreScarce: boolean): string[] {
   const { holdId, record, outcome, clientGone, sawContent } = story;
   const gatewayLived = story.gateway?.process.isAlive === true;
@@ -60,7 +60,7 @@ export function judge(story: RequestStory, cost: bigint | undefined, fundsAreSca
     if (cost > story.amount) faults.push(`cost ${cost}, held ${story.amount}`);
     if (cost > mostOwed(story)) faults.push(`cost ${cost}, but the upstream had given ${story.producedTokens} tokens`);
     const owed = costOf(record.usage, story.amount);
-    // What a late settlement does not find is written off; nobody ever pays more than the reply said.
+    // A late settlement writes off missing money. No request costs more than its reported usage.
     const isWrong = cost > owed || (cost < owed && !fundsAreScarce);
     if (outcome === 'completed' && gatewayLived && isWrong) faults.push(`cost ${cost}, owed ${owed}`);
     const gotNothing = (outcome === 'error' || outcome === 'refused') && gatewayLived && !sawContent && !clientGone.signal.aborted;
@@ -69,14 +69,14 @@ export function judge(story: RequestStory, cost: bigint | undefined, fundsAreSca
   return faults.map((fault) => `${story.requestId} (${outcome ?? 'cut off'}, ${story.script.ending}): ${fault}`);
 }
 
-/** What a request with this usage owes, within its hold. */
+/** Cost of the usage, within the hold. */
 export function billOf({ amount }: RequestStory, usage: Usage): bigint {
   return costOf(usage, amount);
 }
 
-/** What the upstream gave, at the dearer of its report and our estimate. */
+/** Cost of the upstream's output, at the larger of report and estimate. */
 function mostOwed({ script, producedTokens, upstreamReported, amount, clientGone }: RequestStory): bigint {
-  // Who leaves while the upstream reads the prompt pays for that.
+  // A client that disconnects while the upstream reads the prompt pays for the prompt.
   if (producedTokens === 0 && !clientGone.signal.aborted) return 0n;
   const shown = script.ending === 'more than asked for' && upstreamReported ? 1_000_000 : producedTokens;
   const outputTokens = shown + (script.hides ? HIDDEN_TOKENS : 0);

@@ -1,22 +1,22 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
-import type { Terms } from '../../apps/billing/src/holds/batch.js';
+import type { HoldTimes } from '../../apps/billing/src/holds/batch.js';
 import { SerialModel } from '../../apps/billing/test/serial-model.js';
 import type { Process } from './network.js';
 import type { Random } from './random.js';
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** Postgres with the serial model for its tables: transactions take time, happen at one moment, and may be lost on either side of it. */
+/** Postgres with the serial model as its tables. A transaction takes time and commits at one moment; a fault before or after loses it or its answer. */
 export class SimulatedDatabase {
   isUp = true;
   readonly model: SerialModel;
   private epoch = 0;
 
   constructor(
-    readonly terms: Terms,
+    readonly times: HoldTimes,
     private readonly random: Random,
   ) {
-    this.model = new SerialModel(terms);
+    this.model = new SerialModel(times);
   }
 
   goDown(): void {
@@ -29,14 +29,14 @@ export class SimulatedDatabase {
   }
 
   /**
-   * Runs `work` as one commit for `process`. Throws like the driver when the server is away; whether it happened is then unknown to
-   * the caller. `before` and `after` stand on both sides of the commit.
+   * Runs `work` as one commit for `process`. Throws like the driver when the server is down; the caller then does not know whether it
+   * committed. `before` and `after` run around the commit.
    */
   async commit<Result>(process: Process, work: () => Result, before: () => void, after: () => void): Promise<Result> {
     const { epoch } = this;
     await this.connect();
     before();
-    if (!process.isAlive) return NEVER; // its session ends, and with it what was not committed
+    if (!process.isAlive) return NEVER; // its session ends without a commit
     if (epoch !== this.epoch) throw connectionLost();
     const result = work();
     after();
@@ -50,12 +50,12 @@ export class SimulatedDatabase {
     if (!this.isUp) throw connectionLost();
   }
 
-  /** What `renewHolds` does. */
+  /** Same behaviour as `renewHolds`. */
   renew(renewals: readonly HoldRenewal[], readings: Map<string, number>): boolean[] {
     return renewals.map(({ holdId, sequence, usage }) => {
       const hold = this.model.holds.get(holdId);
       if (hold === undefined) return false;
-      hold.leaseUntil = Date.now() + this.terms.leaseMs;
+      hold.leaseUntil = Date.now() + this.times.leaseMs;
       if (sequence > (readings.get(holdId) ?? 0)) {
         readings.set(holdId, sequence);
         hold.meter = usage;

@@ -1,26 +1,26 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from './random.js';
 
-export type ServerState = 'well' | 'gone' | 'hung' | 'status 500' | 'status 429' | 'flaky';
+type ServerState = 'well' | 'gone' | 'hung' | 'status 500' | 'status 429' | 'flaky';
 
-/** Of calls, how many fail while it is flaky. */
+/** Share of failing calls while the server is flaky. */
 const FLAKY_SHARE = 0.3;
-/** What no server can answer that has it in a prompt: it breaks over it. */
+/** A prompt with this text breaks every server. */
 export const POISON = 'poison';
 
-/** An openai-chat server of a fleet, in place of a socket pool: how it is at the moment decides about every call. */
+/** An openai-chat server of a fleet, in place of a socket pool. Its current state decides the outcome of every call. */
 export class SimulatedServer {
   state: ServerState = 'well';
   slowness = 1;
   running = 0;
   runningMax = 0;
-  /** When each call came. */
+  /** Time of each call. */
   readonly calls: number[] = [];
   readonly pool = { dispatch: this.dispatch.bind(this), close: async () => undefined } as unknown as Dispatcher;
 
   constructor(
     readonly id: string,
-    /** To the first content, on average, and from there to the end. */
+    /** Mean milliseconds to the first content, and from there to the end. */
     private readonly terms: { firstContentMs: number; streamMs: number },
     private readonly random: Random,
   ) {}

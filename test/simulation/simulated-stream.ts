@@ -1,13 +1,25 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { DETACHED, type EventStream, MessagingError } from '#messaging/messaging.js';
-import type { Network, Process } from './network.js';
+import type { Random } from './random.js';
 
-/** How long the writer notices at the latest that its reader is gone, and the reader that a frame is missing: with a heartbeat. */
+/** Longest time in which the writer notices a dead reader, and the reader a lost frame. */
 export const HEARTBEAT_MS = 1_000;
 const CANCEL_GRACE_MS = 1_000;
 const NEVER = new Promise<never>(() => undefined);
 
-/** Both ends of a framed stream, with what its users see of it: order, loss noticed, cancel with a grace, ends that die. */
+/** A process at one end of a stream. */
+interface Peer {
+  readonly isAlive: boolean;
+}
+
+/** The network between both ends. */
+interface Carrier {
+  readonly random: Random;
+  readonly frameLoss: number;
+  send(to: Peer, arrive: () => void, options: { canBeLost: boolean; after?: number }): number;
+}
+
+/** Both ends of a framed stream, with its visible behaviour: order, lost frames, cancel with a grace, dead ends. */
 export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]> {
   onEnd: () => void = () => undefined;
   private readonly controller = new AbortController();
@@ -20,9 +32,9 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
   private lastArrival = 0;
 
   constructor(
-    private readonly network: Network,
-    private readonly reader: Process,
-    private readonly writer: Process | undefined,
+    private readonly network: Carrier,
+    private readonly reader: Peer,
+    private readonly writer: Peer | undefined,
   ) {}
 
   get signal(): AbortSignal {
@@ -68,7 +80,7 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
     this.endReading();
   }
 
-  /** The reader has noticed that nobody writes any more. */
+  /** Called when the reader notices a dead writer. */
   writerLost(): void {
     this.fail(new MessagingError('broken', 'The writer is gone.'));
   }
@@ -95,13 +107,13 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
 
   // ---- the writing end ----
 
-  /** Passes on what the source says, each batch as a frame. */
+  /** Sends each batch of the source as a frame. */
   write(source: AsyncIterable<readonly Event[]>): void {
     this.source = source[Symbol.asyncIterator]();
     void this.pump(this.source);
   }
 
-  /** The writer has noticed that nobody reads any more, or was told to stop. */
+  /** Called when the writer notices a dead reader, or receives a stop. */
   readerLost(reason?: typeof DETACHED): void {
     if (this.writerEnded || this.controller.signal.aborted) return;
     this.controller.abort(reason);
@@ -128,7 +140,7 @@ export class SimulatedStream<Event> implements EventStream<Event>, AsyncIterator
     }
   }
 
-  /** In order. A frame that is lost is noticed with the next one, or with the next heartbeat. */
+  /** Frames arrive in order. A lost frame is noticed with the next frame or heartbeat. */
   private sendFrame(arrive: () => void): void {
     if (this.writer?.isAlive !== true) return;
     if (this.network.random.chance(this.network.frameLoss)) {

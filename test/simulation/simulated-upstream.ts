@@ -1,17 +1,17 @@
 import type { Dispatcher } from 'undici';
 import type { Random } from './random.js';
 
-/** What the upstream does with one request. */
+/** Behaviour of the upstream for one request. */
 export interface Script {
   connectMs: number;
   firstByteMs: number;
-  /** Between two chunks. */
+  /** Milliseconds between two chunks. */
   paceMs: number;
-  /** Of four letters each: one token by the estimate. */
+  /** Chunks of four letters, one estimated token each. */
   chunks: number;
   ending: 'good' | 'no usage' | 'more than asked for' | 'broken' | 'silent' | 'status 500' | 'refused connection';
   stream: boolean;
-  /** It bills `HIDDEN_TOKENS` that it does not show, and the catalog says so (`hiddenReasoning`). */
+  /** Bills `HIDDEN_TOKENS` that it does not show; the catalog has `hiddenReasoning`. */
   hides: boolean;
 }
 
@@ -32,18 +32,18 @@ export function chooseScript(random: Random): Script {
 }
 
 export interface UpstreamObserver {
-  /** The call has begun. */
+  /** The call has started. */
   dispatched(index: number): void;
-  /** The head of the reply is out. */
+  /** The head of the reply has been sent. */
   answered(index: number): void;
-  /** So many tokens have left the upstream by now. */
+  /** `tokens` have been sent so far. */
   produced(index: number, tokens: number): void;
   finished(index: number): void;
-  /** Whether the process that called is still there to listen. */
+  /** True while the calling process is alive. */
   isHeard(): boolean;
 }
 
-/** An openai-chat upstream in place of a socket pool: it plays the script of the request whose number it finds in the prompt. */
+/** An openai-chat upstream in place of a socket pool. It plays the script of the request whose number is in the prompt. */
 export function simulatedPool(scripts: readonly Script[], observer: UpstreamObserver): Dispatcher {
   return {
     dispatch({ body }: { body: string }, handler: Required<Dispatcher.DispatchHandler>): boolean {
@@ -54,7 +54,7 @@ export function simulatedPool(scripts: readonly Script[], observer: UpstreamObse
   } as unknown as Dispatcher;
 }
 
-/** The number of the request that this text is of. */
+/** Number of the request with this text. */
 export function numberOf(text: string): number {
   return Number(/request (\d+)\./.exec(text)?.[1]);
 }
@@ -162,7 +162,7 @@ class Call {
     setTimeout(() => this.observer.isHeard() && this.handler.onResponseError(this.controller as never, reason), 0);
   }
 
-  /** A process that dies closes its sockets: the upstream stops there. */
+  /** A dead process has closed its sockets, so the upstream stops. */
   private later(delayMs: number, act: () => void): void {
     setTimeout(() => {
       if (!this.isOver && this.observer.isHeard()) act();

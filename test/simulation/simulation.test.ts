@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { longOr } from '#testing/long-run.js';
 import { CrashMatrix } from './crash-matrix.js';
 
-// The module's own function, bound before the simulation's time is installed, would wait in ours.
+// node:timers/promises keeps the real timers when it is imported before the virtual time is installed.
 jest.unstable_mockModule('node:timers/promises', () => ({
   setTimeout: (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs)),
 }));
@@ -12,7 +12,7 @@ const SEEDS = longOr(20, 1_000);
 const REQUESTS = 200;
 const HITS_MIN = longOr(1, 100);
 
-test('whoever dies, and whenever: every hold ends once, and nobody pays for more than was received', async () => {
+test('under any death at any time, every hold ends once, and no request pays for more than was received', async () => {
   const matrix = new CrashMatrix();
   const totals: Record<string, number> = {};
   for (let seed = 1; seed <= SEEDS; seed++) {

@@ -1,6 +1,6 @@
 /**
- * Time that passes only when nothing is left to do at the present moment. While it is installed, timers and clocks of everything in
- * this process are its own, so that a run depends on its seed alone and minutes pass in milliseconds.
+ * Virtual time, which advances when no work is left at the present moment. While it is installed it replaces all timers and clocks of the
+ * process, so that a run depends on its seed alone and minutes pass in milliseconds.
  */
 export class VirtualTime {
   private now = 0;
@@ -16,7 +16,7 @@ export class VirtualTime {
     performanceNow: performance.now,
   };
 
-  /** Milliseconds since the beginning of the run. */
+  /** Milliseconds since the start of the run. */
   get elapsedMs(): number {
     return this.now;
   }
@@ -38,16 +38,16 @@ export class VirtualTime {
     performance.now = performanceNow;
   }
 
-  /** Lets everything happen that is due within `forMs`. */
+  /** Runs everything that is due within `forMs`. */
   async run(forMs: number): Promise<void> {
     const end = this.now + forMs;
-    await this.settle();
+    await this.drainMicrotasks();
     for (let entry = this.due[0]; entry !== undefined && entry.at <= end; entry = this.due[0]) {
       this.removeFirst();
       if (entry.generation !== entry.timer.generation) continue;
       this.now = Math.max(this.now, entry.at);
       entry.timer.fire();
-      await this.settle();
+      await this.drainMicrotasks();
     }
     this.now = end;
   }
@@ -64,8 +64,8 @@ export class VirtualTime {
     this.due[index] = entry;
   }
 
-  /** Every promise that can go on has gone on: the event loop comes around only after that. */
-  private settle(): Promise<void> {
+  /** Resolves when no promise callback is left: only then does the event loop turn. */
+  private drainMicrotasks(): Promise<void> {
     return new Promise((resolve) => this.real.setImmediate(resolve));
   }
 
@@ -95,7 +95,7 @@ type Action = (...values: unknown[]) => void;
 
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
-/** A timer's place in the queue; void once the timer has been cancelled or put anew. */
+/** A timer's entry in the queue; invalid once the timer was cancelled or rescheduled. */
 interface Entry {
   at: number;
   order: number;
@@ -103,7 +103,7 @@ interface Entry {
   generation: number;
 }
 
-/** What `setTimeout` and `setInterval` return. */
+/** Handle returned by `setTimeout` and `setInterval`. */
 class Timer {
   generation = 0;
   private isOver = false;

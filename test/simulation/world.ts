@@ -16,25 +16,25 @@ import { SimulatedDatabase } from './simulated-database.js';
 import { chooseScript, type Script } from './simulated-upstream.js';
 import { VirtualTime } from './virtual-time.js';
 
-const TERMS = { leaseMs: 6_000, reaperGraceMs: 2_000 };
+const TIMES = { leaseMs: 6_000, reaperGraceMs: 2_000 };
 const ARRIVALS_MS = 60_000;
-/** After the last fault is mended: all leases, retries and late settlements are over by then. */
+/** Time after the last fault in which all leases, retries and late settlements end. */
 const CALM_MS = 120_000;
-/** One request alone, and every lease, retry and late settlement of it. */
+/** Time in which a single request, its lease, retries and late settlement end. */
 const SOON_MS = 60_000;
 const REPLICAS = 2;
-/** Requests that something is planned for; it takes others with it. */
+/** Share of requests with a planned fault, which also affects others. */
 const FAULTY_SHARE = 0.15;
 const OUTAGE_MS = [200, 4_000] as const;
 
-export interface WorldReport {
-  /** What went against the rules; empty when all is well. */
+interface WorldReport {
+  /** Violations. */
   violations: string[];
-  /** How many requests came to each outcome. */
+  /** Number of requests by outcome. */
   outcomes: Record<string, number>;
 }
 
-/** Runs `requests` requests through gateways, proxies and billing services while things die. The same seed gives the same run. */
+/** Runs `requests` requests through gateways, proxies and billing services under faults. The same seed gives the same run. */
 export function runWorld(seed: number, requests: number, matrix: CrashMatrix): Promise<WorldReport> {
   return inVirtualTime(seed, async (time, random) => {
     const scripts = Array.from({ length: requests }, () => chooseScript(random));
@@ -45,13 +45,13 @@ export function runWorld(seed: number, requests: number, matrix: CrashMatrix): P
     }
     world.start(ARRIVALS_MS);
     await time.run(ARRIVALS_MS + 20_000);
-    world.mendAll();
+    world.endFaults();
     await time.run(CALM_MS);
     return { violations: world.violations(), outcomes: world.outcomes() };
   });
 }
 
-/** Runs one request, to which nothing but `fault` happens; what became of it, when all is well again. */
+/** Runs one request with one fault, and returns its outcome after recovery. */
 export function runRequest(seed: number, script: Script, fault: PlannedFault): Promise<{ story: RequestStory; cost: bigint | undefined }> {
   return inVirtualTime(seed, async (time, random) => {
     const matrix = new CrashMatrix();
@@ -67,7 +67,7 @@ export function runRequest(seed: number, script: Script, fault: PlannedFault): P
   });
 }
 
-/** To be read on without its client, a request needs an upstream that hides what it bills, and a client that leaves before. */
+/** The proxy reads on only at an upstream that hides billed output, after its client has disconnected. */
 function planFault(story: RequestStory, fault: PlannedFault): void {
   if (fault.step !== 'read on for its usage') {
     story.fault = fault;
@@ -94,7 +94,7 @@ async function inVirtualTime<Result>(seed: number, run: (time: VirtualTime, rand
 
 interface WorldOptions {
   random: Random;
-  /** What the upstream does with each request; one a request. */
+  /** Upstream script of each request. */
   scripts: readonly Script[];
   matrix: CrashMatrix;
   network: NetworkFaults;
@@ -121,7 +121,7 @@ class World {
     this.random = random;
     this.matrix = matrix;
     this.network = new Network(random, network);
-    this.database = new SimulatedDatabase(TERMS, random);
+    this.database = new SimulatedDatabase(TIMES, random);
     this.isScarce = isScarce;
     this.initialPicoUsd = isScarce ? 5_000_000_000n : 10n ** 15n;
     const { accountId, projectId, keyId } = TEST_CALLER;
@@ -137,7 +137,7 @@ class World {
     this.stories = scripts.map((script, index) => new RequestStory(index, script));
   }
 
-  /** The requests come at any time within `arrivalsMs`. */
+  /** Starts requests at random times within `arrivalsMs`. */
   start(arrivalsMs: number): void {
     for (let replica = 0; replica < REPLICAS; replica++) {
       this.addBilling();
@@ -147,8 +147,8 @@ class World {
     for (const story of this.stories) setTimeout(() => void this.runRequest(story), this.random.between(100, arrivalsMs));
   }
 
-  /** From now on nothing fails any more. */
-  mendAll(): void {
+  /** Ends all faults. */
+  endFaults(): void {
     this.calm = true;
     if (!this.network.isUp) this.network.comeBack();
     this.database.comeBack();
@@ -160,7 +160,7 @@ class World {
     return counts;
   }
 
-  /** What was charged; undefined: nothing was ever held, or it was never settled. */
+  /** Charged cost; undefined without a hold or a settlement. */
   costOf({ holdId = '' }: RequestStory): bigint | undefined {
     return this.database.model.costs.get(holdId);
   }
@@ -212,7 +212,7 @@ class World {
       finish: (_reason: FinishReason, usage: Usage) => {
         story.outcome = 'completed';
         story.usage = usage;
-        // Settle, then finish: a balance read after the reply is exact.
+        // A reply is settled before it ends, so that a balance read after it is exact.
         const { holdId, costPicoUsd } = story.record;
         if (costPicoUsd !== undefined && !this.database.model.costs.has(holdId ?? '')) {
           this.faults.push(`${story.requestId}: finished before its settlement was recorded`);
@@ -223,7 +223,7 @@ class World {
 
   // ---- faults ----
 
-  /** The request has come to a step: what was planned for it there happens now. */
+  /** Called when a request reaches a step. Executes its fault for that step. */
   private at(story: RequestStory | undefined, step: Step): void {
     if (story?.fault?.step !== step || this.calm) return;
     const { fault } = story;
@@ -273,7 +273,7 @@ class World {
     return nodes.filter(({ process }) => process.isAlive);
   }
 
-  // ---- the parts, each with what it lets us see ----
+  // ---- the parts, with their observers ----
 
   private addGateway(): void {
     const node = new GatewayNode('gateway', this.network);

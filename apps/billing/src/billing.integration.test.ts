@@ -82,7 +82,7 @@ test('an administrator opens an account, a project and a key, and the key resolv
   expect(await messaging.request(keyResolve, { keyDigest: digestApiKey(key) })).toEqual({ keyId: apiKey.keyId, projectId, accountId });
 });
 
-test('lists come in pages that do not overlap, and who names a project or key makes it once', async () => {
+test('pages of lists do not overlap; a project or key with the same id is made once', async () => {
   const { accountId } = await messaging.request(accountCreate, { name: 'Acme' });
   const ids = Array.from({ length: 5 }, () => randomUUID());
   for (const projectId of ids) await messaging.request(projectCreate, { accountId, projectId, name: projectId });
@@ -110,7 +110,7 @@ test('lists come in pages that do not overlap, and who names a project or key ma
   expect((await messaging.request(keyList, { accountId, limit: 1 })).keys.map((key) => key.keyId)).toEqual([keyId]);
 });
 
-test('open holds come in pages, and a hold that has ended between two of them is missed by neither', async () => {
+test('pages of open holds stay complete when a hold ends between two of them', async () => {
   const acme = await customer();
   const { accountId } = acme;
   const holdIds: string[] = [];
@@ -133,7 +133,7 @@ test('open holds come in pages, and a hold that has ended between two of them is
   await expect(elsewhere).rejects.toMatchObject({ code: 'invalid_request', param: 'cursor' });
 });
 
-test('nothing that was stored gives the key away', async () => {
+test('the database does not contain the key', async () => {
   const { key } = await customer();
   const rows = await prisma.$queryRaw`SELECT k::text FROM billing.api_key k`;
   const text = JSON.stringify(rows);
@@ -141,7 +141,7 @@ test('nothing that was stored gives the key away', async () => {
   expect(text).not.toContain(digestApiKey(key));
 });
 
-test('a revoked key and a disabled project stop resolving, and everyone is told', async () => {
+test('a revoked key and a disabled project stop resolving, and an event is published', async () => {
   const { keyId, projectId, key } = await customer();
   const changes: unknown[] = [];
   const unsubscribe = messaging.subscribe(keyChanged, (event) => changes.push(event));
@@ -193,7 +193,7 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
   });
 });
 
-test('a frozen account gets no holds until it is active again; it can be read, and its money can move', async () => {
+test('a frozen account gets no holds until it is active; it can be read, and its money can change', async () => {
   const { key, ...acme } = await customer('1.00');
   const { accountId } = acme;
   const frozen = await messaging.request(accountUpdate, { accountId, status: 'frozen', statusReason: 'disputed' });
@@ -286,7 +286,7 @@ test.each([
   await expect(messaging.request(holdReserve, reserve as never)).rejects.toMatchObject({ code: 'invalid_request', param });
 });
 
-test('what does not exist is not found; ids in capitals are the same ids', async () => {
+test('unknown ids are not found; ids in capitals are the same ids', async () => {
   await expect(messaging.request(balanceGet, { accountId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
   await expect(messaging.request(keyRevoke, { keyId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
   await expect(messaging.request(projectCreate, { accountId: randomUUID(), name: 'x' })).rejects.toMatchObject({ code: 'not_found' });
@@ -307,7 +307,7 @@ test('what does not exist is not found; ids in capitals are the same ids', async
   expect(rest).toMatchObject({ movements: [{ kind: 'topup' }], nextCursor: null });
 });
 
-test('sessions that the database ends under it do not stop the service', async () => {
+test('the service survives sessions that the database ends', async () => {
   const acme = await customer();
   await prisma.$queryRaw`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND application_name LIKE 'tollgate-billing%'`;

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { createBillingMetrics } from './billing.metrics.js';
 
-test('what alerts wait for is there before it happens, or they would not see it happen for the first time', async () => {
+test('counters of alerts are exported before their first increment', async () => {
   const registry = new Registry();
   createBillingMetrics(registry);
   const lines = (await registry.metrics()).split('\n');

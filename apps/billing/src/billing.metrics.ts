@@ -10,7 +10,7 @@ export function createBillingMetrics(registry: Registry) {
   const metrics = {
     batchSize: new Histogram({
       name: 'tollgate_billing_batch_size',
-      help: 'Settles and reserves decided together',
+      help: 'Settles and reserves in one batch',
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
       registers,
     }),
@@ -20,11 +20,11 @@ export function createBillingMetrics(registry: Registry) {
       buckets: [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.5, 2],
       registers,
     }),
-    queued: new Gauge({ name: 'tollgate_billing_queue', help: 'Settles and reserves that wait for a batch', registers }),
+    queued: new Gauge({ name: 'tollgate_billing_queue', help: 'Settles and reserves waiting for a batch', registers }),
     holdsOpen: new Gauge({ name: 'tollgate_billing_holds_open', help: 'Open holds of all accounts', registers }),
     reserves: new Counter({
       name: 'tollgate_billing_reserves_total',
-      help: 'Reserves by outcome: held, closed, or the code they were refused with',
+      help: 'Reserves by outcome: held, closed, or the error code',
       labelNames: ['outcome'] as const,
       registers,
     }),
@@ -36,42 +36,42 @@ export function createBillingMetrics(registry: Registry) {
     }),
     tombstones: new Counter({
       name: 'tollgate_billing_tombstones_total',
-      help: 'Settles and releases that came before their reserve',
+      help: 'Settles and releases that arrived before their reserve',
       registers,
     }),
     lateSettlements: new Counter({
       name: 'tollgate_billing_late_settlements_total',
-      help: 'Requests settled after the reaper had billed their last meter reading',
+      help: 'Requests settled after the reaper billed their last meter reading',
       registers,
     }),
     writtenOffPicoUsd: new Counter({
       name: 'tollgate_billing_written_off_pico_usd_total',
-      help: 'What late settlements came to and did not find',
+      help: 'Amounts of late settlements that the account could not pay',
       registers,
     }),
     givenBackPicoUsd: new Counter({
       name: 'tollgate_billing_given_back_pico_usd_total',
-      help: 'What the reaper had charged and late settlements took back',
+      help: 'Amounts charged by the reaper and returned by late settlements',
       registers,
     }),
     ledgerCheckedAt: new Gauge({
       name: 'tollgate_billing_ledger_check_timestamp_seconds',
-      help: 'When this replica last checked the ledger; 0: it does not',
+      help: 'Time of the last ledger check of this replica; 0 when it does not check',
       registers,
     }),
-    ledgerCheckSeconds: new Gauge({ name: 'tollgate_billing_ledger_check_seconds', help: 'How long the last check took', registers }),
+    ledgerCheckSeconds: new Gauge({ name: 'tollgate_billing_ledger_check_seconds', help: 'Duration of the last ledger check', registers }),
     ledgerViolations: new Gauge({
       name: 'tollgate_billing_ledger_violations',
-      help: 'Where the ledger is wrong, by invariant, at the last check',
+      help: 'Violations found by the last ledger check, by invariant',
       labelNames: ['invariant'] as const,
       registers,
     }),
-    accountsFrozen: new Gauge({ name: 'tollgate_billing_accounts_frozen', help: 'Accounts that get no holds', registers }),
-    costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'What was charged', registers }),
+    accountsFrozen: new Gauge({ name: 'tollgate_billing_accounts_frozen', help: 'Frozen accounts', registers }),
+    costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'Amounts charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),
-    overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which nobody pays', registers }),
+    overPicoUsd: new Counter({ name: 'tollgate_billing_over_pico_usd_total', help: 'Usage beyond holds, which is not charged', registers }),
   };
-  // A counter that first shows as 1 has not moved for those who watch it.
+  // Counters start at 0: rate() misses an increment from nothing to 1.
   for (const reason of [...SETTLE_REASONS, 'lease-expired' satisfies SettleReason]) metrics.settles.inc({ reason }, 0);
   return metrics;
 }
@@ -83,13 +83,13 @@ export function recordLedgerCheck(metrics: BillingMetrics, report: LedgerCheckRe
   metrics.accountsFrozen.set(accountsFrozen);
 }
 
-/** Another replica checks: what this one once found says nothing any more. */
+/** Resets the gauges when another replica checks the ledger. */
 export function forgetLedgerCheck(metrics: BillingMetrics): void {
   for (const gauge of [metrics.ledgerCheckedAt, metrics.ledgerCheckSeconds, metrics.ledgerViolations, metrics.accountsFrozen])
     gauge.reset();
 }
 
-/** Counts a committed batch. Money metrics are for graphs: counters are floats, the ledger is exact. */
+/** Counts a committed batch. Money counters are floats, for graphs only. */
 export function recordBatch(metrics: BillingMetrics, { rows, outcomes }: Applied, milliseconds: number, queued: number): void {
   metrics.batchSize.observe(outcomes.settles.length + outcomes.reserves.length);
   metrics.batchSeconds.observe(milliseconds / 1_000);

@@ -1,7 +1,12 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { Registry } from 'prom-client';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { beginGrace } from '#observability/grace.js';
+import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from './billing.config.js';
+import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
 import { HoldsController } from './controllers/holds.controller.js';
 import { MESSAGING, PRISMA } from './controllers/injected.js';
@@ -10,42 +15,146 @@ import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
 import { BillingEvents } from './events/billing-events.js';
+import { readThreshold } from './events/read-threshold.js';
+import { LANE_SETTINGS } from './holds/apply-batch.js';
 import { HoldLanes } from './holds/hold-lanes.js';
+import { Lane } from './holds/lane.js';
+import { Reaper } from './holds/reaper.js';
 import { Renewals } from './holds/renewals.js';
 import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
-import { Treasury } from './ledger/treasury.js';
+import { MoneyOperations, type OnConnection } from './ledger/money-operations.js';
 
-export interface BillingParts {
+/** Renewals are many and small: those of a whole proxy fit in one batch. */
+const RENEWAL_BATCH_MAX = 4_096;
+const RENEWAL_QUEUE_MAX = 65_536;
+
+/** Digests in one query, which takes about a millisecond: a lookup waits no longer beside a flood of guesses. */
+const LOOKUP_BATCH_MAX = 256;
+
+/** The reaper comes by within this time after a lease and its grace, even when it first extends all leases. */
+const HOLD_OVERDUE_MS = 60_000;
+
+export interface BillingDependencies {
   config: BillingConfig;
+  logger: Logger;
+  registry: Registry;
   prisma: PrismaClient;
   messaging: Messaging;
-  lanes: HoldLanes;
-  renewals: Renewals;
-  lookups: KeyLookups;
-  treasury: Treasury;
-  auditor: Auditor;
-  events: BillingEvents;
 }
 
 @Module({})
 class BillingModule {}
 
-/** The framework gets what `start-billing.ts` made; lifetimes stay there. */
-export function billingModule(parts: BillingParts): DynamicModule {
+/** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
+export function billingModule({ config, logger, registry, prisma, messaging }: BillingDependencies): DynamicModule {
+  const { databaseUrl: url, leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
+  const metrics = createBillingMetrics(registry);
+  const connect = (): Promise<PgConnection> => {
+    const limits = { statementTimeoutMs: 2_000, connectTimeoutMs: 1_000 };
+    return connectPg({ url, applicationName: 'tollgate-billing-lane', ...limits, settings: LANE_SETTINGS });
+  };
+  const events = new BillingEvents({
+    messaging,
+    holdSettled: config.holdSettledEvents,
+    readThreshold: (accountId) => readThreshold(prisma, accountId),
+    logger,
+  });
+  const lanes = new HoldLanes({
+    lanes: config.lanes,
+    times: { leaseMs, reaperGraceMs },
+    connect,
+    batchMax,
+    queueMax,
+    accountQueueMax,
+    deadlineMs,
+    logger,
+    onApplied: (applied, milliseconds) => {
+      recordBatch(metrics, applied, milliseconds, lanes.queued);
+      events.applied(applied);
+    },
+  });
+  const renewals = new Renewals(leaseMs, { connect, batchMax: RENEWAL_BATCH_MAX, queueMax: RENEWAL_QUEUE_MAX, deadlineMs, logger });
+  const lookups = new KeyLookups(config.keyPepper, { connect, batchMax: LOOKUP_BATCH_MAX, queueMax, deadlineMs, logger });
+  const moneyLane = new Lane<(connection: PgConnection) => Promise<unknown>, unknown>({
+    connect,
+    batchMax: 1,
+    queueMax,
+    deadlineMs,
+    logger,
+    work: (connection, items) => Promise.all(items.map((work) => work(connection))),
+  });
+  const reaper = new Reaper({
+    connect,
+    lanes,
+    times: { leaseMs, reaperGraceMs },
+    intervalMs: config.reaperIntervalMs,
+    sweepIntervalMs: config.planSweepIntervalMs,
+    renewalsArrive: async () => messaging.connected && (await renewals.arrive()),
+    onOpenHolds: (count) => metrics.holdsOpen.set(count),
+    logger,
+  });
+  const auditor = new Auditor({
+    connect: () =>
+      connectPg({
+        url,
+        applicationName: 'tollgate-billing-auditor',
+        statementTimeoutMs: config.ledgerCheckTimeoutMs,
+        // A replica that stops during a check must not keep its snapshot, which a migration waits for.
+        settings: { idle_in_transaction_session_timeout: '10000' },
+      }),
+    overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
+    intervalMs: config.ledgerCheckIntervalMs,
+    onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),
+    onFollowing: () => forgetLedgerCheck(metrics),
+    logger,
+  });
   return {
     module: BillingModule,
     controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController],
     providers: [
-      { provide: BillingConfig, useValue: parts.config },
-      { provide: PRISMA, useValue: parts.prisma },
-      { provide: MESSAGING, useValue: parts.messaging },
-      { provide: HoldLanes, useValue: parts.lanes },
-      { provide: Renewals, useValue: parts.renewals },
-      { provide: KeyLookups, useValue: parts.lookups },
-      { provide: Treasury, useValue: parts.treasury },
-      { provide: Auditor, useValue: parts.auditor },
-      { provide: BillingEvents, useValue: parts.events },
+      { provide: BillingConfig, useValue: config },
+      { provide: PRISMA, useValue: prisma },
+      { provide: MESSAGING, useValue: messaging },
+      { provide: HoldLanes, useValue: lanes },
+      { provide: Renewals, useValue: renewals },
+      { provide: KeyLookups, useValue: lookups },
+      { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection, events) },
+      { provide: Auditor, useValue: auditor },
+      { provide: BillingEvents, useValue: events },
+      { provide: BackgroundWork, useValue: new BackgroundWork(config, auditor, reaper, [lanes, renewals, lookups, moneyLane]) },
     ],
   };
+}
+
+/** Work beside the requests. Nest calls the hooks, the last one when its transport has closed. */
+export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
+  private withinGrace = beginGrace(0);
+  private stopped: Promise<unknown> | undefined;
+
+  constructor(
+    private readonly config: BillingConfig,
+    private readonly auditor: Auditor,
+    private readonly reaper: Reaper,
+    private readonly lanes: readonly { close(): Promise<void> }[],
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.reaper.start();
+    if (this.config.ledgerCheckIntervalMs > 0) this.auditor.start();
+  }
+
+  /**
+   * Call before the transport closes: a caller that waits for a ledger check would keep it open, and nothing may be reaped when renewals
+   * no longer arrive.
+   */
+  cancel(): void {
+    this.withinGrace = beginGrace(this.config.shutdownGraceMs);
+    this.stopped = Promise.all([this.auditor.stop(), this.reaper.stop()]);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.withinGrace(Promise.resolve(this.stopped));
+    await this.withinGrace(Promise.all(this.lanes.map((lane) => lane.close())));
+  }
 }

@@ -42,7 +42,7 @@ async function start(settings: Partial<BillingConfig>) {
   return { stop, messaging, owner, waiting, cleanUp };
 }
 
-test('a check of the ledger that an operator has asked for does not delay a stop', async () => {
+test('a requested ledger check does not delay a stop', async () => {
   const { stop, messaging, owner, waiting, cleanUp } = await start({ shutdownGraceMs: 600_000 });
   await owner.query('BEGIN; LOCK TABLE billing.settlement IN ACCESS EXCLUSIVE MODE'); // as long as this lasts, no check ends
   const checked = expect(messaging.request(ledgerCheck, {}, { timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'unavailable' });
@@ -52,7 +52,7 @@ test('a check of the ledger that an operator has asked for does not delay a stop
   await cleanUp();
 });
 
-test('a stop waits for what runs as long as SHUTDOWN_GRACE_MS says, and no longer', async () => {
+test('a stop waits for running requests for SHUTDOWN_GRACE_MS', async () => {
   const { stop, messaging, owner, waiting, cleanUp } = await start({ shutdownGraceMs: 100 });
   const accountId = '0190a6f0-7c1e-7000-8000-00000000000a';
   await owner.query('BEGIN; LOCK TABLE billing.movement IN ACCESS EXCLUSIVE MODE'); // until the statement's own limit of 10 s
@@ -68,7 +68,7 @@ test('a stop waits for what runs as long as SHUTDOWN_GRACE_MS says, and no longe
   await asked;
 });
 
-test('on an empty database it is not ready, and names the migration it needs; once it is migrated it serves without a restart', async () => {
+test('on an empty database the service is not ready and names the missing migration; after the migration it serves without a restart', async () => {
   const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
   const access = { natsUrl: nats.url, natsUser: 'billing', natsPassword: TEST_NATS_PASSWORD, databaseUrl: database.url.href };
   const settings = { ...access, keyPepper: 'p'.repeat(32), opsPort };

@@ -8,7 +8,7 @@ import { startBilling } from '../src/start-billing.js';
 
 export interface BillingService {
   natsUrl: string;
-  /** As that user of config/nats.conf; closed with the service. */
+  /** Connects as a user of config/nats.conf. Closed with the service. */
   connect(user: 'cli' | 'gateway' | 'internal' | 'inference-proxy'): Promise<Messaging>;
   stop(): Promise<void>;
 }

@@ -4,11 +4,8 @@ import type { HoldLanes } from '../src/holds/hold-lanes.js';
 import { Reaper } from '../src/holds/reaper.js';
 import { LedgerFixture, reserveOf, usageOf } from './ledger-fixture.js';
 
-/**
- * What broke in other gateways' billing (billing.md 1), each a test of its own: here those of the ledger, in
- * test/e2e/known-bugs.test.ts those of a whole system.
- */
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+/** Bugs of other gateways, one test each: here those of the ledger, in test/e2e/known-bugs.test.ts those of a whole system. */
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 beforeAll(async () => {
@@ -17,12 +14,12 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-/** So many replicas, each with connections of its own. */
+/** Makes `count` replicas, each with its own connections. */
 function replicas(count: number): HoldLanes[] {
-  return Array.from({ length: count }, () => ledger.newLanes({ terms: TERMS, batchMax: 16 }));
+  return Array.from({ length: count }, () => ledger.newLanes({ times: TIMES, batchMax: 16 }));
 }
 
-test('check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, #26672): 1,000 at once on a $5 cap spend $5', async () => {
+test('check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, #26672): 1,000 concurrent requests on a $5 cap spend $5', async () => {
   const customer = await ledger.customer({ topup: 5_000n });
   const all = replicas(4);
   const spent = await Promise.all(
@@ -39,7 +36,7 @@ test('check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, 
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '0', topup_held: '0', open_holds: 0 });
 });
 
-test('a "trusted" customer skips the deduction (one-api#2440): a balance of hundreds of holds is held from like any other', async () => {
+test('a "trusted" customer skips the deduction (one-api#2440): a balance of hundreds of holds is held like any other', async () => {
   const customer = await ledger.customer({ topup: 60_000n });
   const [lanes] = replicas(1) as [HoldLanes];
   const outcomes = await Promise.all(Array.from({ length: 800 }, () => lanes.reserve(reserveOf(customer, 100n))));
@@ -47,7 +44,7 @@ test('a "trusted" customer skips the deduction (one-api#2440): a balance of hund
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '60000', topup_held: '60000', open_holds: 600 });
 });
 
-test('a panic leaks what was deducted (new-api#4429): 6 of 8 requests lose their process, and all of their money comes back', async () => {
+test('a panic leaks the deduction (new-api#4429): 6 of 8 requests lose their process, and all their money is returned', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const [dying, living] = replicas(2) as [HoldLanes, HoldLanes];
   const reserves = Array.from({ length: 8 }, () => reserveOf(customer, 100n));
@@ -55,12 +52,12 @@ test('a panic leaks what was deducted (new-api#4429): 6 of 8 requests lose their
   for (const { holdId, accountId } of reserves.slice(0, 2)) {
     await dying.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10) });
   }
-  // The rest is never heard of again.
+  // The other half crashes.
   await ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second'`);
   const reaper = new Reaper({
     connect: ledger.connect,
     lanes: living,
-    terms: TERMS,
+    times: TIMES,
     intervalMs: 1_000,
     sweepIntervalMs: 60_000,
     renewalsArrive: async () => true,
@@ -90,7 +87,7 @@ test('reservations in a process outlive their requests (LiteLLM#27639, #40050): 
   }
 });
 
-test('a pending amount is posted above what was held (TigerBeetle: exceeds_pending_transfer_amount): the hold is the most it costs', async () => {
+test('a pending amount is posted above its hold (TigerBeetle: exceeds_pending_transfer_amount): the hold is the maximum cost', async () => {
   const customer = await ledger.customer({ topup: 150n });
   const [lanes] = replicas(1) as [HoldLanes];
   const reserve = reserveOf(customer, 100n);
@@ -101,7 +98,7 @@ test('a pending amount is posted above what was held (TigerBeetle: exceeds_pendi
   expect(rows).toEqual([{ over: '40' }]);
 });
 
-test('small negative balances (OpenRouter): settles, late settles and reserves in one heap never go below zero', async () => {
+test('small negative balances (OpenRouter): concurrent settles, late settles and reserves never go below zero', async () => {
   const customer = await ledger.customer({ topup: 300n });
   const [first, second, third] = replicas(3) as [HoldLanes, HoldLanes, HoldLanes];
   const reserves = Array.from({ length: 3 }, () => reserveOf(customer, 100n));
@@ -118,7 +115,7 @@ test('small negative balances (OpenRouter): settles, late settles and reserves i
   expect(BigInt(topup) >= BigInt(heldNow) && BigInt(heldNow) >= 0n).toBe(true);
 });
 
-test('a lock is held over the thinking of a process that died: another replica goes on within seconds', async () => {
+test('a dead process holds a lock: another replica goes on within seconds', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const stuck: PgConnection = await ledger.connect();
   await stuck.query('BEGIN');

@@ -19,9 +19,9 @@ export interface Customer {
 
 /** 1 pico-USD a prompt token, 0 a cached one, 2 an output token: costs that can be added in the head. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
-/** Tests turn the clock, and leave holds behind. */
+/** Tests set the clock, and leave holds open. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
-export const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+export const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 
 /** A migrated database of the test's own, with customers and lanes made on demand and everything closed at the end. */
 export class LedgerFixture {
@@ -30,7 +30,7 @@ export class LedgerFixture {
 
   private constructor(
     private readonly database: TestDatabase,
-    /** For the test's own questions, as the owner; not pipelined with anything. */
+    /** Connection of the owner, for queries of the test. */
     readonly sql: PgConnection,
     readonly prisma: PrismaClient,
     readonly logger: Logger,
@@ -59,7 +59,7 @@ export class LedgerFixture {
   };
 
   newLanes(options: Partial<HoldLanesOptions> = {}): HoldLanes {
-    const defaults = { lanes: 2, terms: TERMS, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
+    const defaults = { lanes: 2, times: TIMES, batchMax: 512, queueMax: 4_096, deadlineMs: 5_000, logger: this.logger };
     const lanes = new HoldLanes({ connect: this.connect, ...defaults, ...options });
     this.lanes.push(lanes);
     return lanes;
@@ -92,7 +92,7 @@ export class LedgerFixture {
     return rows[0] as Record<string, unknown>;
   }
 
-  /** Where the ledger is wrong. */
+  /** Returns the violations that a ledger check finds. */
   violations = async (): Promise<LedgerViolation[]> => (await checkLedger(this.sql, OVERDUE_MS)).violations;
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '#contracts/billing/holds.js';
-import type { AccountState, Applied, Batch, BatchState, ProjectState, Terms } from '../src/holds/batch.js';
+import type { AccountState, Applied, Batch, BatchState, HoldTimes, ProjectState } from '../src/holds/batch.js';
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
 
@@ -12,10 +12,10 @@ export class MemoryLedger {
   readonly settlements = new Map<string, bigint>();
   readonly reaped = new Map<string, ReapedHold>();
 
-  constructor(private readonly terms: Terms) {}
+  constructor(private readonly times: HoldTimes) {}
 
   apply(batch: Batch, now: number): Applied {
-    const applied = foldBatch(this.read(batch, now), batch, this.terms);
+    const applied = foldBatch(this.read(batch, now), batch, this.times);
     const { rows } = applied;
     for (const account of rows.accounts) this.accounts.set(account.accountId, account);
     for (const project of rows.projects) this.projects.set(project.projectId, project);

@@ -28,7 +28,7 @@ export class RandomTraffic {
   private readonly reserved: ReserveRequest[] = [];
   /** Holds that no calm batch has settled yet. */
   private readonly unsettled: { holdId: string; accountId: string }[] = [];
-  /** Those that have a reading, and of them those that a reaper has seen since: to be settled late, at more or less. */
+  /** Holds with a meter reading; true when a reaper has seen them since, so that they are settled late. */
   private metered: { holdId: string; accountId: string }[] = [];
   private lost: { holdId: string; accountId: string }[] = [];
 

@@ -1,5 +1,5 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
-import type { Batch, BatchOutcomes, Settle, Terms } from '../src/holds/batch.js';
+import type { Batch, BatchOutcomes, HoldTimes, Settle } from '../src/holds/batch.js';
 
 interface ModelHold {
   accountId: string;
@@ -27,22 +27,19 @@ export interface ModelProject {
   admitted: number[];
 }
 
-/**
- * What the ledger must do, in the plainest words: no counters, everything is summed up again from the open holds each
- * time it is needed, and money is an account's two purses. Slow on purpose, so that it is easy to believe.
- */
+/** The ledger in its simplest form: it has no counters and sums up the open holds each time. Slow, so that it is easy to verify. */
 export class SerialModel {
   readonly accounts = new Map<string, ModelAccount>();
   readonly projects = new Map<string, ModelProject>();
   readonly keys = new Map<string, string>();
   readonly holds = new Map<string, ModelHold>();
   readonly costs = new Map<string, bigint>();
-  /** Holds the reaper has ended and nobody has settled since. */
+  /** Holds that the reaper ended, without a late settlement. */
   readonly reaped = new Map<string, ModelHold>();
   /** Which purses the reaper's bills were paid from. */
   private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
 
-  constructor(private readonly terms: Terms) {}
+  constructor(private readonly times: HoldTimes) {}
 
   apply(batch: Batch, now: number): BatchOutcomes {
     const touched = new Set([...batch.settles, ...batch.reserves].map(({ accountId }) => accountId).concat(batch.sweeps ?? []));
@@ -88,7 +85,7 @@ export class SerialModel {
         return 'unknown';
       }
       if (hold.accountId !== settle.accountId) return 'unknown';
-      if (settle.reason === 'lease-expired' && hold.leaseUntil + this.terms.reaperGraceMs >= now) return 'unknown';
+      if (settle.reason === 'lease-expired' && hold.leaseUntil + this.times.reaperGraceMs >= now) return 'unknown';
       const cost = billed(hold, settle.reason === 'lease-expired' ? hold.meter : settle.usage);
       this.holds.delete(settle.holdId);
       this.costs.set(settle.holdId, cost);
@@ -112,7 +109,7 @@ export class SerialModel {
       account.topup -= cost - own - fromPlan;
       this.paid.set(settle.holdId, { fromPlan, fromTopup: cost - own - fromPlan, grantId: account.grant?.id });
     }
-    // What is due late is taken from what is free after that, and no more.
+    // Late settlements take only what is free after that.
     for (const { holdId, accountId, due } of late) {
       const account = this.account(accountId);
       const { planHeld, topupHeld } = this.heldOf(accountId);
@@ -144,7 +141,7 @@ export class SerialModel {
     const isOther =
       open && !(open.accountId === accountId && open.projectId === projectId && String(open.amount) === reserve.amountPicoUsd);
     if (this.costs.has(holdId) || isOther) return { status: 'closed', holdId };
-    if (open) return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+    if (open) return { status: 'held', holdId, leaseMs: this.times.leaseMs };
     const project = this.projects.get(projectId);
     if (!project?.enabled || project.accountId !== accountId || this.keys.get(reserve.keyId) !== projectId) {
       return { status: 'refused', holdId, code: 'invalid_api_key' };
@@ -181,10 +178,10 @@ export class SerialModel {
       planPart,
       grantId: planPart > 0n && account.grant ? account.grant.id : null,
       prices: [BigInt(inputPicoUsd), BigInt(cachedInputPicoUsd), BigInt(outputPicoUsd)],
-      leaseUntil: now + this.terms.leaseMs,
+      leaseUntil: now + this.times.leaseMs,
       meter: undefined,
     });
-    return { status: 'held', holdId, leaseMs: this.terms.leaseMs };
+    return { status: 'held', holdId, leaseMs: this.times.leaseMs };
   }
 
   /** When each admitted request that still counts stops counting, soonest first: 60 s after the last one of its second. */

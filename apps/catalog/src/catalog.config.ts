@@ -1,11 +1,11 @@
 import { IsInt, IsString, Matches, Max, Min, MinLength } from 'class-validator';
 import { ServiceConfig } from '#config/service-config.js';
 
-/** Settings of the catalog service, each from the variable of the same name in capitals. */
+/** Settings of the catalog service. The name of a variable is the name of its field in capitals. */
 export class CatalogConfig extends ServiceConfig {
   @IsString() @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// URL' }) databaseUrl = '';
-  /** The catalog applied at start, when it is another one than at the last start. */
+  /** Catalog file, applied at start when it has changed since the last start. */
   @IsString() @MinLength(1) catalogFile = 'config/catalog.yaml';
-  /** How often a replica looks for a revision whose event it missed. */
+  /** Milliseconds between reads of the revision, for events that were lost. */
   @IsInt() @Min(100) @Max(3_600_000) catalogRefreshMs = 5_000;
 }

@@ -1,18 +1,94 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { Registry } from 'prom-client';
+import { readSecret } from '#config/load-config.js';
+import { catalogChanged } from '#contracts/catalog.js';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { beginGrace } from '#observability/grace.js';
+import type { Logger } from '#observability/logger.js';
+import { Announcements } from './announcements.js';
 import { Applier } from './apply/applier.js';
+import { CatalogStore } from './apply/catalog-store.js';
+import type { CatalogConfig } from './catalog.config.js';
 import { CatalogController } from './catalog.controller.js';
+import { createCatalogMetrics } from './catalog.metrics.js';
 import { Snapshot } from './snapshot.js';
+import { applyStartFile, type StartFile } from './start-file.js';
+
+export interface CatalogDependencies {
+  config: CatalogConfig;
+  logger: Logger;
+  registry: Registry;
+  prisma: PrismaClient;
+  messaging: Messaging;
+  file: StartFile;
+}
 
 @Module({ controllers: [CatalogController] })
 class CatalogModule {}
 
-/** Gives the framework what `start-catalog.ts` made; lifetimes stay there. */
-export function catalogModule(parts: { snapshot: Snapshot; applier: Applier }): DynamicModule {
+/** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
+export function catalogModule(dependencies: CatalogDependencies): DynamicModule {
+  const { logger, registry, prisma, messaging } = dependencies;
+  const metrics = createCatalogMetrics(registry);
+  const store = new CatalogStore(prisma);
+  const announcements = new Announcements(messaging);
+  const snapshot = new Snapshot(store, announcements, logger, metrics);
+  const applier = new Applier(store, snapshot, announcements, readSecret, metrics, logger);
   return {
     module: CatalogModule,
     providers: [
-      { provide: Snapshot, useValue: parts.snapshot },
-      { provide: Applier, useValue: parts.applier },
+      { provide: Snapshot, useValue: snapshot },
+      { provide: Applier, useValue: applier },
+      { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier) },
     ],
   };
+}
+
+/** Work beside the requests. Nest calls the hooks, the last one when its transport has closed. */
+export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly stopping = new AbortController();
+  private withinGrace = beginGrace(0);
+  private unsubscribe: (() => void) | undefined;
+  private applying: Promise<void> | undefined;
+  private isApplied = false;
+
+  constructor(
+    private readonly dependencies: CatalogDependencies,
+    private readonly announcements: Announcements,
+    private readonly snapshot: Snapshot,
+    private readonly applier: Applier,
+  ) {}
+
+  /** True when the file is applied and read back: a gateway that asked earlier would remember an empty catalog. */
+  get isReady(): boolean {
+    return this.isApplied && this.snapshot.exists;
+  }
+
+  onApplicationBootstrap(): void {
+    const { config, logger, messaging, file } = this.dependencies;
+    this.unsubscribe = messaging.subscribe(catalogChanged, ({ revision }) => {
+      this.announcements.heard(revision);
+      void this.snapshot.refresh();
+    });
+    messaging.onReconnect(() => {
+      this.announcements.forget();
+      void this.snapshot.refresh();
+    });
+    this.snapshot.startInterval(config.catalogRefreshMs);
+    this.applying = applyStartFile(file, this.applier, logger, this.stopping.signal).then((applied) => {
+      this.isApplied = applied;
+    });
+  }
+
+  /** Call before the transport closes. */
+  cancel(): void {
+    this.stopping.abort();
+    this.withinGrace = beginGrace(this.dependencies.config.shutdownGraceMs);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.unsubscribe?.();
+    await this.withinGrace(Promise.all([this.applying, this.snapshot.stop()]));
+  }
 }

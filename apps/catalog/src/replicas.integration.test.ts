@@ -60,7 +60,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  cable.mend();
+  cable.restore();
   for (const cleanUp of cleanUps.reverse()) await cleanUp();
 });
 
@@ -145,7 +145,7 @@ async function firstAnswer(gateway: Messaging): Promise<number> {
 const isAscending = (replies: { revision: number }[]): boolean =>
   replies.every(({ revision }, index) => revision >= (replies[index - 1]?.revision ?? 0));
 
-test('two replicas: each of many changes is seen by its announcement, none is taken back', async () => {
+test('two replicas: each of many changes is seen by its event, none is taken back', async () => {
   await startTwo();
   const applied = await startFollowers();
   const cli = await connectAs('cli');
@@ -174,7 +174,7 @@ describe.each(['refusal', 'silence'] as const)('one of two replicas has lost its
     expect([applied.models, applied.routes].map(isAscending)).toEqual([true, true]);
   });
 
-  test('a gateway that starts meanwhile begins with the newest', async () => {
+  test('a gateway that starts meanwhile gets the newest revision', async () => {
     cable.cut(how);
     const revision = await applyElsewhere(2);
     const gateway = await connectAs('gateway');
@@ -183,14 +183,14 @@ describe.each(['refusal', 'silence'] as const)('one of two replicas has lost its
   });
 });
 
-test('a change whose replica died before it told of it is told of by another', async () => {
+test('when a replica dies before it publishes a change, another publishes it', async () => {
   await startTwo({ catalogRefreshMs: 100 });
   const applied = await startFollowers();
   const { revision } = await store.apply(parseCatalogFile(catalog(2), 'catalog.yaml', () => undefined));
   await seen(applied, revision);
 });
 
-test('when the database is put back to an older state, everybody goes back with it, and follows what comes next', async () => {
+test('after a restore of the database every service goes back with it, and follows later changes', async () => {
   await startTwo({ catalogRefreshMs: 100 });
   const applied = await startFollowers();
   for (const usd of [2, 3, 4]) await seen(applied, await applyElsewhere(usd));

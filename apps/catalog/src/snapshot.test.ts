@@ -40,20 +40,20 @@ function make() {
 
 const unavailable = expect.objectContaining({ name: 'ServiceError', code: 'unavailable' });
 
-test('before the first read there is no answer, and callers are told so', async () => {
+test('before the first read calls are refused as unavailable', async () => {
   const { snapshot } = make();
   expect(snapshot.exists).toBe(false);
   await expect(snapshot.modelList()).rejects.toEqual(unavailable);
 });
 
-test('who asks before the first read gets what it soon brings', async () => {
+test('a call before the first read waits for it', async () => {
   const { snapshot } = make();
   const asked = snapshot.modelList();
   await snapshot.refresh();
   expect(await asked).toEqual({ revision: 1, models: [] });
 });
 
-test('the last answers survive the loss of the database, and the next revision is taken after it', async () => {
+test('the last replies survive an outage of the database, and the next revision follows it', async () => {
   const { store, snapshot, metrics } = make();
   await snapshot.refresh();
   store.down = true;
@@ -74,7 +74,7 @@ test('an unchanged revision is not read again', async () => {
   expect(store.reads).toBe(1);
 });
 
-test('a refresh asked for during a read sees what was committed meanwhile', async () => {
+test('a refresh during a read sees what was committed meanwhile', async () => {
   const { store, snapshot } = make();
   const gate = Promise.withResolvers<void>();
   store.gate = gate.promise;
@@ -88,8 +88,8 @@ test('a refresh asked for during a read sees what was committed meanwhile', asyn
   expect(store.reads).toBe(2);
 });
 
-describe('a caller who knows of a newer revision', () => {
-  test('gets it, and nothing older while it is being read', async () => {
+describe('a caller that knows a newer revision', () => {
+  test('gets it, and nothing older during the read', async () => {
     const { store, snapshot } = make();
     await snapshot.refresh();
     const gate = Promise.withResolvers<void>();
@@ -101,7 +101,7 @@ describe('a caller who knows of a newer revision', () => {
     expect((await Promise.all(asked)).map(({ revision }) => revision)).toEqual([2, 2]);
   });
 
-  test('makes it read what no event told of', async () => {
+  test('triggers a read without an event', async () => {
     const { store, snapshot } = make();
     await snapshot.refresh();
     store.revision = 2;
@@ -118,7 +118,7 @@ describe('a caller who knows of a newer revision', () => {
     await expect(refused).rejects.toEqual(unavailable);
   });
 
-  test('is told when the database was put back to an older state', async () => {
+  test('gets wentBack when the database was restored to an older state', async () => {
     const { store, snapshot } = make();
     store.revision = 8;
     await snapshot.refresh();
@@ -129,7 +129,7 @@ describe('a caller who knows of a newer revision', () => {
   });
 });
 
-test('without the database nothing older is given than was announced', async () => {
+test('without the database no revision older than the last event is returned', async () => {
   const { store, snapshot, announcements } = make();
   await snapshot.refresh();
   store.down = true;
@@ -137,7 +137,7 @@ test('without the database nothing older is given than was announced', async () 
   await expect(snapshot.modelList()).rejects.toEqual(unavailable);
 });
 
-test('a revision that nobody told of is told of by whoever finds it, once', async () => {
+test('a replica that finds an unpublished revision publishes it, once', async () => {
   const { store, snapshot, announcements, told } = make();
   announcements.heard(1);
   await snapshot.refresh();
@@ -151,7 +151,7 @@ test('a revision that nobody told of is told of by whoever finds it, once', asyn
   expect(told).toEqual([2, 2]);
 });
 
-test('a revision that is no longer the newest when it has been read is not told of', async () => {
+test('a revision that is outdated when it has been read is not published', async () => {
   const { store, snapshot, announcements, told } = make();
   const gate = Promise.withResolvers<void>();
   store.gate = gate.promise;

@@ -9,8 +9,8 @@ import { renderModelList } from './models/render-model-list.js';
 import { renderRouteList } from './routes/render-route-list.js';
 
 /**
- * How long a replica that does not know whether it is up to date holds its answer back. Every replica is asked and the first answer
- * counts: so one that has lost its database is heard only where there is no other.
+ * Milliseconds that a replica of unknown freshness delays its answer. All replicas are asked and the first answer counts, so one that has
+ * lost its database is used only when there is no other.
  */
 const DOUBTFUL_MS = 250;
 
@@ -21,9 +21,9 @@ interface Replies {
 }
 
 /**
- * The replies of the latest revision this replica has read. They outlive the database: while it is away the last ones are
- * given, but to nobody who knows of a newer revision. Refreshed after an apply here, on the event of an apply elsewhere, after a
- * reconnect, when somebody asks for more, and every `intervalMs` for the events that got lost.
+ * The replies of the latest revision that this replica has read. While the database is away they stay in use, but not for a caller that
+ * knows a newer revision. Refreshed after an apply here, on the event of an apply elsewhere, after a reconnect, when a caller knows more,
+ * and at an interval for lost events.
  */
 export class Snapshot {
   #replies: Replies | undefined;
@@ -43,17 +43,20 @@ export class Snapshot {
     return this.#replies !== undefined;
   }
 
-  /** For a caller who knows that revision `known` exists. Throws `unavailable` when that cannot be read, or nothing has been yet. */
+  /**
+   * Returns the models for a caller that knows revision `known`.
+   * @throws {ServiceError} `unavailable` when that revision, or any, cannot be read.
+   */
   async modelList(known = 0): Promise<ModelListReply> {
     return upTo(known, (await this.#latest(known)).modelList);
   }
 
-  /** As `modelList`. */
+  /** Returns the routes, as `modelList`. */
   async routeList(known = 0): Promise<RouteListReply> {
     return upTo(known, (await this.#latest(known)).routeList);
   }
 
-  /** Resolves to whether everything committed before the call has been read; a failure is logged. Never rejects. */
+  /** Resolves to true when everything committed before the call has been read. Logs failures, never rejects. */
   refresh(): Promise<boolean> {
     if (this.#reading === undefined) {
       this.#reading = this.#readIfChanged().finally(() => {
@@ -72,18 +75,18 @@ export class Snapshot {
     this.#timer = setInterval(() => void this.refresh(), intervalMs);
   }
 
-  /** Ends the interval and waits for reads under way. */
+  /** Stops the interval and waits for running reads. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await (this.#readingNext ?? this.#reading);
   }
 
-  /** A revision that is certainly not older than `known`, unless the database itself is. */
+  /** Returns a revision at least as new as `known`, unless the database itself is older. */
   async #latest(known: number): Promise<Replies> {
     let isRead = true;
     if (this.#failing || this.#reading !== undefined || this.#isBehind(known)) {
       const held = delay(DOUBTFUL_MS, false, { ref: false });
-      // The first reading is the start's, after it has applied its file.
+      // At start the first read follows the apply of the file.
       const reading = this.exists ? this.refresh().then((done) => done || held) : held;
       isRead = await Promise.race([reading, held]);
     }
@@ -101,14 +104,14 @@ export class Snapshot {
     try {
       const revision = await this.store.readRevision();
       if (revision !== this.#replies?.revision) await this.#read();
-      else if (this.#failing) this.logger.info('catalog can be read again');
+      else if (this.#failing) this.logger.info('catalog database works again');
       this.#failing = false;
-      // Before the next reading there may be a newer one, already told of.
-      if (this.#replies !== undefined && this.#readingNext === undefined) this.announcements.tell(this.#replies.revision);
+      // A queued read may find a newer revision that is already published.
+      if (this.#replies !== undefined && this.#readingNext === undefined) this.announcements.publish(this.#replies.revision);
     } catch (error) {
       this.metrics.refreshFailures.inc();
-      // Once an outage, not once an attempt.
-      if (!this.#failing) this.logger.warn({ err: error, serving: this.exists }, 'catalog cannot be read; the last revision stays in use');
+      // Once per outage, not per attempt.
+      if (!this.#failing) this.logger.warn({ err: error, serving: this.exists }, 'catalog database unavailable; serving the last revision');
       this.#failing = true;
     }
     return !this.#failing;

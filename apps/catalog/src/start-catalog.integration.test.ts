@@ -96,7 +96,7 @@ async function eventually(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await delay(10);
 }
 
-test('a start brings its file: the gateway sees models and prices, the inference-proxy where they run', async () => {
+test('a start applies its file: the gateway gets models and prices, the inference-proxy routes', async () => {
   await startReplica(catalog({ a: '1' }));
   const [gateway, proxy] = [await connectAs('gateway'), await connectAs('inference-proxy')];
   expect(await gateway.request(modelList, {})).toEqual({
@@ -124,7 +124,7 @@ test('a start brings its file: the gateway sees models and prices, the inference
   });
 });
 
-test('an apply is answered with the new revision, told to everybody once, and told of never when nothing changed', async () => {
+test('an apply returns the new revision and publishes it once, or not at all when nothing changed', async () => {
   await startReplica(catalog({ a: '1' }));
   const [cli, gateway] = [await connectAs('cli'), await connectAs('gateway')];
   const events: unknown[] = [];
@@ -172,7 +172,7 @@ test('a faulty catalog is refused with every fault, and nothing changes', async 
   expect((await cli.request(modelList, {})).revision).toBe(1);
 });
 
-test('replicas: both bring the same file as one revision; what one applies both answer with', async () => {
+test('two replicas apply the same file as one revision, and both serve what one applies', async () => {
   await Promise.all([startReplica(catalog({ a: '1' })), startReplica(catalog({ a: '1' }))]);
   const cli = await connectAs('cli');
   const revisions = async () =>
@@ -182,7 +182,7 @@ test('replicas: both bring the same file as one revision; what one applies both 
   await eventually(async () => (await revisions()).size === 1 && (await revisions()).has(2));
 });
 
-test('without its database it answers with what it has, applies nothing, and says so', async () => {
+test('without its database the catalog serves its last revision and refuses an apply', async () => {
   const replica = await startReplica(catalog({ a: '1' }));
   const cli = await connectAs('cli');
   await database.drop();
@@ -192,7 +192,7 @@ test('without its database it answers with what it has, applies nothing, and say
   expect(await replica.readyz()).toEqual({ status: 503, body: { status: 'unavailable', missing: ['postgres'] } });
 });
 
-test('on an empty database it is not ready, and names the migration it needs', async () => {
+test('on an empty database the service is not ready and names the missing migration', async () => {
   const empty = await createEmptyDatabase();
   cleanUps.push(() => empty.drop());
   const [catalogFile, opsPort] = [join(folder, 'catalog.yaml'), await freePort()];

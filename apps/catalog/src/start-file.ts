@@ -7,7 +7,7 @@ import { CatalogFileError } from './file/catalog-file-error.js';
 import { parseCatalogFile } from './file/parse-catalog-file.js';
 import type { Variables } from './file/substitute.js';
 
-/** The file of `CATALOG_FILE`. */
+/** Content of the file of `CATALOG_FILE`. */
 export interface StartFile {
   name: string;
   text: string;
@@ -16,8 +16,8 @@ export interface StartFile {
 const RETRY_MS = 1_000;
 
 /**
- * Reads and checks the file before anything else is started: a service must not run with a catalog other than the one it was
- * given. Throws `ConfigError` with one line a fault.
+ * Reads and checks the file before anything else starts, so that a service never runs with another catalog than the one given.
+ * @throws {ConfigError} with one line per fault.
  */
 export async function readStartFile(name: string, variables: Variables): Promise<StartFile> {
   const text = await readFile(name, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -32,14 +32,14 @@ export async function readStartFile(name: string, variables: Variables): Promise
   return { name, text };
 }
 
-/** Applies the file as soon as the database can be reached, however long that takes. Resolves to whether it was applied before `signal`. */
+/** Applies the file, and retries until the database answers. Resolves to false when `signal` aborts first. */
 export async function applyStartFile(file: StartFile, applier: Applier, logger: Logger, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
       await applier.applyAtStart(file.text, file.name);
       return true;
     } catch (error) {
-      if (attempt === 1) logger.warn({ err: error }, 'catalog file cannot be applied yet; trying again until the database answers');
+      if (attempt === 1) logger.warn({ err: error }, 'catalog file not applied; retrying until the database answers');
       await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }
   }

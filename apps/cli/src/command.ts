@@ -1,14 +1,14 @@
 import type { Endpoint } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
 
-/** One thing the user may say with a command. Its place in the table names it: `paymentId` is `--payment-id`. */
+/** An option, flag or argument of a command. Its key in the table is its name: `paymentId` is `--payment-id`. */
 export interface Parameter<Value> {
   kind: 'option' | 'flag' | 'argument';
   required: boolean;
-  /** What stands for the value in the help: `--account <id>`. */
+  /** Placeholder of the value in the help: `--account <id>`. */
   placeholder: string;
   description: string;
-  /** Throws commander's `InvalidArgumentError`, saying what the value must be. */
+  /** @throws InvalidArgumentError (commander) that names the valid values */
   parse: (text: string) => Value;
 }
 
@@ -18,38 +18,37 @@ export type Parameters = Record<string, Parameter<any>>;
 export type Values<Table extends Parameters> = { [Name in keyof Table]: Table[Name] extends Parameter<infer Value> ? Value : never };
 
 interface Definition<Table extends Parameters, Request extends object, Reply> {
-  /** A group and a verb: `account create`; or one word. */
+  /** A group and a verb, such as `account create`, or one word. */
   name: string;
   summary: string;
   parameters: Table;
-  /** What follows `npm run -s tollgate --`. */
+  /** Arguments after `npm run -s tollgate --`. */
   examples: readonly string[];
   endpoint: Endpoint<Request, Reply>;
-  /** Throws `UsageError` when the values do not go together. */
+  /** @throws UsageError when the values contradict each other */
   request: (values: Values<Table>) => Request | Promise<Request>;
-  /** For people. With `--json` the reply is printed as it came. */
+  /** Renders the reply as text. With `--json` the reply is printed unchanged. */
   render: (reply: Reply) => string;
-  /** How long an answer may take. Default: the connection's. */
+  /** Timeout of the answer. Default: that of the connection. */
   timeoutMs?: number;
-  /** Whether the reply is bad news, for scripts: it is printed all the same. */
+  /** True when the reply reports a failure: it is printed, and the exit code is 1. */
   isFailure?: (reply: Reply) => boolean;
 }
 
-/** What to print, and whether the exit code is to say that it is bad news. */
-export interface CommandResult {
+interface CommandResult {
   text: string;
   failed: boolean;
 }
 
-/** A row of the command table, its types closed over. */
+/** A command, without the types of its request and reply. */
 export interface CliCommand {
   name: string;
   summary: string;
   parameters: Parameters;
   examples: readonly string[];
   /**
-   * Checks and reads everything local first; `connect` is only called with a request in hand. What takes its time tells how far it has
-   * come with `write`, whole lines, and never with `json`.
+   * Checks all values and reads local files before it calls `connect`. A long command writes its progress with `write`, in whole lines,
+   * except with `json`.
    */
   run(
     values: Record<string, unknown>,
@@ -59,7 +58,7 @@ export interface CliCommand {
   ): Promise<CommandResult>;
 }
 
-/** Values that are fine one by one and make no sense together, or name a file that cannot be read. */
+/** Thrown for values that contradict each other, and for unreadable files. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

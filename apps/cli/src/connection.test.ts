@@ -15,13 +15,13 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const leave = (file: string, content: string) => writeFileSync(join(folder, '.local', file), content);
 
-test('the variables win', () => {
+test('environment variables override the files of npm start', () => {
   leave('demo.json', '{"natsUrl":"nats://demo:1"}');
   leave('secrets.json', '{"natsPasswords":{"cli":"demo"}}');
   expect(connectionSettings({ natsUrl: 'nats://set:2', natsCliPassword: 'set' }, folder)).toEqual({ url: 'nats://set:2', password: 'set' });
 });
 
-test('without variables, what npm start left is used', () => {
+test('without variables, reads the files of npm start', () => {
   leave('demo.json', '{"natsUrl":"nats://demo:1"}');
   leave('secrets.json', '{"natsPasswords":{"cli":"demo"}}');
   expect(connectionSettings({ natsUrl: '', natsCliPassword: '' }, folder)).toEqual({ url: 'nats://demo:1', password: 'demo' });
@@ -36,7 +36,7 @@ test.each<[string, Record<string, string>, string]>([
     'NATS_CLI_PASSWORD not set',
   ],
   ['a broken file', { 'demo.json': '{' }, 'not JSON'],
-])('%s is said in one line', (_, files, message) => {
+])('%s is a ConfigError of one line', (_, files, message) => {
   for (const [file, content] of Object.entries(files)) leave(file, content);
   const attempt = () => connectionSettings({ natsUrl: '', natsCliPassword: '' }, folder);
   expect(attempt).toThrow(ConfigError);

@@ -9,25 +9,23 @@ import type { CliConfig } from './cli.config.js';
 const CONNECT_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
-export interface ConnectionSettings {
+interface ConnectionSettings {
   url: string;
   password: string;
 }
 
-/**
- * The variables, or what `npm start` left in `.local/` of the folder the command runs in. Throws `ConfigError` naming what is missing.
- */
+/** Returns the settings, or those that `npm start` wrote to `.local/` of `folder`. @throws ConfigError that names missing settings */
 export function connectionSettings(config: CliConfig, folder: string): ConnectionSettings {
   const url = config.natsUrl || textAt(readLocal(folder, 'demo.json'), ['natsUrl']);
   const password = config.natsCliPassword || textAt(readLocal(folder, 'secrets.json'), ['natsPasswords', 'cli']);
   if (url === undefined || password === undefined) {
     const missing = [...(url === undefined ? ['NATS_URL'] : []), ...(password === undefined ? ['NATS_CLI_PASSWORD'] : [])];
-    throw new ConfigError(`${missing.join(' and ')} not set, and no running npm start left it in ${folder}/.local`);
+    throw new ConfigError(`${missing.join(' and ')} not set, and not found in ${folder}/.local, where npm start writes it`);
   }
   return { url, password };
 }
 
-/** Connects as the administrator's user. Gives up after two seconds, and at once on a wrong password. */
+/** Connects as user `cli`. Fails after two seconds, and at once on a wrong password. */
 export async function connectCli({ url, password }: ConnectionSettings): Promise<Messaging> {
   try {
     return await connectMessaging({
@@ -45,7 +43,7 @@ export async function connectCli({ url, password }: ConnectionSettings): Promise
   }
 }
 
-/** Where we tried, without what a URL may carry besides. */
+/** Hosts of the NATS servers, without the credentials that a URL may contain. */
 function hostsOf(url: string): string {
   return url
     .split(',')
@@ -54,7 +52,7 @@ function hostsOf(url: string): string {
     .join(', ');
 }
 
-/** Undefined when there is no such file: then nothing was started here. */
+/** Undefined when the file does not exist. */
 function readLocal(folder: string, file: string): unknown {
   const path = join(folder, '.local', file);
   try {

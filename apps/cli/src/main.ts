@@ -1,4 +1,4 @@
-// Before anything is loaded: the kernel drops what the first process of a container does not handle. Codes as a shell has them.
+// Installed before anything is loaded: the kernel drops unhandled signals to the first process of a container. Exit codes as in a shell.
 process.on('SIGTERM', () => process.exit(143));
 process.on('SIGINT', () => process.exit(130));
 
@@ -12,7 +12,7 @@ const output = {
   writeErr: (text: string) => void process.stderr.write(text),
 };
 
-// Whoever reads it has read enough, as `head` does: the end of the command, and no fault of it.
+// The reader closed the pipe, as `head` does. That is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;

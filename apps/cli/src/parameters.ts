@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { parseUsd } from '#money/pico-usd.js';
 import type { Parameter } from './command.js';
 
-/** How a value is read and what stands for it in the help. */
+/** The type of a value: its parser, and its placeholder in the help. */
 interface Kind<Value> {
   placeholder: string;
   parse: (text: string) => Value;
@@ -20,7 +20,6 @@ export function argument<Value>(kind: Kind<Value>, description: string): Paramet
   return { kind: 'argument', required: true, description, ...kind };
 }
 
-/** Present or not; takes no value. */
 export function flag(description: string): Parameter<true | undefined> {
   return { kind: 'flag', required: false, description, placeholder: '', parse: () => true };
 }
@@ -28,16 +27,15 @@ export function flag(description: string): Parameter<true | undefined> {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** An id as the other commands print it. */
 export const id: Kind<string> = {
   placeholder: 'id',
-  parse: (text) => (UUID.test(text) ? text.toLowerCase() : wrong('Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.')),
+  parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid('Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.')),
 };
 
 export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   return {
     placeholder,
-    parse: (value) => (value.trim() !== '' && value.length <= lengthMax ? value : wrong(`Must be text of 1 to ${lengthMax} characters.`)),
+    parse: (value) => (value.trim() !== '' && value.length <= lengthMax ? value : invalid(`Must be text of 1 to ${lengthMax} characters.`)),
   };
 }
 
@@ -47,44 +45,44 @@ export function wholeNumber(min: number, max: number): Kind<number> {
     parse: (value) =>
       /^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max
         ? Number(value)
-        : wrong(`Must be a whole number from ${min} to ${max}.`),
+        : invalid(`Must be a whole number from ${min} to ${max}.`),
   };
 }
 
-/** Dollars as typed, so that they stay exact: more than zero, up to twelve decimals. */
+/** A dollar amount above zero with up to twelve decimals, kept as text so that it stays exact. */
 export const usd: Kind<string> = {
   placeholder: 'dollars',
-  parse: (value) => (isPositiveUsd(value) ? value : wrong('Must be a dollar amount above zero such as 25 or 12.50.')),
+  parse: (value) => (isPositiveUsd(value) ? value : invalid('Must be a dollar amount above zero such as 25 or 12.50.')),
 };
 
-/** Dollars up or down: not zero, with a sign where it is down. */
+/** A dollar amount other than zero. */
 export const signedUsd: Kind<string> = {
   placeholder: 'dollars',
   parse: (value) =>
-    isPositiveUsd(value.replace(/^-/, '')) ? value : wrong('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
+    isPositiveUsd(value.replace(/^-/, '')) ? value : invalid('Must be a dollar amount other than zero such as 2.50 or -2.50.'),
 };
 
-/** One of a few words. */
 export function oneOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word> {
   return {
     placeholder,
-    parse: (value) => words.find((word) => word === value) ?? wrong(`Must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}.`),
+    parse: (value) => words.find((word) => word === value) ?? invalid(`Must be ${words.join(', ').replace(/, ([^,]+)$/, ' or $1')}.`),
   };
 }
 
-/** Some of a few words, with commas between them. */
+/** Several of `words`, separated by commas. */
 export function someOf<Word extends string>(words: readonly Word[], placeholder: string): Kind<Word[]> {
   const word = oneOf(words, placeholder);
   return { placeholder, parse: (value) => [...new Set(value.split(',').map(word.parse))] };
 }
 
-/** A day (from its midnight in UTC) or a time with its zone; given on in UTC. */
+/** A day (its midnight in UTC) or a time with its zone; parsed to UTC. */
 export const instant: Kind<string> = {
   placeholder: 'time',
   parse: (value) => {
-    const [, year, month, day] = INSTANT.exec(value) ?? wrong('Must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z.');
+    const [, year, month, day] =
+      INSTANT.exec(value) ?? invalid('Must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z.');
     const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-    if (midnight.getUTCMonth() !== Number(month) - 1 || midnight.getUTCDate() !== Number(day)) wrong('There is no such day.');
+    if (midnight.getUTCMonth() !== Number(month) - 1 || midnight.getUTCDate() !== Number(day)) invalid('There is no such day.');
     return new Date(value).toISOString();
   },
 };
@@ -97,6 +95,6 @@ function isPositiveUsd(value: string): boolean {
   }
 }
 
-function wrong(message: string): never {
+function invalid(message: string): never {
   throw new InvalidArgumentError(message);
 }

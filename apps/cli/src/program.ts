@@ -7,11 +7,11 @@ export interface ProgramOutput {
   writeErr(text: string): void;
 }
 
-export type Runner = (command: CliCommand, values: Record<string, unknown>, json: boolean) => Promise<void>;
+type Runner = (command: CliCommand, values: Record<string, unknown>, json: boolean) => Promise<void>;
 
 /**
- * The command line as commander sees it, made from the table. It writes help and its own complaints (one line each) to
- * `output`, throws `CommanderError` instead of ending the process, and hands a well-formed command to `run`.
+ * Builds the commander program of the commands. It writes help and usage errors (one line each) to `output`, throws `CommanderError`
+ * instead of exiting, and passes valid commands to `run`.
  */
 export function buildProgram(
   commands: readonly CliCommand[],
@@ -48,8 +48,8 @@ Examples:
   ${CALL} project create --account <account-id> --name web --rpm 600 --concurrency 50
   ${CALL} key create --project <project-id>
 
-Each command has a --help with its options and examples, and --json for scripts.
-It connects to NATS_URL as the user cli with NATS_CLI_PASSWORD; after npm start, neither needs to be set.`;
+Every command has --help with its options and examples, and --json for scripts.
+Commands connect to NATS_URL as user cli with NATS_CLI_PASSWORD. After npm start neither has to be set.`;
 
 function examplesHelp(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  ${CALL} ${example}`).join('\n')}`;

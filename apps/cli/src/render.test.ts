@@ -1,6 +1,6 @@
 import { renderDollars, renderFields, renderMoney, renderPerMillion, renderTable } from './render.js';
 
-test('columns are as wide as their widest cell, numbers stand to the right, an absent value is a dash', () => {
+test('renders aligned columns, numbers right-aligned, absent values as a dash', () => {
   const rows = [
     { id: 'a', count: 5, at: null },
     { id: 'long-id', count: 12_000, at: 'now' },
@@ -10,15 +10,15 @@ test('columns are as wide as their widest cell, numbers stand to the right, an a
   );
 });
 
-test('an empty list says so', () => {
+test('renders a text for an empty list', () => {
   expect(renderTable([], { ID: () => 'x' }, 'no accounts')).toBe('no accounts');
 });
 
-test('fields stand under each other', () => {
+test('renders one field a line', () => {
   expect(renderFields({ a: 'x', long: true, none: null })).toBe('a     x\nlong  yes\nnone  -');
 });
 
-test('a name cannot steer the terminal', () => {
+test('replaces control characters', () => {
   expect(renderFields({ name: 'a\u001b[2J\nb' })).toBe('name  a\u{fffd}[2J\u{fffd}b');
 });
 

@@ -2,7 +2,7 @@ import { parsePicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
 
 type Cell = string | number | boolean | null;
 
-/** Aligned columns under their headings; numbers to the right. `nothing` stands for an empty list. */
+/** Renders aligned columns with headings; numbers are right-aligned. An empty list is rendered as `nothing`. */
 export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (row: Row) => Cell>, nothing: string): string {
   if (rows.length === 0) return nothing;
   const headings = Object.keys(columns);
@@ -20,7 +20,6 @@ export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (
     .join('\n');
 }
 
-/** One field a line. */
 export function renderFields(fields: Record<string, Cell>): string {
   const width = Math.max(...Object.keys(fields).map((label) => label.length));
   return Object.entries(fields)
@@ -28,23 +27,23 @@ export function renderFields(fields: Record<string, Cell>): string {
     .join('\n');
 }
 
-/** `$12.50 (12500000000000 pico)`: to read, and exact. */
+/** Renders `$12.50 (12500000000000 pico)`. */
 export function renderMoney(amountPicoUsd: string): string {
   return `${renderDollars(amountPicoUsd)} (${amountPicoUsd} pico)`;
 }
 
-/** `$12.50`, exact too: as many decimals as it takes. */
+/** Renders `$12.50`, with as many decimals as needed to be exact. */
 export function renderDollars(amountPicoUsd: string): string {
   const dollars = renderUsd(parsePicoUsd(amountPicoUsd));
   return dollars.startsWith('-') ? `-$${dollars.slice(1)}` : `$${dollars}`;
 }
 
-/** A price a token as the list price it came from: `$0.15` per million tokens. */
+/** Renders a price a token as list price per million tokens: `$0.15`. */
 export function renderPerMillion(picoUsdPerToken: string): string {
   return `$${renderUsd(picoUsd(BigInt(picoUsdPerToken) * 1_000_000n))}`;
 }
 
-/** What others have named must not be able to steer the terminal. */
+/** Replaces control characters, so that a name cannot control the terminal. */
 function renderCell(cell: Cell): string {
   if (cell === null) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';

@@ -17,13 +17,13 @@ interface Result {
   code: number;
   out: string;
   err: string;
-  /** What was asked of whom; null when nothing was. */
+  /** The request to the service; null without one. */
   asked: { subject: string; payload: unknown } | null;
   connections: number;
   closed: number;
 }
 
-/** Runs a command line against a service that answers with `reply`, or fails with it when it is an error. */
+/** Runs a command line against a service that answers with `reply`, or fails with it if it is an error. */
 async function run(args: string[], reply: unknown = {}): Promise<Result> {
   const result: Result = { code: 0, out: '', err: '', asked: null, connections: 0, closed: 0 };
   const fake: Pick<Messaging, 'request' | 'close'> = {
@@ -53,7 +53,7 @@ async function run(args: string[], reply: unknown = {}): Promise<Result> {
 
 const words = (line: string) => line.split(' ');
 
-describe('what is asked of whom', () => {
+describe('the request of each command', () => {
   test.each<[line: string, subject: string, payload: object]>([
     ['account create --name acme', 'billing.v1.account.create', { name: 'acme' }],
     ['account list', 'billing.v1.account.list', {}],
@@ -163,7 +163,7 @@ describe('what is asked of whom', () => {
     expect(result).toEqual({ code: 0, out: '{\n  "answer": 1\n}\n', err: '', asked: { subject, payload }, connections: 1, closed: 1 });
   });
 
-  test('catalog apply sends the text of the file and its name', async () => {
+  test('catalog apply sends the content and name of the file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
     const file = join(folder, 'mine.yaml');
     writeFileSync(file, 'models: []\n');
@@ -174,8 +174,8 @@ describe('what is asked of whom', () => {
   });
 });
 
-describe('what people see', () => {
-  test('a balance, readable and exact', async () => {
+describe('rendered replies', () => {
+  test('a balance, exact', async () => {
     const balance = {
       object: 'balance',
       currency: 'USD',
@@ -192,21 +192,21 @@ describe('what people see', () => {
       `balance       $12.500000000001 (12500000000001 pico)
 reserved      $0.50 (500000000000 pico)
 available     $12.000000000001 (12000000000001 pico)
-of it top-up  $12.500000000001 (12500000000001 pico)
-of it plan    $0.00 (0 pico)
+top-up part   $12.500000000001 (12500000000001 pico)
+plan part     $0.00 (0 pico)
 plan expires  -
 `,
     );
   });
 
-  test('a new key, whole, once', async () => {
+  test('a new key', async () => {
     const reply = { key: 'tg_live_secret', keyId: KEY_ID, projectId: ID, name: null, lastFour: 'cret', createdAt: AT, revokedAt: null };
     expect((await run(['key', 'create', '--project', ID], reply)).out).toBe(
       `key      tg_live_secret
 key id   ${KEY_ID}
 project  ${ID}
 name     -
-The key is not shown again: keep it now.
+Save the key now: it is not shown again.
 `,
     );
   });
@@ -222,7 +222,7 @@ The key is not shown again: keep it now.
     forfeitedPicoUsd: '0',
   };
 
-  test('usage, split by what was asked for, and where the next page begins', async () => {
+  test('usage by groups, with the cursor of the next page', async () => {
     const rows = ['sim-fast', 'sim-large'].map((model) => ({ start: AT, model, ...usage }));
     const args = words(`usage --account ${ID} --from 2026-11-21 --step day --by model`);
     expect((await run(args, { from: AT, to: AT, rows, nextCursor: 'abc' })).out).toBe(
@@ -269,7 +269,7 @@ ${AT}  topup   $25.00  inv-1      -        ${ID}
   });
   const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements as of ${AT} in 12 ms`;
 
-  test('a ledger that is right', async () => {
+  test('a consistent ledger', async () => {
     expect(await run(['ledger', 'check'], ledgerReport(0))).toMatchObject({
       code: 0,
       err: '',
@@ -279,12 +279,12 @@ ID   VIOLATIONS  RULE
 I1            0  held money is the sum of the open holds
 I10           0  and so on
 
-the ledger is right
+the ledger is consistent
 `,
     });
   });
 
-  test('a ledger that is wrong: what was checked, where, and the exit code', async () => {
+  test('violations of the ledger, with exit code 1', async () => {
     expect(await run(['ledger', 'check'], ledgerReport(1))).toMatchObject({
       code: 1,
       err: '',
@@ -294,7 +294,7 @@ ID   VIOLATIONS  RULE
 I1            1  held money is the sum of the open holds
 I10           0  and so on
 
-THE LEDGER IS WRONG in 1 place
+THE LEDGER IS INCONSISTENT: 1 violation
 
 INVARIANT  SUBJECT                               ACCOUNT
 I1         ${ID}  ${ID}
@@ -330,7 +330,7 @@ sim-fast  tollgate   131072        8192  text+image  no         $0.15   $0.015  
   });
 });
 
-describe('what goes wrong is one line, and a code', () => {
+describe('an error is one line and an exit code', () => {
   test.each<[line: string, err: string]>([
     ['account create', "error: required option '--name <text>' not specified\n"],
     [
@@ -365,7 +365,7 @@ describe('what goes wrong is one line, and a code', () => {
     [`account update ${ID}`, 'error: nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off\n'],
     [`account update ${ID} --frozen --active`, 'error: --frozen and --active contradict each other\n'],
     [`account update ${ID} --low-balance 5 --low-balance-off`, 'error: --low-balance and --low-balance-off contradict each other\n'],
-    [`account update ${ID} --active --reason why`, 'error: --reason says why an account is frozen: it goes with --frozen\n'],
+    [`account update ${ID} --active --reason why`, 'error: --reason requires --frozen\n'],
     [`refund --account ${ID} --refund-id r`, 'error: give --payment-id, --usd, or both\n'],
     [
       `adjust --account ${ID} --adjustment-id a --usd=-0 --reason why`,
@@ -385,7 +385,7 @@ describe('what goes wrong is one line, and a code', () => {
     ['account lsit', "error: unknown command 'lsit' (Did you mean list?)\n"],
     ['account list --jsno', "error: unknown option '--jsno' (Did you mean --json?)\n"],
     ['account list extra', "error: too many arguments for 'list'. Expected 0 arguments but got 1: extra.\n"],
-  ])('usage, and nobody is asked: %s', async (line, err) => {
+  ])('a usage error calls no service: %s', async (line, err) => {
     expect(await run(words(line))).toEqual({ code: 2, out: '', err, asked: null, connections: 0, closed: 0 });
   });
 
@@ -393,15 +393,15 @@ describe('what goes wrong is one line, and a code', () => {
     ['not found', new ServiceError('not_found', 'There is no such account.', 'accountId'), 'error: There is no such account.\n'],
     [
       'no service',
-      new MessagingError('unavailable', 'Nobody serves billing.v1.account.list.'),
-      'error: Nobody serves billing.v1.account.list.\n',
+      new MessagingError('unavailable', 'No service listens on billing.v1.account.list.'),
+      'error: No service listens on billing.v1.account.list.\n',
     ],
     [
       'no answer',
       new MessagingError('timeout', 'No answer from billing.v1.account.list in time.'),
-      'error: No answer from billing.v1.account.list in time. It may have been done all the same: look before you repeat it.\n',
+      'error: No answer from billing.v1.account.list in time. The command may have been executed: check before you repeat it.\n',
     ],
-    ['an error nobody thought of', new TypeError('x is not a function\n    at y'), 'error: unexpected: x is not a function\n'],
+    ['an unexpected error', new TypeError('x is not a function\n    at y'), 'error: unexpected error: x is not a function\n'],
   ])('%s', async (_, error, err) => {
     expect(await run(['account', 'list'], error)).toMatchObject({ code: 1, out: '', err, closed: 1 });
   });
@@ -412,7 +412,7 @@ describe('what goes wrong is one line, and a code', () => {
     expect(result).toMatchObject({ code: 1, out: '', err: `error: nothing was applied\n${faults}\n` });
   });
 
-  test('no settings', async () => {
+  test('missing settings', async () => {
     const lines: string[] = [];
     const output = { writeOut: () => undefined, writeErr: (text: string) => void lines.push(text) };
     const code = await runCli(['account', 'list'], output, async () => {
@@ -423,22 +423,19 @@ describe('what goes wrong is one line, and a code', () => {
 });
 
 describe('help', () => {
-  test.each([...COMMANDS])(
-    '$name has a summary, its options and examples that are its own',
-    async ({ name, summary, examples, parameters }) => {
-      const { code, out, err, connections } = await run([...words(name), '--help']);
-      expect({ code, err, connections }).toEqual({ code: 0, err: '', connections: 0 });
-      expect(out).toContain(summary.split(' ').slice(0, 3).join(' '));
-      expect(out).toContain('--json');
-      for (const example of examples) {
-        expect(example.startsWith(name)).toBe(true);
-        expect(out).toContain(`  npm run -s tollgate -- ${example}\n`);
-      }
-      for (const { description } of Object.values(parameters)) expect(out.replace(/\s+/g, ' ')).toContain(description);
-    },
-  );
+  test.each([...COMMANDS])('$name has a summary, options and examples', async ({ name, summary, examples, parameters }) => {
+    const { code, out, err, connections } = await run([...words(name), '--help']);
+    expect({ code, err, connections }).toEqual({ code: 0, err: '', connections: 0 });
+    expect(out).toContain(summary.split(' ').slice(0, 3).join(' '));
+    expect(out).toContain('--json');
+    for (const example of examples) {
+      expect(example.startsWith(name)).toBe(true);
+      expect(out).toContain(`  npm run -s tollgate -- ${example}\n`);
+    }
+    for (const { description } of Object.values(parameters)) expect(out.replace(/\s+/g, ' ')).toContain(description);
+  });
 
-  test('the whole, and each group', async () => {
+  test('lists all groups, and the commands of a group', async () => {
     const whole = await run(['--help']);
     expect(whole.code).toBe(0);
     for (const { name } of COMMANDS) expect(whole.out).toContain(`  ${name.split(' ')[0]} `);
@@ -446,7 +443,7 @@ describe('help', () => {
     expect(group.out).toMatch(/create .*\n[\s\S]*list .*\n[\s\S]*update /);
   });
 
-  test.each([[[]], [['project']]])('%j alone is not a command: the help, and code 2', async (args) => {
+  test.each([[[]], [['project']]])('%j alone prints the help with exit code 2', async (args) => {
     const { code, out, err } = await run(args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('Usage: tollgate');

@@ -8,7 +8,7 @@ import { buildProgram, type ProgramOutput } from './program.js';
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-/** Runs one command line and returns the exit code. Writes the result to `writeOut`, or what went wrong to `writeErr`; never throws. */
+/** Runs one command line and returns the exit code. Writes the result to `writeOut`, errors to `writeErr`. Never throws. */
 export async function runCli(args: readonly string[], output: ProgramOutput, connect: () => Promise<Messaging>): Promise<number> {
   let messaging: Messaging | undefined;
   let failed = false;
@@ -25,7 +25,7 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
     await program.parseAsync(args, { from: 'user' });
     return failed ? EXIT.failed : EXIT.done;
   } catch (error) {
-    // Commander has written its own line, or the help that was asked for.
+    // Commander has already written its error or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     output.writeErr(`error: ${describe(error)}\n`);
     return error instanceof UsageError ? EXIT.usage : EXIT.failed;
@@ -34,13 +34,13 @@ export async function runCli(args: readonly string[], output: ProgramOutput, con
   }
 }
 
-/** One line for people; a refused catalog has one for each of its faults. */
+/** One line; a refused catalog has one line a fault. */
 function describe(error: unknown): string {
   if (error instanceof ServiceError)
     return error.code === 'invalid_request' && error.param === 'yaml' ? `nothing was applied\n${error.message}` : error.message;
   if (error instanceof MessagingError) return describeMessagingError(error);
   if (error instanceof UsageError || error instanceof ConfigError) return error.message;
-  return `unexpected: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`;
+  return `unexpected error: ${error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error)}`;
 }
 
 function describeMessagingError({ kind, message }: MessagingError): string {
@@ -48,9 +48,9 @@ function describeMessagingError({ kind, message }: MessagingError): string {
     case 'unavailable':
       return message;
     case 'timeout':
-      return `${message} It may have been done all the same: look before you repeat it.`;
+      return `${message} The command may have been executed: check before you repeat it.`;
     case 'broken':
     case 'closed':
-      return `the connection was lost before the answer came: ${message}`;
+      return `connection lost before the answer: ${message}`;
   }
 }

@@ -1,7 +1,7 @@
 import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 
-/** Sizes of one prompt: for models that get the reasoning of earlier turns back, and for all others. */
+/** Sizes of one prompt: for models whose requests include the reasoning of earlier turns, and for all others. */
 export interface PromptSizes {
   withReasoning: PromptSize;
   withoutReasoning: PromptSize;
@@ -11,7 +11,7 @@ export interface RequestSummary extends Pick<InferenceRequest, 'model' | 'stream
   sizes: PromptSizes;
 }
 
-/** A large canonical request as JSON text, with the fields that the pipeline reads. The object itself stays in the thread that parsed it. */
+/** A large canonical request as JSON text, with the fields that the pipeline reads. The parsed object stays in the worker thread. */
 export class EncodedRequest {
   readonly model: string;
   readonly stream: boolean;
@@ -34,7 +34,7 @@ export class EncodedRequest {
     return promptSizeOf(this.sizes, reasoningEcho);
   }
 
-  /** Returns the JSON text and keeps none of it: it must not live as long as the reply. */
+  /** Returns the JSON text once and releases it: its memory must not be held for the whole reply. */
   takeJson(): Uint8Array {
     const { json } = this;
     this.json = new Uint8Array(0);

@@ -1,5 +1,5 @@
 import { type DynamicModule, type FactoryProvider, type InjectionToken, Module } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { APP_FILTER, HttpAdapterHost } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
@@ -21,25 +21,27 @@ import { ApiKeyGuard } from './http/limits/api-key.guard.js';
 import { EmptyAccounts } from './http/limits/empty-accounts.js';
 import { RequestRates } from './http/limits/request-rates.js';
 import { ErrorFilter } from './http/replies/error.filter.js';
-import { Readiness } from './http/server/readiness.js';
+import { HttpServer } from './http/server/http-server.js';
 import { OpenApiController } from './openapi/openapi.controller.js';
 import { SettleOnEnd } from './pipeline/settle-on-end.js';
 
-/** What exists before the module does. */
-export interface GatewayFoundation {
+export interface GatewayDependencies {
   config: GatewayConfig;
   logger: Logger;
   registry: Registry;
   messaging: Messaging;
-  /** By default the worker of the build; tests have one that runs TypeScript. */
+  /** Default: the worker of the build. Tests start one that runs TypeScript. */
   startBodyWorker?: StartWorker;
 }
 
 @Module({})
 class GatewayModule {}
 
-/** The composition root: every object of the gateway, and what it is made of. */
-export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayFoundation): DynamicModule {
+/**
+ * The composition root: every object of the gateway with its dependencies. Nest calls the lifecycle hooks of these objects: `onModuleInit` at
+ * the start; at shutdown `onModuleDestroy` (requests end), `beforeApplicationShutdown` (settlements end), `onApplicationShutdown` (the rest).
+ */
+export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayDependencies): DynamicModule {
   return {
     module: GatewayModule,
     controllers: [GenerationController, CountTokensController, AccountController, OpenApiController],
@@ -50,11 +52,7 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       // pipeline
-      provide(
-        SettleOnEnd,
-        [BillingClient],
-        (billing) => new SettleOnEnd(billing, logger, config.settleAnswerMs, config.settlementsPendingMax),
-      ),
+      provide(SettleOnEnd, [BillingClient], (billing) => new SettleOnEnd(billing, logger, config)),
       // http
       provide(BodyReader, [], () => new BodyReader(config)),
       provide(BodyWorkers, [], () => new BodyWorkers(config, logger, startBodyWorker)),
@@ -69,16 +67,20 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
       provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),
       provide(ApiKeyGuard, [ApiKeys, RequestRates, EmptyAccounts], (...parts) => new ApiKeyGuard(...parts)),
       provide(APP_FILTER, [RequestRates], (rates) => new ErrorFilter(rates)),
-      provide(Readiness, [CatalogClient], (catalog) => new Readiness([{ name: 'catalog', check: () => catalog.loaded }])),
       provide(GatewayMetrics, [], () => new GatewayMetrics(registry)),
       provide(AccessLog, [GatewayMetrics], (metrics) => new AccessLog(logger, metrics)),
+      provide(
+        HttpServer,
+        [HttpAdapterHost, AccessLog, CatalogClient],
+        ({ httpAdapter }, accessLog, catalog) => new HttpServer(httpAdapter.getInstance(), accessLog, logger, config, () => catalog.loaded),
+      ),
     ],
   };
 }
 
 type Class<Instance> = abstract new (...dependencies: never[]) => Instance;
 
-/** A provider whose factory gets exactly the dependencies it names, with their types. */
+/** Returns a provider whose factory gets the injected dependencies with their types. */
 function provide<Dependencies extends readonly Class<unknown>[]>(
   token: InjectionToken,
   inject: readonly [...Dependencies],

@@ -5,7 +5,7 @@ import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
 import { type Answer, CHAT, errorOf, startTestGateway, type TestGateway, textOf, until } from '../test/test-gateway.js';
 
-/** What becomes of the requests that run when the gateway is told to stop. */
+/** Outcome of the requests that run when the gateway stops. */
 
 const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const GRACE_MS = 50;
@@ -14,7 +14,7 @@ let gateway: TestGateway;
 
 afterEach(() => gateway.close());
 
-/** A model that says this and then nothing, until it is told to stop. */
+/** Starts a gateway whose model sends these events and then nothing until it is cancelled. */
 async function startSilent(...said: StreamEvent[]): Promise<void> {
   gateway = await startTestGateway({ shutdownGraceMs: GRACE_MS });
   gateway.fakes.model = (stream) => {
@@ -34,17 +34,17 @@ function isRestarting(answer: Answer): void {
   });
 }
 
-/** What was logged at warning level, and of requests how they ended. */
+/** Returns all warnings, and the outcome of each request. */
 function told(): object[] {
-  return gateway.logged.flatMap(({ level, msg, running, status, code, ending }): object[] => {
-    if (msg === 'request') return [{ status, code, ending }];
+  return gateway.logged.flatMap(({ level, msg, running, status, code, outcome }): object[] => {
+    if (msg === 'request') return [{ status, code, outcome }];
     return level === 40 ? [{ msg, running }] : [];
   });
 }
 
-const ENDED = { msg: 'shutdown grace is over; ending what still runs', running: 1 };
+const ENDED = { msg: 'shutdown grace over: ending running requests', running: 1 };
 
-test('a running stream may finish within the grace, and no new connection is taken', async () => {
+test('a running stream may finish within the grace, and new connections are refused', async () => {
   gateway = await startTestGateway();
   let model: FakeEventStream<StreamEvent> | undefined;
   gateway.fakes.model = (stream) => {
@@ -59,10 +59,10 @@ test('a running stream may finish within the grace, and no new connection is tak
   expect(await textOf(response)).toMatch(/\[DONE\]\n\n$/);
   await closed;
   expect(gateway.fakes.settles).toMatchObject([{ reason: 'completed' }]);
-  expect(told()).toEqual([{ status: 200, code: undefined, ending: 'completed' }]);
+  expect(told()).toEqual([{ status: 200, code: undefined, outcome: 'completed' }]);
 });
 
-test('a stream that outlasts the grace ends with an error, and is billed for what was received', async () => {
+test('a stream that outlasts the grace ends with an error, and is billed for its received output', async () => {
   await startSilent(TEXT);
   const response = await gateway.openStream();
   const closed = gateway.close();
@@ -71,7 +71,7 @@ test('a stream that outlasts the grace ends with an error, and is billed for wha
   expect(gateway.fakes.settles).toMatchObject([
     { reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 2 } },
   ]);
-  expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', ending: 'failed' }]);
+  expect(told()).toEqual([ENDED, { status: 200, code: 'model_unavailable', outcome: 'failed' }]);
 });
 
 test.each([
@@ -85,10 +85,10 @@ test.each([
   isRestarting(await answer);
   expect(gateway.fakes.settles).toMatchObject([{ reason: 'failed' }]);
   expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
-  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', ending: 'failed' }]);
+  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: 'failed' }]);
 });
 
-test('a request whose body is still coming is refused with 503', async () => {
+test('a request with an incomplete body is refused with 503', async () => {
   await startSilent();
   const socket = await gateway.connect();
   const answered = once(socket, 'data') as Promise<[Buffer]>;
@@ -99,5 +99,5 @@ test('a request whose body is still coming is refused with 503', async () => {
   socket.destroy();
   await closed;
   expect(gateway.fakes.reserves).toEqual([]);
-  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', ending: undefined }]);
+  expect(told()).toEqual([ENDED, { status: 503, code: 'model_unavailable', outcome: undefined }]);
 });

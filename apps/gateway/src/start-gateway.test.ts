@@ -13,7 +13,7 @@ describe('replies', () => {
     gateway = await startTestGateway();
   });
 
-  test('a plain reply is whole, sized and typed, and names its request [api-endpoints, chat-completion, path-prefix, H-1, H-3, H-11]', async () => {
+  test('a plain reply has its type, length and request id [api-endpoints, chat-completion, path-prefix, H-1, H-3, H-11]', async () => {
     const { status, headers, text } = await gateway.chat();
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({
@@ -34,7 +34,7 @@ describe('replies', () => {
     expect(gateway.fakes.reserves[0]?.requestId).toBe(requestId);
   });
 
-  test('a stream has the headers that keep it a stream [stream-replies, H-2, H-3, H-11]', async () => {
+  test('a stream has headers that prevent buffering [stream-replies, H-2, H-3, H-11]', async () => {
     const { status, headers, text } = await gateway.chat({ stream: true });
     expect(status).toBe(200);
     const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...rest } = headers;
@@ -49,7 +49,7 @@ describe('replies', () => {
     expect(text).toMatch(/^data: \{.*"content":"Hel".*\n\ndata: \[DONE\]\n\n$/s);
   });
 
-  test('models: the list, one by its id, encoded or not, and none [api-endpoints, own-model-ids, model-object, get-models, D6, L-3, L-4]', async () => {
+  test('models: the list, one by its id, encoded or not, and an unknown one [api-endpoints, own-model-ids, model-object, get-models, D6, L-3, L-4]', async () => {
     const model = (id: string) => ({ object: 'model', id, created: 1_750_000_000, owned_by: 'tests' });
     const list = await gateway.ask('/v1/models?limit=1000', { headers: KEY });
     expect(JSON.parse(list.text)).toEqual({ object: 'list', data: [model('test-model'), model('vision/model')] });
@@ -60,7 +60,7 @@ describe('replies', () => {
     expect([none.status, errorOf(none).code, none.headers['x-should-retry']]).toEqual([404, 'model_not_found', 'false']);
   });
 
-  test('the balance has its nine fields and no others [api-endpoints, balance-fields, get-balance, auth-account, L-6]', async () => {
+  test('the balance has exactly nine fields [api-endpoints, balance-fields, get-balance, auth-account, L-6]', async () => {
     const balance = {
       object: 'balance',
       currency: 'USD',
@@ -91,7 +91,7 @@ describe('replies', () => {
     expect([status, headers['content-type'], text]).toEqual([200, 'application/json', method === 'HEAD' ? '' : '{"status":"ok"}']);
   });
 
-  test('many requests on one connection', async () => {
+  test('several requests on one connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (const stream of [false, true, false, true]) {
       const request = httpRequest({ port: gateway.port, path: CHAT, method: 'POST', headers: { ...KEY, ...JSON_TYPE }, agent });

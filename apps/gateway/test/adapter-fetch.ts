@@ -1,9 +1,9 @@
-import { collectCompletion } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../src/protocols/protocol-adapter.js';
 
-/** What every reply of an `adapterFetch` says of itself. */
+/** Identity of every reply of an `adapterFetch`. */
 export const REPLY: ReplyContext = {
   id: 'x1',
   requestId: 'req_x1',
@@ -12,12 +12,12 @@ export const REPLY: ReplyContext = {
   model: 'sim-fast',
 };
 
-/** What a model does with a request: its events to the terminal one, or the error that it is refused with. */
+/** The answer to a request: its events up to the terminal one, or its error. */
 export type Answer = readonly StreamEvent[] | GatewayError;
 
 /**
- * A `fetch` for an official client that the adapter itself answers: no server, no pipeline. A stream has each event in a batch of
- * its own, with a sign of life after `keepAliveMs` of silence before each. `answer` is asked once for each request that parses.
+ * Returns a `fetch` for an SDK that the adapter answers, without server or pipeline. A stream has a keep-alive of `keepAliveMs` before each event.
+ * Calls `answer` once for each parsed request.
  */
 export function adapterFetch<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,

@@ -8,28 +8,26 @@ import { Registry } from 'prom-client';
 import { FakeServices, TEST_KEY } from '#testing/fake-services.js';
 import { heapLimits, type StartWorker } from '../src/bodies/body-workers.js';
 import { GatewayConfig } from '../src/gateway.config.js';
-import { type RunningGateway, startGateway } from '../src/start-gateway.js';
+import { HttpServer } from '../src/http/server/http-server.js';
+import { createGateway } from '../src/start-gateway.js';
 
-/** A gateway on a port of its own, in front of fakes of all it asks. */
+/** Starts a gateway on its own port with fakes of all other services. */
 export async function startTestGateway(
   settings: Partial<GatewayConfig> = {},
   fakes = new FakeServices(),
   startWorker: StartWorker = startBodyWorker,
 ): Promise<TestGateway> {
-  const config = Object.assign(new GatewayConfig(), { port: 0, shutdownGraceMs: 2_000, ...settings });
+  const config = Object.assign(new GatewayConfig(), { shutdownGraceMs: 2_000, ...settings });
   const { messaging } = fakes;
   const registry = new Registry();
   const logged: LogLine[] = [];
   const logger = pino({ base: {} }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  return new TestGateway(
-    fakes,
-    await startGateway({ config, logger, registry, messaging, startBodyWorker: startWorker }),
-    registry,
-    logged,
-  );
+  const app = await createGateway({ config, logger, registry, messaging, startBodyWorker: startWorker });
+  const port = await app.get(HttpServer).listen(0, config.host);
+  return new TestGateway(fakes, port, () => app.close(), registry, logged);
 }
 
-/** The worker of the sources, not of the last build. */
+/** Starts the body worker from its TypeScript source. */
 export function startBodyWorker(heapMb: number): Worker {
   const at = (path: string): URL => new URL(path, import.meta.url);
   const hooks = at('../../../libs/testing/src/typescript-hooks.mjs').href;
@@ -41,7 +39,7 @@ export const CHAT_BODY = { model: 'test-model', messages: [{ role: 'user', conte
 export const KEY = { authorization: `Bearer ${TEST_KEY}` };
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** Of the access log, or another line. */
+/** A line of the access log or any other log line. */
 export type LogLine = { msg: string; requestId?: string } & Record<string, unknown>;
 
 export interface Answer {
@@ -53,32 +51,25 @@ export interface Answer {
 export interface Ask {
   method?: string;
   headers?: Record<string, string>;
-  /** A string goes out as it is, anything else as JSON. */
+  /** A string is sent unchanged, anything else as JSON. */
   body?: unknown;
 }
 
 export class TestGateway {
   constructor(
     readonly fakes: FakeServices,
-    private readonly running: RunningGateway,
+    readonly port: number,
+    readonly close: () => Promise<void>,
     readonly registry: Registry,
-    /** What has been logged, in order. */
+    /** All log lines, in order. */
     readonly logged: readonly LogLine[],
   ) {}
-
-  get port(): number {
-    return this.running.port;
-  }
 
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  close(): Promise<void> {
-    return this.running.close();
-  }
-
-  /** With no other headers than those that are given. */
+  /** Sends a request with only the given headers. */
   async ask(path: string, ask: Ask = {}): Promise<Answer> {
     const response = await this.open(path, ask);
     return { status: response.statusCode ?? 0, headers: response.headers, text: await textOf(response) };
@@ -88,17 +79,17 @@ export class TestGateway {
     return this.ask(CHAT, { headers: { ...KEY, ...JSON_TYPE, ...headers }, body: { ...CHAT_BODY, ...over } });
   }
 
-  /** A reply whose body is still to be read. */
+  /** Returns a streamed reply before its body is read. */
   openStream(over: object = {}): Promise<IncomingMessage> {
     return this.open(CHAT, { headers: { ...KEY, ...JSON_TYPE }, body: { ...CHAT_BODY, stream: true, ...over } });
   }
 
-  /** With `fetch`, as SDKs do. `headers` are instead of the key, and besides the type. */
+  /** Sends a request with `fetch`, as SDKs do. `headers` replace the key and are added to the content type. */
   post(path: string, { method = 'POST', headers = KEY, body }: Ask): Promise<Response> {
     return fetch(`${this.url}${path}`, { method, headers: { ...JSON_TYPE, ...headers }, body: textToSend(body) });
   }
 
-  /** A raw connection, for what no client library would do. */
+  /** Opens a raw connection. */
   async connect(): Promise<Socket> {
     const socket = connect(this.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -118,14 +109,14 @@ export function errorOf({ text }: Answer): { message: string; type: string; para
   return JSON.parse(text).error;
 }
 
-/** All that comes until the other side ends the connection. Fails when it is reset. */
+/** Reads until the end of the stream. Throws when the connection is reset. */
 export async function textOf(incoming: IncomingMessage | Socket): Promise<string> {
   let text = '';
   for await (const chunk of incoming) text += String(chunk);
   return text;
 }
 
-/** Waits for what comes about by itself, without saying how long that takes. */
+/** Polls until the condition holds. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await delay(2);
 }

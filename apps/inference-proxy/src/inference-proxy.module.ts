@@ -1,22 +1,80 @@
-import { type DynamicModule, Module } from '@nestjs/common';
-import type { InferenceDependencies } from './calls/stream-inference.js';
+import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { Registry } from 'prom-client';
+import { catalogChanged, routeList } from '#contracts/catalog.js';
+import type { Messaging } from '#messaging/messaging.js';
+import { RevisionFollower } from '#messaging/revision-follower.js';
+import { beginGrace } from '#observability/grace.js';
+import type { Logger } from '#observability/logger.js';
 import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
-import { UpstreamTestController } from './probe/probe.controller.js';
-import { UpstreamTests } from './probe/probe-runner.js';
+import type { InferenceProxyConfig } from './inference-proxy.config.js';
+import { LeaseKeeper } from './leases/lease-keeper.js';
+import { SettleForGateway } from './leases/settle-for-gateway.js';
+import { ProxyMetrics } from './metrics/proxy-metrics.js';
+import { ProbeController } from './probe/probe.controller.js';
+import { ProbeRunner } from './probe/probe-runner.js';
 import { RouteStatusController } from './routing/route-status.controller.js';
-import { RouteTable } from './routing/route-table.js';
+import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
-@Module({ controllers: [InferenceController, RouteStatusController, UpstreamTestController] })
+/** Milliseconds that settlements may take at shutdown. Billing may be away; the reaper settles what is left. */
+const SETTLE_FLUSH_MS = 10_000;
+
+export interface InferenceProxyDependencies {
+  config: InferenceProxyConfig;
+  logger: Logger;
+  registry: Registry;
+  messaging: Messaging;
+}
+
+@Module({})
 class InferenceProxyModule {}
 
-/** Gives the framework what `start-inference-proxy.ts` made; lifetimes stay there. */
-export function inferenceProxyModule(dependencies: InferenceDependencies, routes: RouteTable, tests: UpstreamTests): DynamicModule {
+/** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
+export function inferenceProxyModule({ config, logger, registry, messaging }: InferenceProxyDependencies): DynamicModule {
+  const { attemptsMax, failoverMs, settleAfterAbortMs, catalogRefreshMs: refreshMs } = config;
+  const routes = new RouteTable(new ProxyMetrics(registry), routingOptions(config), logger);
+  const leases = new LeaseKeeper(messaging, logger, undefined, settleAfterAbortMs);
+  const settlements = new SettleForGateway(messaging, logger, settleAfterAbortMs);
+  const followed = { endpoint: routeList, changed: catalogChanged, refreshMs, apply: routes.apply.bind(routes) };
+  const follow = (): (() => void) => new RevisionFollower(messaging, followed, logger).start();
   return {
     module: InferenceProxyModule,
+    controllers: [InferenceController, RouteStatusController, ProbeController],
     providers: [
-      { provide: INFERENCE_DEPENDENCIES, useValue: dependencies },
+      { provide: INFERENCE_DEPENDENCIES, useValue: { routes, leases, settlements, logger, attemptsMax, failoverMs } },
       { provide: RouteTable, useValue: routes },
-      { provide: UpstreamTests, useValue: tests },
+      { provide: ProbeRunner, useValue: new ProbeRunner(messaging, logger) },
+      { provide: BackgroundWork, useValue: new BackgroundWork(follow, routes, leases, settlements) },
     ],
   };
+}
+
+function routingOptions(config: InferenceProxyConfig): RoutingOptions {
+  const { routeCooldownMs: cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs } = config;
+  return { cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs };
+}
+
+/** Work beside the requests. Nest calls the hooks, the last one when its transport has closed and every stream has ended. */
+class BackgroundWork implements OnApplicationBootstrap, OnApplicationShutdown {
+  private stopFollowing = (): void => {};
+
+  constructor(
+    private readonly followCatalog: () => () => void,
+    private readonly routes: RouteTable,
+    private readonly leases: LeaseKeeper,
+    private readonly settlements: SettleForGateway,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.stopFollowing = this.followCatalog();
+  }
+
+  /** Settles what gateways have left unsettled, then closes the sockets to the upstreams. */
+  async onApplicationShutdown(): Promise<void> {
+    this.stopFollowing();
+    const withinFlush = beginGrace(SETTLE_FLUSH_MS);
+    await withinFlush(this.leases.flush());
+    this.leases.close();
+    await withinFlush(this.settlements.close());
+    await this.routes.close();
+  }
 }

@@ -22,9 +22,9 @@ import { createLogger } from '#observability/logger.js';
 import { leastMs } from '#testing/least-ms.js';
 import { freePort, type TestNatsServer } from '#testing/nats-server.js';
 import { startNatsWithUsers, TEST_NATS_PASSWORD } from '#testing/nats-with-users.js';
+import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../test/test-upstream.js';
 import { InferenceProxyConfig } from './inference-proxy.config.js';
 import { startInferenceProxy } from './start-inference-proxy.js';
-import { chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../test/test-upstream.js';
 
 const logger = createLogger('test', 'silent');
 const REPORTED = {

@@ -7,13 +7,13 @@ import type { Usage } from '#inference/usage.js';
 import { damagedBytes, damagedJson, damagedJsonBytes } from '#testing/damaged-json.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
-import { SseParser } from '../src/transport/sse-parser.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
+import { SseParser } from '../src/transport/sse-parser.js';
+import type { UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
 import { callOf } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
 import { cutAt, encoded, sseStyles } from './sse-bytes.js';
 import { foldOf, writeStream } from './upstream-writer.js';
-import type { UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
 
 /**
  * Replies that no upstream should send: fixtures with damage in their JSON, in their framing and in their bytes. What is asked:

@@ -3,8 +3,8 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { inferenceRequests } from '#testing/inference-requests.js';
 import { testCases } from '#testing/long-run.js';
-import { callOf, sent } from './conformance.js';
 import type { UpstreamAdapter } from '../src/upstreams/upstream-adapter.js';
+import { callOf, sent } from './conformance.js';
 
 /** Whatever our formats accept can be asked of an upstream, and its results stay with their calls. */
 export function describeAnyRequest(adapter: UpstreamAdapter): void {

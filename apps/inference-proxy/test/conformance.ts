@@ -3,10 +3,10 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { SseParser } from '../src/transport/sse-parser.js';
 import { UpstreamFailure } from '../src/failures/upstream-failure.js';
-import { grammarFault } from './event-grammar.js';
+import { SseParser } from '../src/transport/sse-parser.js';
 import type { RenderedRequest, UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
+import { grammarFault } from './event-grammar.js';
 
 /** What an upstream can do unless the catalog says otherwise. */
 export const CAPABILITIES: UpstreamCapabilities = CAPABILITY_DEFAULTS;

@@ -1,5 +1,5 @@
 import type { Usage } from '#inference/usage.js';
-import type { Exchange, ExchangeFailure } from '../src/probe/probe-result.js';
+import type { ProbeFailure, ProbeResult } from '../src/probe/probe-result.js';
 
 export const REPORTED: Usage = {
   promptTokens: 20,
@@ -10,23 +10,23 @@ export const REPORTED: Usage = {
   outputSource: 'reported',
 };
 
-/** A reply that went well, with what a test says otherwise. */
-export function exchange(over: Partial<Exchange> = {}): Exchange {
+/** A good reply, with the given overrides. */
+export function result(over: Partial<ProbeResult> = {}): ProbeResult {
   return { text: 'Yes.', reasoning: '', toolCalls: [], finishReason: 'stop', usage: REPORTED, contentAtMs: [40], totalMs: 50, ...over };
 }
 
-/** A reply that was none. */
-export function failed(over: Partial<ExchangeFailure>): Exchange {
-  const failure: ExchangeFailure = {
+/** A failed request, with the given overrides. */
+export function failed(over: Partial<ProbeFailure>): ProbeResult {
+  const failure: ProbeFailure = {
     kind: 'rejected',
     code: 'upstream_error',
     status: 400,
-    words: '400 invalid_request_error Unknown parameter',
+    text: 'Unknown parameter',
     ...over,
   };
   return { failure, text: '', reasoning: '', toolCalls: [], contentAtMs: [], totalMs: 50 };
 }
 
-export function called(name: string, argumentsText = '{"city":"Paris"}'): Exchange['toolCalls'][number] {
+export function called(name: string, argumentsText = '{"city":"Paris"}'): ProbeResult['toolCalls'][number] {
   return { callId: `call_${name}`, tool: { name }, kind: 'function', argumentsText };
 }

@@ -1,40 +1,40 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SimDialect } from './dialects/sim-dialect.js';
 import { type Directives, FAILURES, findDirectives } from './directives.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
-import { SIM_MODELS } from './models.js';
-import { planReply, textOfLastUser } from './plan-reply.js';
-import { type Exchange, hangUntilAborted, sendStream } from './send-stream.js';
-import type { SimDialect } from './sim-dialect.js';
-import { errorReply, SimError } from './sim-error.js';
-import { promptTokens } from './usage-rule.js';
+import { SIM_MODELS } from './reply/models.js';
+import { planReply, textOfLastUser } from './reply/plan-reply.js';
+import { promptTokens } from './reply/usage-rule.js';
+import { hangUntilAborted, type SimReply, sendStream } from './send-stream.js';
+import { type ErrorObject, SimError } from './sim-error.js';
 
-/** What requests of all dialects share. */
+/** State that requests of all dialects share. */
 export interface SimState {
-  /** Directives every request starts from. */
+  /** Directives of every request that does not override them. */
   defaults: Directives;
-  /** How often a request with `times` has failed, by its last user text. */
+  /** Failures so far of each request with `times`, by its last user text. */
   failures: Map<string, number>;
 }
 
 const FAILURES_REMEMBERED_MAX = 1_000;
 
 /**
- * Answers one generation request. `body` is the whole request body. Rejects with the signal's reason when the client leaves.
+ * Answers one generation request. Rejects with the signal's reason when the client disconnects.
  *
- * @throws SimError when the request is refused before anything is sent
+ * @throws SimError for a refusal before anything is sent
  */
-export async function answerRequest(dialect: SimDialect, state: SimState, body: string, exchange: Exchange): Promise<void> {
-  const { response, signal } = exchange;
+export async function answerRequest(dialect: SimDialect, state: SimState, body: string, reply: SimReply): Promise<void> {
+  const { response, signal } = reply;
   const { chat, renderReply, renderEvents } = dialect.parseRequest(body);
   const model = SIM_MODELS.get(chat.model);
   if (!model) throw SimError.unknownModel(chat.model);
   const lastUserText = textOfLastUser(chat);
-  const directives = untilTimesAreOver(state, lastUserText, findDirectives(lastUserText, state.defaults));
+  const directives = limitFailures(state, lastUserText, findDirectives(lastUserText, state.defaults));
   if (directives.hang === true) return hangUntilAborted(signal);
   if (directives.cut === 0) {
     if (directives.ttft) await delay(directives.ttft, undefined, { signal });
-    exchange.breakOff();
+    reply.breakOff();
     return;
   }
   if (directives.status !== undefined) {
@@ -51,15 +51,15 @@ export async function answerRequest(dialect: SimDialect, state: SimState, body: 
     await firstTokenWait(response, directives, signal);
     if (!response.headersSent) response.writeHead(200, headers);
     if (directives.clock) plan.text = withClock(plan.text);
-    return sendStream(exchange, renderEvents(plan, directives), directives, dialect);
+    return sendStream(reply, renderEvents(plan, directives), directives, dialect);
   }
   await plainWait(plan.usage.completion_tokens, directives, signal);
   if (directives.error !== undefined) sendStatus(dialect, response, 500, directives);
-  else sendPlain(exchange, renderReply(plan, directives), directives);
+  else sendPlain(reply, renderReply(plan, directives), directives);
 }
 
-/** Takes the failures out of the directives of a request that has already failed `times` times. */
-function untilTimesAreOver(state: SimState, lastUserText: string, directives: Directives): Directives {
+/** Removes the failures from the directives of a request that has failed `times` times already. */
+function limitFailures(state: SimState, lastUserText: string, directives: Directives): Directives {
   if (directives.times === undefined) return directives;
   const failed = state.failures.get(lastUserText) ?? 0;
   if (failed >= directives.times) {
@@ -82,23 +82,23 @@ async function firstTokenWait(response: ServerResponse, { ttft, keepalive }: Dir
   }
 }
 
-/** The beginning of a text replaced by the time on the clock that all processes of a machine share: 16 digits, microseconds. */
+/** Replaces the start of a text by the machine's monotonic time in microseconds, 16 digits. */
 function withClock(text: string): string {
   return (String(process.hrtime.bigint() / 1_000n).padStart(16, '0') + text.slice(16)).slice(0, text.length);
 }
 
-/** A plain reply takes as long as its stream would. */
+/** Waits as long as the stream of the same reply would take. */
 async function plainWait(tokens: number, { ttft = 0, rate, hang }: Directives, signal: AbortSignal): Promise<void> {
   if (hang !== undefined) await hangUntilAborted(signal);
   const wait = ttft + (rate ? (tokens / rate) * 1_000 : 0);
   if (wait > 0) await delay(wait, undefined, { signal });
 }
 
-function sendPlain(exchange: Exchange, body: string, directives: Directives): void {
-  const { response } = exchange;
+function sendPlain(reply: SimReply, body: string, directives: Directives): void {
+  const { response } = reply;
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
   if (directives.cut === undefined && directives.close === undefined) response.end(body);
-  else response.write(body.slice(0, body.length >> 1), () => exchange.breakOff());
+  else response.write(body.slice(0, body.length >> 1), () => reply.breakOff());
 }
 
 function sendStatus(dialect: SimDialect, response: ServerResponse, status: number, directives: Directives): void {
@@ -107,15 +107,32 @@ function sendStatus(dialect: SimDialect, response: ServerResponse, status: numbe
   response.writeHead(status, { 'content-type': type, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) }).end(body);
 }
 
-/** Reads a body as text. @throws SimError above `bytesMax` */
-export async function readBody(request: IncomingMessage, bytesMax: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > bytesMax)
-      throw new SimError(413, { message: 'Request too large.', type: 'invalid_request_error', param: null, code: null });
-    parts.push(part);
+const STATUS_ERRORS: Record<number, Pick<ErrorObject, 'message' | 'type' | 'code'>> = {
+  400: { message: 'The request could not be understood.', type: 'invalid_request_error', code: null },
+  401: { message: 'Incorrect API key provided.', type: 'invalid_request_error', code: 'invalid_api_key' },
+  402: { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
+  403: { message: 'You are not allowed to use this model.', type: 'invalid_request_error', code: null },
+  404: { message: 'The model does not exist.', type: 'invalid_request_error', code: 'model_not_found' },
+  413: { message: 'Request too large.', type: 'invalid_request_error', code: null },
+  429: { message: 'Rate limit reached for requests.', type: 'requests', code: 'rate_limit_exceeded' },
+  500: { message: 'The server had an error while processing your request.', type: 'server_error', code: null },
+  503: { message: 'The engine is currently overloaded, please try again later.', type: 'server_error', code: null },
+};
+
+/**
+ * Renders an error reply: the dialect's JSON, or for 502 and 504 the HTML page of a reverse proxy. `message` replaces the default
+ * message of the status.
+ */
+function errorReply(dialect: SimDialect, status: number, message?: string): { type: string; body: string } {
+  if (status === 502 || status === 504) {
+    const title = status === 502 ? '502 Bad Gateway' : '504 Gateway Time-out';
+    return { type: 'text/html', body: `<html>\r\n<head><title>${title}</title></head>\r\n<body>${message ?? title}</body>\r\n</html>\r\n` };
   }
-  return Buffer.concat(parts, bytes).toString('utf8');
+  const usual = STATUS_ERRORS[status] ?? {
+    message: `Status ${status}.`,
+    type: status < 500 ? 'invalid_request_error' : 'server_error',
+    code: null,
+  };
+  const error = { ...usual, message: message ?? usual.message, param: null };
+  return { type: 'application/json', body: JSON.stringify(dialect.renderError(error, status)) };
 }

@@ -1,6 +1,6 @@
 import { findDirectives } from './directives.js';
 
-test('reads numbers, flags and quoted texts, from several places, over the defaults', () => {
+test('parses numbers, flags and quoted texts; later directives override defaults', () => {
   expect(
     findDirectives('Hi [[sim tokens=200 rate=0.5 hang]] there [[sim hang=3 say="a \\"b\\"\\n]" nousage]]', { ttft: 5, tokens: 1 }),
   ).toEqual({

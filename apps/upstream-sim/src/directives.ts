@@ -1,8 +1,8 @@
 import { SimError } from './sim-error.js';
 
-/** What a request may ask of the simulator; the README explains each. Absent means "as usual". */
+/** Instructions that a request gives to the simulator. The README explains each. */
 export interface Directives {
-  // the reply
+  // reply
   tokens?: number;
   reasoning?: number;
   think?: string;
@@ -11,7 +11,7 @@ export interface Directives {
   finish?: string;
   unicode?: boolean;
   clock?: boolean;
-  // its pace and shape
+  // pace and shape
   ttft?: number;
   rate?: number;
   chunk?: number;
@@ -27,7 +27,7 @@ export interface Directives {
   completion?: number;
   nousage?: boolean;
   usage?: string;
-  // what it cannot do
+  // missing abilities
   refuse?: string;
   ignore?: string;
   // failures
@@ -84,10 +84,10 @@ const KINDS: Record<keyof Directives, Kind> = {
 
 const DIRECTIVE = /\[\[sim(?=[\s\]])(.*?)\]\]/gs;
 
-/** What makes a request fail; `times` limits how often. */
+/** Directives that make a request fail; `times` limits how often. */
 export const FAILURES = ['status', 'overflow', 'hang', 'cut', 'error', 'close'] as const satisfies (keyof Directives)[];
 
-/** Reads every `[[sim …]]` of a text, later words over earlier ones. A word it does not know is an error: a typing slip must not pass a test. */
+/** Parses every `[[sim …]]` of a text; later words override earlier ones. An unknown word is an error, so that no test passes by a typing error. */
 export function findDirectives(text: string, defaults: Directives = {}): Directives {
   if (!text.includes('[[sim')) return defaults;
   const found: Directives = { ...defaults };
@@ -95,22 +95,22 @@ export function findDirectives(text: string, defaults: Directives = {}): Directi
   return found;
 }
 
-/** What is left of a text for a reader who knows no directives. */
+/** Returns the text without its directives. */
 export function withoutDirectives(text: string): string {
   return text.replaceAll(DIRECTIVE, '');
 }
 
-/** Reads the words of one directive: `name`, `name=value` or `name="any text"`, apart by spaces. */
+/** Parses the words of one directive, separated by spaces: `name`, `name=value` or `name="any text"`. */
 export function parseDirectives(words: string): Directives {
   const found: Record<string, unknown> = {};
   for (const [, name = '', quoted, bare] of words.matchAll(/([^\s=]+)(?:=(?:("(?:[^"\\]|\\.)*")|(\S*)))?/g)) {
     if (!Object.hasOwn(KINDS, name)) throw SimError.invalid(`Unknown directive '${name}'.`);
-    found[name] = readValue(name as keyof Directives, quoted === undefined ? bare : unquote(name, quoted));
+    found[name] = parseValue(name as keyof Directives, quoted === undefined ? bare : unquote(name, quoted));
   }
   return found;
 }
 
-function readValue(name: keyof Directives, value: string | undefined): unknown {
+function parseValue(name: keyof Directives, value: string | undefined): unknown {
   const kind = KINDS[name];
   const isNumber = value !== undefined && /^\d+(\.\d+)?$/.test(value);
   if (value === undefined && (kind === 'flag' || kind === 'flag-or-number')) return true;

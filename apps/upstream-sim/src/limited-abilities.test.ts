@@ -1,4 +1,4 @@
-import type { ChatRequest } from './chat-request.js';
+import type { ChatRequest } from './dialects/chat/parse-request.js';
 import { ignoreAbilities, refuseAbilities } from './limited-abilities.js';
 
 const HELLO: ChatRequest = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };
@@ -35,13 +35,13 @@ test.each<[name: string, has: object, hasNot: object]>([
   ['same-role', withMessages({ role: 'assistant', content: 'x' }), HELLO],
   ['long-call-ids', withMessages(call('call_1')), withMessages(call('abcdefgh9'))],
   ['no-echo', withMessages(call('a')), withMessages(call('a', { reasoning_content: 'because' }))],
-])('%s is refused where a request has it, and only there', (name, has, hasNot) => {
+])('refuses %s only in a request that uses it', (name, has, hasNot) => {
   const refuse = (body: object) => () => refuseAbilities(body as ChatRequest, JSON.stringify(body), `audio,${name}`);
   expect(refuse(has)).toThrow(`Unsupported parameter: '${name}' is not supported with this model.`);
   expect(refuse(hasNot)).not.toThrow();
 });
 
-test('what is ignored is as if it had not been said', () => {
+test('removes ignored fields from the request', () => {
   const message = { role: 'user' as const, content: [{ type: 'text' as const, text: 'x' }, IMAGE] };
   expect(ignoreAbilities({ ...HELLO, messages: [message], stop: 'x', max_tokens: 3 }, 'stop,images')).toEqual({
     ...HELLO,

@@ -1,9 +1,9 @@
-import type { ChatMessage, ChatPart, ChatRequest } from './chat-request.js';
+import type { ChatMessage, ChatPart, ChatRequest } from './dialects/chat/parse-request.js';
 import { SimError } from './sim-error.js';
 
 type Json = Record<string, unknown>;
 
-/** What a server may refuse besides a field of the body: by its name in a directive, whether a request has it. */
+/** Features other than body fields that a directive can refuse, by name: each test returns true when a request uses the feature. */
 const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
   plain: ({ stream }) => stream !== true,
   images: ({ messages }) => messages.some(({ content }) => Array.isArray(content) && content.some(isImage)),
@@ -21,21 +21,20 @@ const ABILITIES: Record<string, (chat: ChatRequest, body: Json) => boolean> = {
 };
 
 /**
- * A server that can do less: `names` are fields of the body or abilities of the list above, with commas between them.
+ * Refuses a request that uses one of `names`: fields of the body or keys of `ABILITIES`, separated by commas.
  *
- * @throws SimError naming the first that the request has
+ * @throws SimError naming the first that the request uses
  */
 export function refuseAbilities(chat: ChatRequest, bodyText: string, names: string | undefined): void {
   if (names === undefined) return;
   const body = JSON.parse(bodyText) as Json;
   for (const name of names.split(',')) {
-    const isAsked = ABILITIES[name]?.(chat, body) ?? (body[name] !== undefined && body[name] !== null);
-    if (isAsked)
-      throw SimError.invalid(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
+    const isUsed = ABILITIES[name]?.(chat, body) ?? (body[name] !== undefined && body[name] !== null);
+    if (isUsed) throw SimError.invalid(`Unsupported parameter: '${name}' is not supported with this model.`, name, 'unsupported_parameter');
   }
 }
 
-/** A server that takes what it does not do: the request without these fields (as chat completions name them), or without its `images`. */
+/** Returns the request without these fields (named as in chat) or without its `images`, as a server sees it that ignores them. */
 export function ignoreAbilities(chat: ChatRequest, names: string | undefined): ChatRequest {
   if (names === undefined) return chat;
   const ignored = names.split(',');

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 const RECORDED_MAX = 100;
 
-export interface RecordedRequest {
+interface RecordedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -10,18 +10,18 @@ export interface RecordedRequest {
 }
 
 /** `started` = `finished` + `aborted` + `broken` + `open`, at every moment. Generation requests only. */
-export interface RequestStats {
+interface RequestStats {
   started: number;
   /** Answered to the end, errors included. */
   finished: number;
-  /** Left by the client before the end. */
+  /** The client disconnected before the end. */
   aborted: number;
-  /** Broken off here because a directive said so. */
+  /** Broken off by a directive. */
   broken: number;
   open: number;
 }
 
-/** Counts requests, and keeps the newest when told to record. */
+/** Counts requests, and keeps the newest ones if `recording`. */
 export class RequestLog {
   private counts = { started: 0, finished: 0, aborted: 0, broken: 0 };
   private requests: RecordedRequest[] = [];
@@ -36,7 +36,7 @@ export class RequestLog {
     this.counts[how]++;
   }
 
-  /** Asks for the request only when it is kept. */
+  /** Calls `request` only if requests are recorded. */
   record(request: () => RecordedRequest): void {
     if (!this.recording) return;
     this.requests.push(request());

@@ -1,33 +1,31 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ReplyEvent, SimDialect } from './dialects/sim-dialect.js';
 import type { Directives } from './directives.js';
-import type { ReplyEvent, SimDialect } from './sim-dialect.js';
-import { STREAM_ERROR } from './sim-error.js';
+import type { ErrorObject } from './sim-error.js';
 
 const BATCH_LENGTH = 16_384;
 const NEVER_MS = 2 ** 31 - 1;
+const STREAM_ERROR: ErrorObject = { message: 'The engine failed while generating.', type: 'server_error', param: null, code: null };
 
-/** One request under way. */
-export interface Exchange {
+/** The reply to one request. */
+export interface SimReply {
   response: ServerResponse;
-  /** Fires when the client leaves or the connection is gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal;
-  /** Destroys the connection, on purpose. */
+  /** Destroys the connection, and counts the request as broken off. */
   breakOff(): void;
 }
 
-/**
- * Writes a stream at the pace and with the fault its directives ask for. Throws the signal's reason when the client leaves;
- * every wait here ends with that signal.
- */
+/** Writes a stream at the pace and with the fault of its directives. Rejects with the signal's reason when the client disconnects. */
 export async function sendStream(
-  exchange: Exchange,
+  reply: SimReply,
   events: Iterable<ReplyEvent>,
   directives: Directives,
   dialect: SimDialect,
 ): Promise<void> {
-  const { signal } = exchange;
-  const writer = new SseWriter(exchange.response, directives, signal);
+  const { signal } = reply;
+  const writer = new SseWriter(reply.response, directives, signal);
   const stopping = faultAfter(directives, dialect);
   const tokenMs = directives.rate ? 1_000 / directives.rate : 0;
   const pace = new Pace(signal);
@@ -36,7 +34,7 @@ export async function sendStream(
   for (const { name, json, tokens } of events) {
     if (stopping && (sent >= stopping.tokens || sent + tokens > stopping.tokens)) {
       await writer.flush();
-      return stopping.act(exchange, writer);
+      return stopping.act(reply, writer);
     }
     sent += tokens;
     const early = tokens > 0 && tokenMs > 0 ? started + (sent - 1) * tokenMs - performance.now() : 0;
@@ -48,19 +46,19 @@ export async function sendStream(
   writer.end();
 }
 
-/** The waits of one stream. They share one listener: one for each, as `node:timers/promises` has it, was a fifth of what a token cost. */
+/** The waits of one stream share one abort listener: one each, as in `node:timers/promises`, cost a fifth of a token's time. */
 class Pace {
   private timer: NodeJS.Timeout | undefined;
-  private leave: (reason: unknown) => void = () => undefined;
+  private reject: (reason: unknown) => void = () => undefined;
 
   constructor(private readonly signal: AbortSignal) {
     signal.addEventListener('abort', () => this.onAbort(), { once: true });
   }
 
-  /** Rejects with the signal's reason when it fires. One at a time. */
+  /** Rejects with the signal's reason when it aborts. One wait at a time. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.leave = reject;
+      this.reject = reject;
       if (this.signal.aborted) this.onAbort();
       else this.timer = setTimeout(resolve, ms);
     });
@@ -68,13 +66,13 @@ class Pace {
 
   private onAbort(): void {
     clearTimeout(this.timer);
-    this.leave(this.signal.reason);
+    this.reject(this.signal.reason);
   }
 }
 
 /**
- * Frames events, each as its own HTTP chunk. The chunks are made here rather than by Node: at full speed a whole burst is then one
- * write of one string, which halves what a stream costs. `split` breaks each event in two packets in the middle of whatever is there.
+ * Frames each event as an HTTP chunk of its own. Writing the chunks here instead of in Node makes a burst one write of one string, which
+ * halves the cost of a stream. `split` sends each event in two packets.
  */
 class SseWriter {
   private readonly lineEnd: string;
@@ -95,7 +93,7 @@ class SseWriter {
     response.chunkedEncoding = false;
   }
 
-  /** Nothing when more may follow at once, else a promise: a reader that does not read is not written to. */
+  /** Returns a promise when the caller has to wait for the client to read. */
   write(data: string, name?: string): Promise<void> | undefined {
     const head = name === undefined ? '' : `event: ${name}${this.lineEnd}`;
     const event = `${head}data: ${data}${this.lineEnd}${this.lineEnd}`;
@@ -116,14 +114,14 @@ class SseWriter {
     return this.response.write(batch);
   }
 
-  /** Resolves when everything written so far has left this process. */
+  /** Resolves when the operating system has everything that was written so far. */
   flush(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leave = (): void => reject(this.signal.reason as Error);
-      if (this.signal.aborted) return leave();
-      this.signal.addEventListener('abort', leave, { once: true });
+      const abort = (): void => reject(this.signal.reason as Error);
+      if (this.signal.aborted) return abort();
+      this.signal.addEventListener('abort', abort, { once: true });
       this.response.write(this.batch, () => {
-        this.signal.removeEventListener('abort', leave);
+        this.signal.removeEventListener('abort', abort);
         resolve();
       });
       this.batch = '';
@@ -132,16 +130,16 @@ class SseWriter {
 
   private drained(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
+      const abort = (): void => {
         this.response.off('drain', done);
         reject(this.signal.reason as Error);
       };
       const done = (): void => {
-        this.signal.removeEventListener('abort', leave);
+        this.signal.removeEventListener('abort', abort);
         resolve();
       };
-      if (this.signal.aborted) return leave();
-      this.signal.addEventListener('abort', leave, { once: true });
+      if (this.signal.aborted) return abort();
+      this.signal.addEventListener('abort', abort, { once: true });
       this.response.once('drain', done);
     });
   }
@@ -156,7 +154,7 @@ class SseWriter {
   }
 }
 
-/** Inside the last character of several bytes when there is one: what careless decoders break. */
+/** Index inside the last multi-byte character, which careless decoders break; else the middle. */
 function splitPoint(event: Buffer): number {
   const continuation = event.findLastIndex((byte) => (byte & 0xc0) === 0x80);
   return continuation === -1 ? event.length >> 1 : continuation;
@@ -164,17 +162,17 @@ function splitPoint(event: Buffer): number {
 
 interface Fault {
   tokens: number;
-  act(exchange: Exchange, writer: SseWriter): Promise<void>;
+  act(reply: SimReply, writer: SseWriter): Promise<void>;
 }
 
 function faultAfter(directives: Directives, dialect: SimDialect): Fault | undefined {
   const { cut, error, close, hang, nodone } = directives;
-  if (cut !== undefined) return { tokens: cut, act: async (exchange) => exchange.breakOff() };
-  if (close !== undefined) return { tokens: close, act: async (_exchange, writer) => writer.end() };
+  if (cut !== undefined) return { tokens: cut, act: async (reply) => reply.breakOff() };
+  if (close !== undefined) return { tokens: close, act: async (_reply, writer) => writer.end() };
   if (error !== undefined) {
     return {
       tokens: error,
-      act: async (_exchange, writer) => {
+      act: async (_reply, writer) => {
         const { name, json } = dialect.renderStreamError(STREAM_ERROR);
         await writer.write(json, name);
         if (dialect.done !== undefined && !nodone) await writer.write(dialect.done);
@@ -186,7 +184,7 @@ function faultAfter(directives: Directives, dialect: SimDialect): Fault | undefi
   return undefined;
 }
 
-/** Never resolves; rejects when the client leaves. */
+/** Never resolves. Rejects when the client disconnects. */
 export function hangUntilAborted(signal: AbortSignal): Promise<never> {
   return delay(NEVER_MS, undefined, { signal, ref: false }) as Promise<never>;
 }

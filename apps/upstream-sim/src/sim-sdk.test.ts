@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
+import { completionTokens, promptTokens } from './reply/usage-rule.js';
 import { type SimServer, startSimServer } from './sim-server.js';
-import { completionTokens, promptTokens } from './usage-rule.js';
 
 let sim: SimServer;
 let client: OpenAI;
@@ -71,6 +71,6 @@ test.each([
   [404, OpenAI.NotFoundError],
   [429, OpenAI.RateLimitError],
   [503, OpenAI.InternalServerError],
-])('the official client sees %d as what it is', async (status, kind) => {
+])('the official client throws the right error for status %d', async (status, kind) => {
   await expect(client.chat.completions.create({ model: 'sim-fast', messages: [user(`[[sim status=${status}]]`)] })).rejects.toThrow(kind);
 });

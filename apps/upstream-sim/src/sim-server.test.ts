@@ -49,7 +49,7 @@ async function chunks(response: Response): Promise<Chunk[]> {
 
 const joined = (all: Chunk[], field: string): string => all.map((chunk) => chunk.choices[0]?.delta[field] ?? '').join('');
 
-test('a stream says the same as the plain reply', async () => {
+test('a stream has the same content as the plain reply', async () => {
   const model = 'sim-reason';
   const plain = (await (await post('hello', { model })).json()) as { choices: { message: object }[]; usage: object };
   const all = await chunks(await post('hello', { model, ...stream }));
@@ -64,11 +64,11 @@ test('a stream says the same as the plain reply', async () => {
   expect(all.at(-2)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'stop' }]);
 });
 
-test('the same stream twice is the same bytes', async () => {
+test('the same request streams the same bytes', async () => {
   expect(await (await post('again', stream)).text()).toBe(await (await post('again', stream)).text());
 });
 
-test('no usage chunk unless asked', async () => {
+test('sends no usage chunk unless requested', async () => {
   expect((await chunks(await post('hello [[sim tokens=2 chunk=2]]', { stream: true }))).map((chunk) => chunk.usage)).toEqual(
     Array(3).fill(undefined),
   );
@@ -87,7 +87,7 @@ test('parallel calls stream one after the other, or interleaved', async () => {
   expect(await indices('call a {"x":1} call b {"x":1} [[sim interleave]]')).toEqual([0, 1, 0, 1, 0, 1]);
 });
 
-test('split and crlf change the packets, not the words', async () => {
+test('split and crlf change the packets, not the content', async () => {
   const plain = (await chunks(await post('[[sim say="é漢🌍"]]', { stream: true }))).map((chunk) => chunk.choices[0]?.delta.content ?? '');
   const response = await post('[[sim say="é漢🌍" split crlf]]', { stream: true });
   const lines = dataLines(await response.text(), '\r\n').slice(0, -1);
@@ -99,13 +99,13 @@ test.each([
   [429, 'application/json'],
   [502, 'text/html'],
   [503, 'application/json'],
-])('status=%d answers so', async (status, type) => {
+])('status=%d answers with that status', async (status, type) => {
   const response = await post(`[[sim status=${status} retry-after=2 message="because"]]`, stream);
   expect([response.status, response.headers.get('content-type'), response.headers.get('retry-after')]).toEqual([status, type, '2']);
   expect(await response.text()).toContain('because');
 });
 
-test('times limits how often it fails', async () => {
+test('times limits the number of failures', async () => {
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 4; attempt++) {
     const response = await post('[[sim status=503 times=2]]');
@@ -115,7 +115,7 @@ test('times limits how often it fails', async () => {
   expect(statuses).toEqual([503, 503, 200, 200]);
 });
 
-test('cut destroys the connection after so many tokens', async () => {
+test('cut destroys the connection after N tokens', async () => {
   const before = await idle();
   const response = await post('[[sim cut=5]]', { stream: true });
   let text = '';
@@ -130,7 +130,7 @@ test('cut destroys the connection after so many tokens', async () => {
   expect(await idle()).toMatchObject({ broken: (before.broken ?? 0) + 3, aborted: before.aborted });
 });
 
-test('close ends in order without a finish, error with an error object', async () => {
+test('close ends the stream without a finish, error with an error object', async () => {
   expect(dataLines(await (await post('[[sim close=2]]', { stream: true })).text())).toHaveLength(1 + 2);
   const failed = await chunks(await post('[[sim error=2]]', stream));
   expect(failed.at(-1)).toEqual({
@@ -146,7 +146,7 @@ test.each([
   ['a stream that stalls', '[[sim hang=2]]', stream, true],
   ['a paced stream', '[[sim tokens=5000 rate=20]]', stream, true],
   ['a stream nobody reads', '[[sim tokens=8192 pad=8000]]', stream, true],
-])('a client that leaves %s is counted within 250 ms', async (_name, text, rest, answers) => {
+])('counts a client that disconnects %s within 250 ms', async (_name, text, rest, answers) => {
   const leave = async (): Promise<number> => {
     const before = await idle();
     const leaving = new AbortController();
@@ -164,7 +164,7 @@ test.each([
   expect(await leastMs(250, leave)).toBeLessThan(250);
 });
 
-test('a client that only ends its side has left too', async () => {
+test('a client that half-closes counts as disconnected', async () => {
   const before = await idle();
   const body = JSON.stringify({ model: 'sim-fast', messages: [{ role: 'user', content: '[[sim hang]]' }] });
   const socket = connect(sim.port, '127.0.0.1');
@@ -175,7 +175,7 @@ test('a client that only ends its side has left too', async () => {
   expect((await idle()).aborted).toBe((before.aborted ?? 0) + 1);
 });
 
-test('pace is kept: ttft before the first byte, rate between tokens', async () => {
+test('ttft delays the first byte, rate each token', async () => {
   const started = performance.now();
   const response = await post('[[sim ttft=60 tokens=11 rate=100]]', { stream: true });
   expect(performance.now() - started).toBeGreaterThanOrEqual(59);
@@ -183,7 +183,7 @@ test('pace is kept: ttft before the first byte, rate between tokens', async () =
   expect(performance.now() - started).toBeGreaterThanOrEqual(158);
 });
 
-test('a stream says when it began, by the clock of the machine', async () => {
+test('clock starts the text with the machine time', async () => {
   const micros = (): bigint => process.hrtime.bigint() / 1_000n;
   const before = micros();
   const all = await chunks(await post('[[sim tokens=6 clock]]', { stream: true }));
@@ -194,7 +194,7 @@ test('a stream says when it began, by the clock of the machine', async () => {
   });
 });
 
-test('what reached the upstream can be read, limited and forgotten', async () => {
+test('lists recorded requests with a limit, and forgets them', async () => {
   await (await post('first')).text();
   await (await post('second', { temperature: 1 }, { headers: { 'x-test': '1' } })).text();
   const requests = async (query: string) => (await fetch(`${sim.url}/sim/requests${query}`)).json() as Promise<unknown[]>;
@@ -210,7 +210,7 @@ test('what reached the upstream can be read, limited and forgotten', async () =>
   expect(await requests('')).toEqual([]);
 });
 
-test('defaults apply to every request until they are taken back', async () => {
+test('defaults apply to every request until they are removed', async () => {
   const set = (words: string) => fetch(`${sim.url}/sim/defaults`, { method: 'PUT', body: words });
   await set('status=503');
   const refused = await post('hello');
@@ -228,7 +228,7 @@ test.each<[string, object, string | null]>([
   ['stream options on a plain request', { stream_options: {} }, 'stream_options'],
   ['five stops', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop'],
   ['no tokens', { max_tokens: 0 }, 'max_tokens'],
-])('%s is a 400 naming the field', async (_name, rest, param) => {
+])('%s is a 400 that names the field', async (_name, rest, param) => {
   const response = await post('hello', rest);
   expect([response.status, await response.json()]).toEqual([
     400,

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerRequest, readBody, type SimState } from './answer-request.js';
-import { chatDialect } from './chat-dialect.js';
+import { answerRequest, type SimState } from './answer-request.js';
+import { chatDialect } from './dialects/chat/dialect.js';
+import { messagesDialect } from './dialects/messages/dialect.js';
+import { responsesDialect } from './dialects/responses/dialect.js';
+import type { SimDialect } from './dialects/sim-dialect.js';
 import { parseDirectives } from './directives.js';
-import { messagesDialect } from './messages-dialect/dialect.js';
-import { SIM_MODELS, type SimModel } from './models.js';
+import { SIM_MODELS, type SimModel } from './reply/models.js';
 import { RequestLog } from './request-log.js';
-import { responsesDialect } from './responses-dialect/dialect.js';
-import type { SimDialect } from './sim-dialect.js';
 import { SimError } from './sim-error.js';
 
 const BODY_BYTES_MAX = 64 * 1024 ** 2;
@@ -21,23 +21,23 @@ export interface SimServer {
   close(): Promise<void>;
 }
 
-export interface SimServerOptions {
+interface SimServerOptions {
   host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   port: number;
-  /** The bearer key requests need; empty: none. */
+  /** Key that requests must send; empty accepts every request. */
   apiKey?: string;
-  /** Directives every request starts from. */
+  /** Directives of every request that does not override them. */
   defaults?: string;
-  /** Keep requests for `GET /sim/requests`. */
+  /** Keeps requests for `GET /sim/requests`. */
   record?: boolean;
 }
 
-/** Starts the simulated upstream; the README is its documentation. */
+/** Starts the simulated upstream. Its README documents endpoints and directives. */
 export async function startSimServer(options: SimServerOptions): Promise<SimServer> {
   const sim = new Simulator(options);
   const server = createServer((request, response) => void sim.handle(request, response));
-  // A client that only ends its side has left as well: nobody half-closes a request on purpose.
+  // A client that half-closes has disconnected: no client half-closes a request on purpose.
   server.on('connection', (socket) => socket.on('end', () => socket.destroy()));
   server.requestTimeout = 0;
   server.keepAliveTimeout = 120_000;
@@ -82,11 +82,11 @@ class Simulator {
 
   private async generate(dialect: SimDialect, request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.log.start();
-    const left = new AbortController();
+    const disconnected = new AbortController();
     let broken = false;
     response.once('close', () => {
       this.log.end(response.writableFinished ? 'finished' : broken ? 'broken' : 'aborted');
-      if (!response.writableFinished) left.abort();
+      if (!response.writableFinished) disconnected.abort();
     });
     this.authenticate(request);
     const body = await readBody(request, BODY_BYTES_MAX);
@@ -95,7 +95,7 @@ class Simulator {
       broken = true;
       response.destroy();
     };
-    await answerRequest(dialect, this.state, body, { response, signal: left.signal, breakOff });
+    await answerRequest(dialect, this.state, body, { response, signal: disconnected.signal, breakOff });
   }
 
   private async answer(route: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -136,13 +136,26 @@ function reply(response: ServerResponse, status: number, value: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** A body as a test wants to compare it: the value when it is JSON, else the text. */
+/** The parsed body, or its text when it is not JSON. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
     return body;
   }
+}
+
+/** @throws SimError above `bytesMax` */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > bytesMax)
+      throw new SimError(413, { message: 'Request too large.', type: 'invalid_request_error', param: null, code: null });
+    parts.push(part);
+  }
+  return Buffer.concat(parts, bytes).toString('utf8');
 }
 
 function listen(server: Server, { host, port }: SimServerOptions): Promise<void> {

@@ -1,14 +1,14 @@
 import { IsBoolean, IsIn, IsInt, IsString, Max, Min, MinLength } from 'class-validator';
 import { LOG_LEVELS, type LogLevel } from '#config/service-config.js';
 
-/** The simulator stands outside the system it imitates an upstream for: no NATS, no database. */
+/** The simulator needs neither NATS nor a database. */
 export class UpstreamSimConfig {
   @IsString() @MinLength(1) host = '127.0.0.1';
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   @IsInt() @Min(0) @Max(65535) upstreamSimPort = 9100;
-  /** When set, requests need it as their bearer key. */
+  /** Bearer key that requests must send, if set. */
   @IsString() upstreamSimApiKey = '';
-  /** Directives every request starts from, such as `status=503`; the request's own override them. */
+  /** Directives of every request, such as `status=503`; the request's own directives override them. */
   @IsString() upstreamSimDefaults = '';
   /** Keeps the last 100 requests, prompts included, for `GET /sim/requests`. For tests only. */
   @IsBoolean() simRecord = false;

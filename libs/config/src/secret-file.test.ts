@@ -19,7 +19,7 @@ afterEach(() => {
 
 const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
 
-test('a secret that is replaced is read again, after a second and not before', () => {
+test('reads a replaced secret after a second', () => {
   write('key', 'one');
   const file = new SecretFile('key', folder);
   expect([file.read()?.toString(), file.version]).toEqual(['one', 1]);
@@ -32,7 +32,7 @@ test('a secret that is replaced is read again, after a second and not before', (
   expect([file.read()?.toString(), file.version]).toEqual(['another', 2]);
 });
 
-test('a folder that is swapped as a whole, as Kubernetes does it, is noticed', () => {
+test('notices a swapped folder, as Kubernetes swaps it', () => {
   for (const [at, text] of [
     ['..1', 'old'],
     ['..2', 'new'],
@@ -50,7 +50,7 @@ test('a folder that is swapped as a whole, as Kubernetes does it, is noticed', (
   expect(file.read()?.toString()).toBe('new');
 });
 
-test('a file that is away is no secret, until it is there', () => {
+test('a missing file is undefined until it exists', () => {
   const file = new SecretFile('later', folder);
   expect(file.read()).toBeUndefined();
   write('later', 'here');
@@ -61,7 +61,7 @@ test('a file that is away is no secret, until it is there', () => {
   expect(file.read()).toBeUndefined();
 });
 
-test.each(['../key', '/etc/passwd', '.hidden', 'a/../../key', '..', '', 'a//b', 'a/b/c/d/e', '.'])('%j names nothing', (name) => {
+test.each(['../key', '/etc/passwd', '.hidden', 'a/../../key', '..', '', 'a//b', 'a/b/c/d/e', '.'])('%j is not a valid name', (name) => {
   write('key', 'secret');
   expect(new SecretFile(name, folder).read()).toBeUndefined();
 });
@@ -71,13 +71,13 @@ test.each<[fault: string, name: string, make: (path: string) => void]>([
   ['ENAMETOOLONG', 'k'.repeat(256), () => {}],
   ['EISDIR', 'key', (path) => mkdirSync(path)],
   ['EFBIG', 'key', (path) => writeFileSync(path, 'x'.repeat(256 * 1024 + 1))],
-])('what is there and cannot be read is no secret, and says why: %s', (fault, name, make) => {
+])('an unreadable file is undefined and has a fault: %s', (fault, name, make) => {
   make(join(folder, name));
   const file = new SecretFile(name, folder);
   expect([file.read(), file.fault]).toEqual([undefined, fault]);
 });
 
-test('what could not be read is read when it can be; what goes away has no fault', () => {
+test('reads a file that becomes readable; a removed file has no fault', () => {
   symlinkSync('key', join(folder, 'key'));
   const file = new SecretFile('key', folder);
   const seen = [[file.read()?.toString(), file.fault]];

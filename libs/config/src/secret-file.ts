@@ -2,42 +2,41 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const DEFAULT_FOLDER = '/run/secrets';
-const LOOK_EVERY_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 const BYTES_MAX = 256 * 1024;
 
-/** A relative path without `..`, and no hidden file: nothing outside the folder of secrets can be named. */
+/** A relative path without `..` or hidden files, so that a name cannot reach outside the folder of secrets. */
 const NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
 
 /**
- * A secret in a file, which may be replaced at any time: a new one is in use within a second. Reading it costs nothing but a
- * look at the file's times, once a second at most. Files are those of `UPSTREAM_SECRETS_DIR` (default `/run/secrets`): whoever may
- * name a secret must not be able to read the machine with it.
+ * A secret in a file that may be replaced at any time. A new content is in use within a second; until then reading costs nothing. Files
+ * are limited to `UPSTREAM_SECRETS_DIR` (default `/run/secrets`), so that a catalog cannot read other files of the machine.
  */
 export class SecretFile {
-  /** Another number with every content. */
+  /** Changes with every new content. */
   version = 0;
-  /** The system's word for why it cannot be read (`EACCES`); undefined where it can be, and where there just is none. */
+  /** Error code of the last failed read, such as `EACCES`; undefined for a readable or a missing file. */
   fault: string | undefined;
   private content: Buffer | undefined;
   private seen = '';
-  private lookedAt = Number.NEGATIVE_INFINITY;
+  private checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly name: string,
     private readonly folder = process.env.UPSTREAM_SECRETS_DIR || DEFAULT_FOLDER,
   ) {}
 
-  /** Undefined when there is no such file that can be read. */
+  /** Undefined when the file is missing or unreadable. */
   read(): Buffer | undefined {
     const now = performance.now();
-    if (now - this.lookedAt >= LOOK_EVERY_MS) {
-      this.lookedAt = now;
-      this.look();
+    if (now - this.checkedAt >= CHECK_INTERVAL_MS) {
+      this.checkedAt = now;
+      this.refresh();
     }
     return this.content;
   }
 
-  private look(): void {
+  private refresh(): void {
     this.fault = undefined;
     try {
       const seen = this.describe();
@@ -53,15 +52,15 @@ export class SecretFile {
   }
 
   /**
-   * What tells one content from another; empty when there is none. A link is followed: that is how Kubernetes replaces files. Throws
-   * for what is there and cannot be read, such as the folder that Docker makes of a file it does not find.
+   * Identifies the content by inode, size and times; empty without a file. Follows links, because Kubernetes replaces files by them.
+   * Throws for an unreadable path, such as the folder that Docker creates for a missing file.
    */
   private describe(): string {
     if (!NAME.test(this.name)) return '';
     const stat = statSync(this.path, { throwIfNoEntry: false });
     if (stat === undefined) return '';
-    if (!stat.isFile()) throw Object.assign(new Error('no file'), { code: stat.isDirectory() ? 'EISDIR' : 'EINVAL' });
-    if (stat.size > BYTES_MAX) throw Object.assign(new Error('no secret is so long'), { code: 'EFBIG' });
+    if (!stat.isFile()) throw Object.assign(new Error('not a file'), { code: stat.isDirectory() ? 'EISDIR' : 'EINVAL' });
+    if (stat.size > BYTES_MAX) throw Object.assign(new Error('too large for a secret'), { code: 'EFBIG' });
     return `${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   }
 

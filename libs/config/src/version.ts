@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Version of Tollgate, of every service and document: it stands in `package.json` and nowhere else. */
+/** Version of every service and document; `package.json` is its only source. */
 export const VERSION: string = readVersion();
 
-/** The file is above this one, how far depends on whether this is the source or what was built of it. */
+/** Searches the parent folders, because sources and build output differ in depth. */
 function readVersion(): string {
   let file = new URL('package.json', import.meta.url);
   while (!existsSync(file)) {
     const above = new URL('../package.json', file);
-    if (above.href === file.href) throw new Error('there is no package.json above this file, which has the version');
+    if (above.href === file.href) throw new Error('found no package.json in the parent folders');
     file = above;
   }
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;

@@ -9,19 +9,19 @@ const CHECKSUM_LENGTH = 6;
 const API_KEY = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${API_KEY_RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /**
- * Whether a text can be one of our keys: `tg_live_`, 30 random base62 characters, and 6 that are their checksum
- * (billing.md 7). A typing error is refused by this alone, before anyone is asked.
+ * True for a well-formed key: `tg_live_`, 30 random base62 characters and their checksum of 6. Finds typing errors without a request to
+ * billing.
  */
 export function isWellFormedApiKey(key: string): boolean {
   return API_KEY.test(key) && key.slice(-CHECKSUM_LENGTH) === apiKeyChecksum(key.slice(0, -CHECKSUM_LENGTH));
 }
 
-/** Hex SHA-256 of the whole key: what services send each other instead of the key. */
+/** Returns the hex SHA-256 of the whole key, which services send instead of the key. */
 export function digestApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-/** The last six characters of the key that begins with `body`: its CRC-32 in base62. */
+/** Returns the last six characters of the key that begins with `body`: its CRC-32 in base62. */
 export function apiKeyChecksum(body: string): string {
   let rest = crc32(body);
   let text = '';

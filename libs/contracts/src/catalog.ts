@@ -4,7 +4,7 @@ import { RevisionChanged, type Revisioned, RevisionRequest } from './revisions.j
 
 export class EmptyRequest {}
 
-/** A model as the gateway needs it: what it can do, what it costs, nothing of where it runs. */
+/** A model as the gateway needs it: capabilities and prices, without its routes. */
 export interface CatalogModel {
   id: string;
   ownedBy: string;
@@ -16,9 +16,9 @@ export interface CatalogModel {
   input: ('text' | 'image')[];
   reasoning: boolean;
   tokensPerImageMax: number;
-  /** A route of it gives earlier reasoning back to the model (`UpstreamCapabilities.reasoningEcho`): it is a part of the prompt. */
+  /** True when a route returns earlier reasoning to the model (`UpstreamCapabilities.reasoningEcho`): it is part of the prompt. */
   reasoningEcho: boolean;
-  /** Pico-USD a token, integer strings. A new version whenever any of them changes. */
+  /** Pico-USD per token as integer strings. Every change makes a new version. */
   price: { version: number; inputPicoUsd: string; cachedInputPicoUsd: string; outputPicoUsd: string };
 }
 
@@ -28,8 +28,8 @@ export interface ModelListReply extends Revisioned {
 }
 
 /**
- * Every replica answers, and the first answer is the one to take: a replica that cannot read its database answers late, and never with
- * less than it or the caller knows to exist.
+ * Every replica answers; take the first answer. A replica that cannot read its database answers late, and never with an older revision than
+ * it or the caller knows.
  */
 export const modelList = new EveryReplicaEndpoint<RevisionRequest, ModelListReply>(
   'catalog.v1.model.list',
@@ -46,41 +46,41 @@ export interface UpstreamCapabilities {
   parallelToolCalls: boolean;
   /** Accepts `strict` on tools. Default true. */
   strictTools: boolean;
-  /** Wants the `developer` role instead of `system`. Default false. */
+  /** Requires the role `developer` instead of `system`. Default false. */
   developerRole: boolean;
   /**
-   * Where the chat template takes system messages: `anywhere`, only `first`, or `none` at all. Elsewhere their text joins the
-   * user's (U-20, M-4). Default `anywhere`.
+   * Position of system messages that the chat template accepts: `anywhere`, only `first`, or `none`. Elsewhere their text joins the user
+   * message. Default `anywhere`.
    */
   systemMessages: 'anywhere' | 'first' | 'none';
-  /** Wants user and assistant in strict alternation, the user first (U-20). Default false. */
+  /** Requires user and assistant in strict alternation, user first. Default false. */
   alternatingRoles: boolean;
-  /** Takes only ids of calls of exactly nine letters and digits (U-20). Default false. */
+  /** Requires call ids of exactly nine letters and digits. Default false. */
   nineCharacterCallIds: boolean;
-  /** Accepts `seed` (U-22). Default true. */
+  /** Accepts `seed`. Default true. */
   seed: boolean;
-  /** Accepts `presence_penalty` and `frequency_penalty` (U-22). Default true. */
+  /** Accepts `presence_penalty` and `frequency_penalty`. Default true. */
   penalties: boolean;
   /** Accepts `reasoning_effort` (`openai-chat`). Default false. */
   reasoningEffort: boolean;
   /** Name of the output cap: `max_tokens` or `max_completion_tokens`. Default `max_tokens`. */
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Implements `stop` itself. Default true; where false we match, and read the reply to its end for its usage. */
+  /** Implements `stop` itself. Default true. Where false, the proxy matches, and reads the reply to its end for its usage. */
   stop: boolean;
-  /** Wants earlier `reasoning_content` back on assistant turns (U-12). Default false. */
+  /** Requires earlier `reasoning_content` on assistant turns. Default false. */
   reasoningEcho: boolean;
   /** Writes reasoning as `<think>…</think>` inside the text. Default false. */
   thinkTags: boolean;
-  /** Takes `reasoning` and tells a summary of it (`openai-responses`). Default false. */
+  /** Accepts `reasoning` and returns a summary of it (`openai-responses`). Default false. */
   reasoningSummary: boolean;
-  /** Is asked for a stream even when the client was not (architecture.md, "Decisions"). Default false. */
+  /** The proxy always requests a stream, even for plain requests. Default false. */
   streamPlainRequests: boolean;
   /**
-   * Bills output that its replies do not show, such as reasoning that is kept back or summarised. A call whose client leaves is then read
-   * on for its usage (`readOnMs`). Default null: true for every kind but `openai-chat`. Absent from a catalog service older than the field.
+   * Bills output that its replies do not show, such as hidden reasoning. When a client disconnects, the proxy reads on for the usage
+   * (`readOnMs`). Default null: true for every kind but `openai-chat`. Absent from a catalog service older than the field.
    */
   hiddenReasoning?: boolean | null;
-  /** Output tokens billed for hidden reasoning where no usage came before `readOnMs` was over. Default 1,024. Absent as `hiddenReasoning`. */
+  /** Output tokens billed for hidden reasoning when no usage came within `readOnMs`. Default 1,024. Absent as `hiddenReasoning`. */
   hiddenTokensFloor?: number;
 }
 
@@ -93,44 +93,47 @@ export interface UpstreamTimeouts {
   idleMs: number;
   /** The whole of a plain reply. Default 600,000. */
   totalMs: number;
-  /** How long a call whose client has left is read on (`hiddenReasoning`). Default 30,000. Absent from a catalog service older than the field. */
+  /**
+   * Milliseconds to read on after a client has disconnected (`hiddenReasoning`). Default 30,000. Absent from a catalog service older than
+   * the field.
+   */
   readOnMs?: number;
 }
 
-/** The dialects an upstream may speak (docs/upstreams.md). */
+/** Dialects of upstreams. */
 export const UPSTREAM_KINDS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
 
 export interface Upstream {
   id: string;
   kind: (typeof UPSTREAM_KINDS)[number];
   baseUrl: string;
-  /** Name of the environment variable of the inference-proxy that holds the secret; the catalog never sees the secret. */
+  /** Name of the variable of the inference-proxy that holds the key. The catalog never has the key. */
   apiKeyEnv: string | null;
-  /** Instead of it, a file in the proxy's folder of secrets: a key that is replaced there is in use within a second. */
+  /** File with the key in the proxy's secrets folder, instead of `apiKeyEnv`. A replaced file is used within a second. */
   apiKeyFile?: string | null;
-  /** Absent from a catalog service older than the field. Default null: the public authorities, no certificate of ours. */
+  /** Absent from a catalog service older than the field. Default null: the public authorities, no client certificate. */
   tls?: UpstreamTls | null;
   allowPrivateNetwork: boolean;
   capabilities: UpstreamCapabilities;
   timeouts: UpstreamTimeouts;
-  /** Open sockets to it from one proxy replica. Default 256. */
+  /** Open sockets of one proxy replica. Default 256. */
   connectionsMax: number;
   /** Absent from a catalog service older than the field. Default null: none. */
   healthCheck?: UpstreamHealthCheck | null;
 }
 
-/** Files in the proxy's folder of secrets, PEM; a file that is replaced is used by the next connection. */
+/** PEM files in the proxy's secrets folder. A replaced file is used by the next connection. */
 export interface UpstreamTls {
-  /** Authorities that vouch for the upstream, instead of the public ones. */
+  /** Authorities of the upstream, instead of the public ones. */
   caFile?: string | null;
-  /** The certificate we show, with its chain, and its key. */
+  /** Client certificate with its chain, and its key. */
   certFile?: string | null;
   keyFile?: string | null;
 }
 
-/** How a replica of the proxy asks an upstream, besides its traffic, whether it is well. */
+/** Health check of an upstream by each proxy replica, besides its traffic. */
 export interface UpstreamHealthCheck {
-  /** From the root of its host: `/health`. Asked with GET, without a key. */
+  /** Path from the root of the host, such as `/health`. GET without a key. */
   path: string;
   intervalMs: number;
 }
@@ -142,7 +145,7 @@ export interface Route {
   weight: number;
   /** Lower is tried first. Default 0. */
   priority: number;
-  /** Calls of one proxy replica on this route at once. Absent from a catalog service older than the field. Default null: no limit of its own. */
+  /** Concurrent calls of one proxy replica on this route. Absent from a catalog service older than the field. Default null: no limit. */
   concurrencyMax?: number | null;
 }
 
@@ -151,7 +154,7 @@ export interface RouteListReply extends Revisioned {
   models: { id: string; routes: Route[] }[];
 }
 
-/** The inference-proxy's alone: it names upstream addresses. Answered as `modelList` is. */
+/** Only the inference-proxy may call it, because it names addresses of upstreams. Answered as `modelList`. */
 export const routeList = new EveryReplicaEndpoint<RevisionRequest, RouteListReply>(
   'catalog.v1.route.list',
   RevisionRequest,
@@ -159,37 +162,37 @@ export const routeList = new EveryReplicaEndpoint<RevisionRequest, RouteListRepl
 );
 
 export class CatalogApplyRequest {
-  /** The YAML text of a whole catalog. What it no longer names is disabled, never deleted. */
+  /** YAML text of a whole catalog. Entries that it no longer names are disabled, never deleted. */
   @IsString() @Length(1, 1_000_000) yaml!: string;
-  /** For error messages: `catalog.yaml`. */
+  /** Name for error messages, such as `catalog.yaml`. */
   @IsOptional() @IsString() @Length(1, 500) fileName?: string;
 }
 
 export interface CatalogApplyReply {
   revision: number;
-  /** False: the catalog already was as the file says, and the revision is the one it had. */
+  /** False: the catalog was already equal to the file, and the revision is unchanged. */
   changed: boolean;
-  /** Enabled models and upstreams of the file. */
+  /** Enabled models and upstreams in the file. */
   models: number;
   upstreams: number;
   /** Absent when nothing was changed, and from a catalog service older than the field. */
   changes?: CatalogChanges;
 }
 
-/** What an apply did. What only stands at another place in the file is not named. */
+/** Changes of an apply, without changes of the order alone. */
 export interface CatalogChanges {
   models: EntryChanges;
   upstreams: EntryChanges;
-  /** Models whose price has a next version. */
+  /** Models with a new price version. */
   repriced: PriceChange[];
 }
 
 export interface EntryChanges {
-  /** Ids of new ones, and of those that are enabled again. */
+  /** Ids that are new or enabled again. */
   added: string[];
-  /** Those that stay what they were, enabled or not, with the fields of the file that differ. */
+  /** Entries with other changes, and their changed fields. */
   changed: { id: string; fields: string[] }[];
-  /** Ids of those that were enabled and are no longer. */
+  /** Ids that were enabled before. */
   disabled: string[];
 }
 
@@ -200,8 +203,8 @@ export interface PriceChange {
 }
 
 /**
- * On invalid input a `ServiceError('invalid_request')` whose message has one line a fault: `catalog.yaml:12: models[0].price: …`;
- * `unavailable` when it could not be stored. Applying the same file again is always safe.
+ * Errors: `invalid_request` with one line per fault (`catalog.yaml:12: models[0].price: …`), `unavailable` when it could not be stored.
+ * Idempotent.
  */
 export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>(
   'catalog.v1.catalog.apply',
@@ -209,5 +212,5 @@ export const catalogApply = new Endpoint<CatalogApplyRequest, CatalogApplyReply>
   'Makes the catalog equal to a file',
 );
 
-/** Published at once by the replica that applied it, and by any that finds a revision it has not heard of: it may come twice. */
+/** Published by the replica that applied it, and by any replica that finds an unannounced revision: it may arrive twice. */
 export const catalogChanged = new Topic('catalog.v1.event.changed', RevisionChanged, 'The catalog has a new revision');

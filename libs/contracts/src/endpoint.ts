@@ -1,12 +1,12 @@
-// Every contract module imports this one, and decorators that name a nested type need it.
+// Decorators of nested types need it, and every contract imports this file.
 import 'reflect-metadata';
 
 /**
- * One request/reply subject: what goes in, what comes out. `request` is a class-validator DTO, so that every service
- * validates at its door; unknown fields are ignored. `Reply` is a compile-time shape of plain JSON.
+ * A request/reply subject. `request` is a class-validator DTO, checked by the service that answers; unknown fields are ignored. `Reply` is
+ * the compile-time shape of plain JSON.
  */
 export class Endpoint<Request extends object, Reply> {
-  /** Type only; never present at run time. */
+  /** Type only, absent at run time. */
   declare readonly reply: Reply;
 
   constructor(
@@ -16,12 +16,9 @@ export class Endpoint<Request extends object, Reply> {
   ) {}
 }
 
-/**
- * A subject that every replica of its service answers, each for itself. Asked with `Messaging.requestEvery`, or with `request`, which
- * takes the first answer.
- */
+/** A subject that every replica of its service answers. `Messaging.requestEvery` collects all answers, `request` takes the first. */
 export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
-  /** Type only: not to be taken for an endpoint of which any replica will do. */
+  /** Type only: an `Endpoint` is not assignable. */
   declare readonly everyReplica: true;
 }
 
@@ -36,9 +33,9 @@ export class StreamEndpoint<Request extends object, Event> {
   ) {}
 }
 
-/** A published event: core NATS, at most once. The database is the truth; an event only makes caches forget sooner. */
+/** A published event: core NATS, at most once. Caches use it to drop entries sooner; the database is the truth. */
 export class Topic<Event extends object> {
-  /** `event` is a class-validator DTO: what arrives is checked before it is used. */
+  /** `event` is a class-validator DTO, checked before the subscriber gets it. */
   constructor(
     readonly subject: string,
     readonly event: new () => Event,

@@ -11,10 +11,10 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
+import * as probe from './probe.js';
 import * as routeStatus from './route-status.js';
-import * as upstreamTest from './upstream-test.js';
 
-/** All that may be said over NATS, for what must hold for every subject: permissions, documents, tests. */
+/** All contracts, for checks of every subject: permissions, documents, tests. */
 const MODULES = [
   accounts,
   projects,
@@ -29,7 +29,7 @@ const MODULES = [
   catalog,
   inference,
   routeStatus,
-  upstreamTest,
+  probe,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 

@@ -1,35 +1,34 @@
-import { Type } from 'class-transformer';
-import { IsInt, IsObject, IsString, IsUUID, Length, Max, Min, ValidateNested } from 'class-validator';
+import { IsInt, IsObject, Max, Min } from 'class-validator';
 import type { InferenceRequest } from '#inference/request.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { Id, Nested, Text, TOKENS_MAX } from './billing/fields.js';
 import { StreamEndpoint } from './endpoint.js';
 
-/** The right to run one request: what was held for it, and the caps that keep it within the hold. */
+/** Permission to run one request: its hold, and the caps that keep its cost within the hold. */
 export class Ticket {
-  @IsUUID() holdId!: string;
-  @IsUUID() accountId!: string;
-  @IsString() @Length(1, 128) requestId!: string;
+  @Id() holdId!: string;
+  @Id() accountId!: string;
+  @Text(128) requestId!: string;
   /** Sent upstream as the output cap. */
-  @IsInt() @Min(1) @Max(2 ** 31 - 1) outputTokensMax!: number;
-  /** The prompt by the one estimator: used where the upstream reports no usage. */
-  @IsInt() @Min(1) @Max(2 ** 31 - 1) promptTokensEstimate!: number;
-  /** The lease the hold was made with; the proxy renews it. */
+  @IsInt() @Min(1) @Max(TOKENS_MAX) outputTokensMax!: number;
+  /** Estimated prompt tokens, used when the upstream reports no usage. */
+  @IsInt() @Min(1) @Max(TOKENS_MAX) promptTokensEstimate!: number;
+  /** Lease of the hold, which the proxy renews. */
   @IsInt() @Min(1) leaseMs!: number;
 }
 
 export class GenerateRequest {
-  @ValidateNested() @Type(() => Ticket) ticket!: Ticket;
-  /** Made by the gateway and trusted as it is: validating it again would cost more than everything else. */
+  @Nested(() => Ticket) ticket!: Ticket;
+  /** Made and checked by the gateway. Another check of up to 8 MB would cost more than the rest of the proxy. */
   @IsObject() request!: InferenceRequest;
 }
 
 /**
- * Answers with the events of `stream-event.ts`. A plain request (`request.stream` false) is one batch. Failures to start
- * are a `completion-failure` event like any other. After a cancel the stream still brings what had been received, with a
- * `usage-report`, and ends.
+ * Streams the events of `stream-event.ts`; a plain request is one batch. A failure to start is a `completion-failure` event. After a cancel
+ * the stream still sends what was received and a `usage-report`, then ends.
  */
 export const generate = new StreamEndpoint<GenerateRequest, StreamEvent>(
   'inference.v1.generate',
   GenerateRequest,
-  'Runs a request on the best upstream and streams what it says',
+  'Runs a request on an upstream and streams its reply',
 );

@@ -1,65 +1,64 @@
 import { EmptyRequest } from './catalog.js';
 import { EveryReplicaEndpoint } from './endpoint.js';
 
-/** A route as one replica of the proxy sees it. Averages are of the last calls, counts since the replica's start. */
+/** A route as one replica of the proxy sees it. Averages are of the last calls, counts since the start of the replica. */
 export interface RouteStatus {
-  /** As clients call it. */
+  /** Name for clients. */
   model: string;
   upstream: string;
-  /** As the upstream calls it. */
+  /** Name at the upstream. */
   upstreamModel: string;
   priority: number;
   weight: number;
-  /** `closed`: it is called; `half-open`: one call sees whether it is well again; `open`: it rests, or has rested (`restMs` is 0). */
+  /** `closed`: called. `half-open`: one probe is under way. `open`: not called until `restMs` is over, then probed. */
   breaker: 'closed' | 'half-open' | 'open';
-  /** Until the next call may be made; 0 when it may be made now: the probe, where the breaker is not closed. */
+  /** Milliseconds until the next call or probe; 0 when it may be made now. */
   restMs: number;
   /** False while the upstream's health check fails. */
   isWell: boolean;
   inFlight: number;
   concurrencyMax: number | null;
-  /** Of all routes to the upstream. */
+  /** Calls under way on all routes to the upstream. */
   upstreamInFlight: number;
   upstreamConnectionsMax: number;
   calls: number;
-  /** By kind. */
+  /** Number of errors by kind. */
   errors: Record<string, number>;
-  /** Of a whole call. Here and below: null until there was one. */
+  /** Milliseconds of a whole call. This and the following are null before the first call. */
   durationMs: number | null;
-  /** Of streams. */
+  /** Milliseconds to the first content of a stream. */
   firstContentMs: number | null;
   tokensPerSecond: number | null;
-  /** The last one, however long ago. */
+  /** The last failure, however old. */
   lastFailure: RouteFailure | null;
 }
 
 export interface RouteFailure {
-  /** As in `errors`: unreachable, stale, unanswered, refused, denied, rejected, timeout, broken, empty, limit. */
+  /** Kind, as in `errors`: unreachable, stale, unanswered, refused, denied, rejected, timeout, broken, empty, limit. */
   kind: string;
-  /** What the client would have got. */
+  /** Code of the error that the client would get. */
   code: string;
-  /** What happened, in few words; of the upstream's own only what is no secret. */
+  /** Short description, without secrets of the upstream. */
   detail: string;
-  /** For all that can be told it is the operator's to mend. */
+  /** True when the operator probably has to fix it. */
   isOperatorsFault: boolean;
   agoMs: number;
 }
 
 export interface RouteStatusReply {
-  /** Host and process. */
   replica: string;
-  /** Of the catalog that its routes are from; null before it has read one. */
+  /** Revision of the catalog that the routes come from; null before the first. */
   catalogRevision: number | null;
   routes: RouteStatus[];
   /** Requests that wait because all routes of their model are full. */
   waiting: { model: string; requests: number }[];
-  /** Models without any route, as long as the upstreams that theirs lead to are disabled; left out when there are none. */
+  /** Models without a route because their upstreams are disabled. Absent: none. */
   withoutRoute?: string[];
 }
 
-/** Each replica of the inference-proxy answers for itself: capacity, breakers and lines are each replica's own. */
+/** Every replica of the inference-proxy answers: breakers and queues are its own. */
 export const routeStatus = new EveryReplicaEndpoint<EmptyRequest, RouteStatusReply>(
   'inference.v1.route.status',
   EmptyRequest,
-  'How the routes of a replica of the inference-proxy are doing',
+  'Status of the routes of a replica of the inference-proxy',
 );

@@ -1,12 +1,12 @@
 import type { ErrorCode } from '#inference/errors.js';
 
-/** What one service may say to another: the client codes of the spec, and three that only internal callers see. */
+/** Codes of errors between services: the codes that clients get, and three for internal callers. */
 export type ServiceErrorCode = ErrorCode | 'not_found' | 'conflict' | 'unavailable';
 
-/** Figures of a refusal by name, for programs: amounts as integer strings of pico-USD. */
+/** Figures of a refusal by name: amounts as integer strings of pico-USD. */
 export type ServiceErrorDetails = Readonly<Record<string, string>>;
 
-/** A refusal of a service, carried in message headers and as a JSON body. `message` is safe to show to whoever called. */
+/** A refusal, sent in message headers and as a JSON body. Any caller may see `message`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly details: ServiceErrorDetails | undefined;

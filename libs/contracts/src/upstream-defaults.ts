@@ -1,6 +1,6 @@
 import type { Upstream, UpstreamCapabilities, UpstreamTimeouts } from './catalog.js';
 
-/** What an upstream is taken to be able to do where its entry in the catalog does not say. */
+/** Capabilities of an upstream whose catalog entry names none. */
 export const CAPABILITY_DEFAULTS: Readonly<Required<UpstreamCapabilities>> = {
   streamOptions: true,
   jsonSchema: true,
@@ -31,13 +31,13 @@ export const TIMEOUT_DEFAULTS: Readonly<Required<UpstreamTimeouts>> = {
   readOnMs: 30_000,
 };
 
-/** Bounds within which a call is read on after its client has left. */
+/** Limits of reading on after a client has disconnected. */
 export interface ReadOnLimits {
   readOnMs: number;
   hiddenTokensFloor: number;
 }
 
-/** Returns undefined for an upstream that shows all it bills: a call that is left there ends at once. */
+/** Returns undefined for an upstream that shows all it bills: its abandoned calls end at once. */
 export function readOnLimits({
   kind,
   capabilities,

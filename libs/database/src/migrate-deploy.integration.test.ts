@@ -8,7 +8,7 @@ import { requiredVariable } from '#testing/test-environment.js';
 const run = promisify(execFile);
 const serverUrl = requiredVariable('TEST_POSTGRES_URL');
 const name = `test_${randomUUID().replaceAll('-', '')}`;
-/** As a customer's database often is: one user, who owns it and may not make others. */
+/** One user who owns the database and may not create others, as customers often have it. */
 const single = url(`${name}_owner`);
 const service = url(`${name}_service`);
 
@@ -42,10 +42,10 @@ async function select(connectionString: string, sql: string): Promise<unknown[]>
   }
 }
 
-test('killed between a migration and its record, it leaves neither, and the next run goes on', async () => {
+test('a run killed between a migration and its record leaves neither, and the next run goes on', async () => {
   const other = new pg.Client({ connectionString: single });
   await other.connect();
-  // As an interrupted `prisma migrate deploy` leaves it: begun, not finished.
+  // The state of an interrupted `prisma migrate deploy`: started, not finished.
   await other.query(`CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
     migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ, started_at TIMESTAMPTZ NOT NULL DEFAULT now(),
     applied_steps_count INTEGER NOT NULL DEFAULT 0)`);
@@ -63,22 +63,22 @@ test('killed between a migration and its record, it leaves neither, and the next
   expect(await select(single, "SELECT 1 FROM information_schema.schemata WHERE schema_name = 'billing'")).toEqual([]);
 });
 
-test('a single user who may not make others: it migrates, again without effect, and can do all the services do', async () => {
+test('a single user without CREATEROLE can migrate, migrate again, and run the services', async () => {
   expect(await migrate({ DATABASE_URL: single })).toMatch(/^migrated: \S+_billing, /);
   expect(await migrate({ DATABASE_URL: single, BILLING_DATABASE_URL: single, CATALOG_DATABASE_URL: '' })).toBe(
-    'migrated: nothing was pending\n',
+    'migrated: nothing pending\n',
   );
   expect(await select(single, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
 });
 
-test('a service user it may not make is asked for; once somebody has made it, it gets its rights', async () => {
+test('without CREATEROLE a missing service user is an error; once created it gets its rights', async () => {
   const environment = { DATABASE_URL: single, BILLING_DATABASE_URL: service };
   await expect(migrate(environment)).rejects.toMatchObject({
     code: 1,
-    stderr: `users of the services: the database has no user ${name}_service, and the one that migrates may not make it: make it, or give it CREATEROLE\n`,
+    stderr: `database users failed: the database has no user ${name}_service, and the migrating user may not create it: create it, or grant CREATEROLE\n`,
   });
   await onServer(`CREATE ROLE ${name}_service LOGIN PASSWORD 'test'`);
-  expect(await migrate(environment)).toBe(`users of the services: ${name}_service\nmigrated: nothing was pending\n`);
+  expect(await migrate(environment)).toBe(`database users: ${name}_service\nmigrated: nothing pending\n`);
   expect(await select(service, 'SELECT count(*)::int AS accounts FROM billing.account')).toEqual([{ accounts: 0 }]);
   await expect(select(service, 'DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
 });

@@ -5,12 +5,11 @@ import { CONNECT_TIMEOUT_MS, type DatabaseOptions, STATEMENT_TIMEOUT_MS } from '
 export type PgConnection = pg.Client;
 
 /**
- * Opens one pipelined connection for a hot lane: statements are sent without waiting for the answers before them, so a
- * transaction of several costs one round trip. Each statement is its own message exchange: inside BEGIN … COMMIT a failed
- * one turns the COMMIT into a rollback.
+ * Opens a pipelined connection: statements are sent without waiting for earlier answers, so a transaction of several costs one round trip.
+ * A failed statement between BEGIN and COMMIT turns the COMMIT into a rollback.
  *
- * `settings` are run-time parameters of the server for this session, such as `{ jit: 'off' }`.
- * A connection lost while idle emits `error`; whether or not anyone listens, the next statement fails.
+ * `settings` are parameters of the session, such as `{ jit: 'off' }`. A connection lost while idle emits `error`, and the next statement
+ * fails.
  */
 export async function connectPg(options: DatabaseOptions & { settings?: Record<string, string> }): Promise<PgConnection> {
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
@@ -18,7 +17,7 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
     connectionString: options.url,
     application_name: options.applicationName,
     statement_timeout: statementTimeoutMs,
-    // The server may be unreachable rather than slow: then its own limit never fires.
+    // An unreachable server cannot enforce its own limit.
     query_timeout: statementTimeoutMs + 1_000,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -27,7 +26,7 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
   });
-  // The server may end the session before the caller can listen, and an error nobody hears would end the process.
+  // The server may end the session before the caller listens, and an unhandled `error` ends the process.
   connection.on('error', () => undefined);
   await connection.connect();
   sendTogether(connection);
@@ -35,8 +34,8 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
 }
 
 /**
- * Statements sent in one turn of the event loop leave in one write: the client on its own writes each message of each statement
- * by itself, and every write wakes the server.
+ * Sends the statements of one event loop turn in one write. By default the client writes each message on its own, and every write wakes the
+ * server.
  */
 function sendTogether(connection: PgConnection): void {
   const { stream } = (connection as unknown as { connection: { stream: Duplex } }).connection;

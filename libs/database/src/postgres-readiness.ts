@@ -1,6 +1,6 @@
 import type { PrismaClient } from './prisma-client.js';
 
-/** A readiness check: whether the database answers. The client's own time limits bound it. */
+/** Returns a readiness check that is true when the database answers within the time limits of the client. */
 export function postgresReadiness(prisma: PrismaClient): { name: string; check(): Promise<boolean> } {
   return {
     name: 'postgres',

@@ -6,9 +6,11 @@ export type { PrismaClient } from './generated/client.js';
 export { Prisma } from './generated/client.js';
 
 /**
- * Prisma over a pool of `pg` connections: for everything off the hot path. It connects on first use and reconnects by
- * itself. Money columns arrive as `Prisma.Decimal`, which rounds at 20 digits when it calculates: read them as `::text`,
- * or convert with `BigInt(decimal.toFixed(0))` before doing anything else (billing.md 2.1).
+ * Creates a Prisma client over a pool of `pg` connections, for everything off the hot path. It connects on first use and reconnects by
+ * itself.
+ *
+ * Money columns arrive as `Prisma.Decimal`, which rounds results to 20 digits: read them as `::text`, or convert with
+ * `BigInt(decimal.toFixed(0))` first.
  */
 export function createPrismaClient(options: DatabaseOptions & { connectionsMax?: number }): PrismaClient {
   const adapter = new PrismaPg({

@@ -41,7 +41,7 @@ async function ask({ check, detail }: ReturnType<typeof schemaReadiness>): Promi
   return [await check(), detail()];
 }
 
-test('an empty database: the first migration is named, and once it is migrated it is ready', async () => {
+test('an empty database: the first migration is named, and the check passes after the migration', async () => {
   const database = await createEmptyDatabase();
   cleanUps.push(() => database.drop());
   const readiness = schemaReadiness(clientOf(database.url.href));
@@ -57,7 +57,7 @@ test('a database of an earlier version: the missing migration is named', async (
   expect(await ask(schemaReadiness(service))).toEqual([false, `migration ${LAST} is missing`]);
 });
 
-test('a migration that was begun and not finished, or rolled back, is missing', async () => {
+test('a migration that was not finished, or was rolled back, is missing', async () => {
   const { owner, service } = await migrated();
   await owner.query('UPDATE _prisma_migrations SET finished_at = NULL WHERE migration_name = $1', [LAST]);
   expect(await ask(schemaReadiness(service))).toEqual([false, `migration ${LAST} is missing`]);
@@ -65,20 +65,20 @@ test('a migration that was begun and not finished, or rolled back, is missing', 
   expect(await ask(schemaReadiness(service))).toEqual([false, `migration ${LAST} is missing`]);
 });
 
-test('a database of a later version is ready, and the migration this version does not know is named', async () => {
+test('a database of a later version is ready, and the unknown migration is named', async () => {
   const { service } = await migrated();
   const readiness = schemaReadiness(service, MIGRATIONS.slice(0, -1));
   expect(await ask(readiness)).toEqual([true, `the database is newer than this version: ${LAST}`]);
 });
 
-test('a user the migration has given nothing yet is told that it is missing', async () => {
+test('a user without rights yet is reported as a missing migration', async () => {
   const { owner, service } = await migrated();
   const [{ current_user: user } = { current_user: '' }] = await service.$queryRaw<{ current_user: string }[]>`SELECT current_user`;
   await owner.query(`REVOKE ALL (migration_name, finished_at, rolled_back_at) ON _prisma_migrations FROM ${user}`);
   expect(await ask(schemaReadiness(service))).toEqual([false, `migration ${FIRST} is missing, and ${MIGRATIONS.length - 1} after it`]);
 });
 
-test('the database is asked once a second until the schema is there, and once a minute from then on', async () => {
+test('the database is read once a second until the schema is complete, then once a minute', async () => {
   const { owner, service } = await migrated();
   let reads = 0;
   const counting = {

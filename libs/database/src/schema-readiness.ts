@@ -1,22 +1,22 @@
 import { existsSync, readdirSync } from 'node:fs';
 import type { PrismaClient } from './prisma-client.js';
 
-/** An incomplete schema is looked at again soon, since a migration is probably under way; a complete one only for what comes after it. */
+/** Milliseconds until an incomplete schema is read again, since a migration is probably running. */
 const INCOMPLETE_MS = 1_000;
 const COMPLETE_MS = 60_000;
 
 interface SchemaState {
-  /** The first of the missing migrations, and how many there are. */
+  /** First missing migration, and their number. */
   missing: { first: string; count: number } | undefined;
-  /** Those of the database that this version does not know, joined. Tables only grow, so it can serve all the same. */
+  /** Migrations unknown to this version, joined. Tables only grow, so the service can run. */
   newer: string;
-  /** When to read again; a time of `performance.now()`. */
+  /** Next read, on the clock of `performance.now()`. */
   until: number;
 }
 
 /**
- * A readiness check: true when the database has every migration this version was made with. `detail` names the missing one, or those
- * that this version does not know yet. The database is asked once a second until all are there, and once a minute from then on.
+ * Returns a readiness check that is true when the database has every migration of this version. `detail` names a missing migration, or
+ * unknown ones. Reads the database once a second until all are there, then once a minute.
  */
 export function schemaReadiness(
   prisma: PrismaClient,
@@ -52,7 +52,7 @@ function describe({ missing, newer }: SchemaState): string | undefined {
   return newer === '' ? undefined : `the database is newer than this version: ${newer}`;
 }
 
-/** Names, in order. None where the table of migrations is not there, or not yet readable by this user: the migration grants that as well. */
+/** Returns the names in order. Empty when the table does not exist or this user may not read it yet: the migration grants that too. */
 async function appliedMigrations(prisma: PrismaClient): Promise<string[]> {
   const [table] = await prisma.$queryRaw<{ readable: boolean }[]>`
     SELECT coalesce((SELECT has_column_privilege(c.oid, 'migration_name', 'SELECT') FROM pg_class c
@@ -63,7 +63,7 @@ async function appliedMigrations(prisma: PrismaClient): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The migrations that came with this version: the folder stands beside `libs`, or beside the `dist` that was made of it. */
+/** Returns the migrations of this version. Their folder is beside `libs`, or beside `dist`. */
 function knownMigrations(): string[] {
   let folder = new URL('./', import.meta.url);
   while (!existsSync(new URL('prisma/migrations', folder))) {

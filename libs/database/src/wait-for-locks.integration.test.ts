@@ -43,9 +43,9 @@ async function migrate(options: { say: (line: string) => void; lockWaitMaxMs?: n
   return applyMigrations(database.url, folder, options);
 }
 
-test('a migration behind a long transaction says what it waits for, holds no request up for long, and is done when that ends', async () => {
+test('a migration behind a long transaction logs what it waits for, does not block requests for long, and runs afterwards', async () => {
   const [reader, writer] = [await longReader(), await connect('requests')];
-  // As long as a statement of billing may take.
+  // Milliseconds that a statement of billing may take.
   await writer.query('SET statement_timeout = 2000');
   const said: string[] = [];
   const told = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ test('a migration behind a long transaction says what it waits for, holds no req
   ]);
 });
 
-test('a migration that never gets its lock gives up, names what has it, and leaves nothing', async () => {
+test('a migration that never gets its lock fails, names the holder of the lock, and leaves nothing', async () => {
   const reader = await longReader();
   await expect(migrate({ say: () => undefined, lockWaitMaxMs: 1 })).rejects.toThrow(
     /^20991231000000_added: no lock within 0 s, because of a-long-report \(process \d+ of user /,
@@ -88,7 +88,7 @@ test('a migration that never gets its lock gives up, names what has it, and leav
   expect(await migrate({ say: () => undefined })).toEqual([ADDED]);
 });
 
-test('a second migration at the same time waits for the first, and has nothing left to do', async () => {
+test('a second migration waits for the first, and has nothing left to do', async () => {
   const reader = await longReader();
   const first = migrate({ say: () => undefined });
   const waiting = `SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;

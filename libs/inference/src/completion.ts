@@ -10,17 +10,17 @@ export interface CompletedToolCall {
   argumentsText: string;
 }
 
-/** A whole reply: the fold of a stream of events. */
+/** A whole reply, folded from its stream of events. */
 export interface Completion {
   text: string;
-  /** The end of `text` that came after the first tool call had begun. Formats that put the message before the calls show it apart. */
+  /** The part of `text` after the start of the first tool call. Formats that put the message before the calls render it separately. */
   trailingText: string;
-  /** Words in which the model refuses to answer; they follow `text`. */
+  /** The refusal of the model, after `text`. */
   refusal: string;
-  /** The end of `refusal` that came after the first tool call had begun. */
+  /** The part of `refusal` after the start of the first tool call. */
   trailingRefusal: string;
   reasoning: string;
-  /** The start of `reasoning` that came before any text or call: formats whose order is fixed show no more (checklist 6). */
+  /** The part of `reasoning` before any text or call. Formats with a fixed order of blocks render only this part. */
   leadingReasoning: string;
   toolCalls: CompletedToolCall[];
   finishReason: FinishReason;

@@ -1,5 +1,5 @@
-/** What a client error body calls the kind of failure (spec 7.1, column `type`). */
-export type ErrorType =
+/** The `type` field of a client error body. */
+type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
   | 'insufficient_balance_error'
@@ -8,7 +8,7 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
-/** Every code a client can receive, with its HTTP status and type: spec 7.1, complete and closed. */
+/** Every error code that a client can receive, with its HTTP status and type. */
 export const ERROR_CODES = {
   invalid_json: { status: 400, type: 'invalid_request_error' },
   invalid_request: { status: 400, type: 'invalid_request_error' },
@@ -38,18 +38,18 @@ export function isErrorCode(value: unknown): value is ErrorCode {
 }
 
 export interface GatewayErrorOptions {
-  /** The request field at fault, in the client's own notation: `messages[2].content[0].image_url`. */
+  /** The request field at fault, as a path in the client's format: `messages[2].content[0].image_url`. */
   param?: string;
-  /** What really happened. Logged, never sent to a client. */
+  /** The underlying error. Logged, never sent to a client. */
   cause?: unknown;
-  /** Whole seconds, 1 to 60, sent as `Retry-After` (checklist H-4). */
+  /** Whole seconds from 1 to 60, sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** Only for HTTP conditions the code table does not name (405, 415, unknown path). */
+  /** Overrides the status of the code, for HTTP conditions without a code of their own: 405, 415, unknown path. */
   status?: number;
   type?: ErrorType;
 }
 
-/** The one error that reaches a client. `message` is written for people and sent as it is. */
+/** The only error that reaches a client. Its `message` is sent unchanged. */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;

@@ -9,7 +9,7 @@ test.each([
   expect(estimatePromptTokens(size, 1600)).toBe(tokens);
 });
 
-test('usage made from text says that it is an estimate, reasoning being a part of the output [T-26]', () => {
+test('estimated usage is marked as such, and includes reasoning in the output [T-26]', () => {
   expect(estimateUsage(10, 7, 6)).toEqual({
     promptTokens: 10,
     cachedTokens: 0,

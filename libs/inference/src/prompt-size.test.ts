@@ -10,7 +10,7 @@ test('text counts in UTF-8 bytes of the canonical prompt as JSON [hold-size]', (
   expect(size(turns)).toEqual({ textBytes: Buffer.byteLength(json), images: 0 });
 });
 
-test('images are counted, in user turns and tool results, and their data is not', () => {
+test('counts images in user turns and tool results, without their data', () => {
   const turns: Turn[] = [
     { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }] },
     { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }, image, image] }] },
@@ -29,7 +29,7 @@ test('tool definitions and calls are part of the prompt', () => {
   expect(withTool.textBytes - plain.textBytes).toBe(JSON.stringify(tool).length);
 });
 
-test('reasoning of earlier turns counts only where it goes back to the model', () => {
+test('reasoning of earlier turns counts only if it is sent back to the model', () => {
   const call = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' } as const;
   const turns: Turn[] = [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'r'.repeat(1_000) }, call] }];
   const bytesOf = (prompt: Turn[]) => Buffer.byteLength(JSON.stringify({ turns: prompt, tools: [], output: { kind: 'text' } }));

@@ -1,16 +1,15 @@
 import type { InferenceRequest } from './request.js';
 import type { Turn } from './turn.js';
 
-/** The two quantities from which a hold, a context check and an estimate are made. No tokenizer is involved. */
+/** The size of a prompt, from which the hold, the context check and the estimate are computed without a tokenizer. */
 export interface PromptSize {
-  /** UTF-8 bytes of the canonical prompt as JSON: roles, names, texts, tool definitions, calls and results; no image data. */
+  /** UTF-8 bytes of the canonical prompt as JSON, without image data. */
   textBytes: number;
   images: number;
 }
 
 /**
- * Measures a prompt once; everything that needs a size takes this (architecture.md, "The hold"). `reasoningEcho`: reasoning of
- * earlier turns goes back to the model. Elsewhere it is no part of the prompt, and agents' histories are full of it.
+ * Measures a prompt. Reasoning of earlier turns counts only with `reasoningEcho`, where it is sent back to the model.
  */
 export function measurePrompt(request: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>, reasoningEcho: boolean): PromptSize {
   const images = request.turns.reduce((count, turn) => count + imagesOf(turn), 0);
@@ -31,7 +30,7 @@ function imagesOf(turn: Turn): number {
   }
 }
 
-/** The turn itself, where nothing of it is left out. */
+/** Returns the turn without images and dropped reasoning; the same object when it has none. */
 function textOf(turn: Turn, reasoningEcho: boolean): Turn {
   switch (turn.role) {
     case 'user':

@@ -18,7 +18,7 @@ function receive(events: readonly StreamEvent[]): ReceivedOutput {
   return received;
 }
 
-test('all that the model wrote is counted, in bytes: its texts, and the names and arguments of its calls [T-26]', () => {
+test('counts the bytes of texts, and of names and arguments of calls [T-26]', () => {
   const received = receive(EVENTS);
   expect([received.bytes, received.tokensEstimate]).toEqual([29, 8]);
   expect(received.estimateUsage(CAPS)).toEqual({
@@ -31,11 +31,11 @@ test('all that the model wrote is counted, in bytes: its texts, and the names an
   });
 });
 
-test.each(EVENTS)('it has content exactly when a client could have seen any: %j', (event) => {
+test.each(EVENTS)('hasContent agrees with isContent: %j', (event) => {
   expect(receive([event]).hasContent).toBe(isContent(event));
 });
 
-test('an estimate of the usage stays within the cap, reasoning being a part of it', () => {
+test('estimated usage stays within the cap', () => {
   const received = receive([{ type: 'reasoning-delta', text: 'a'.repeat(400) }]);
   const usage = {
     promptTokens: 20,

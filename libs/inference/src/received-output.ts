@@ -2,20 +2,20 @@ import { estimateOutputTokens, estimateUsage } from './estimate-tokens.js';
 import type { StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
-/** The caps a hold was made for: no estimate goes beyond them. */
+/** The caps of a hold. No estimate exceeds them. */
 export interface EstimateCaps {
   promptTokensEstimate: number;
   outputTokensMax: number;
 }
 
 /**
- * How much of a reply has been received. The gateway and the inference-proxy both count, each in case the other dies, and what
- * they bill must not depend on which of them it is: so they count with this.
+ * Counts the received part of a reply. The gateway and the inference-proxy both count, in case the other dies, and both must bill the
+ * same.
  */
 export class ReceivedOutput {
-  /** Whether anything a client could have seen has arrived (`isContent`). */
+  /** True after the first content event (`isContent`). */
   hasContent = false;
-  /** UTF-8 bytes of text, reasoning, names and arguments of calls: all that the model wrote. */
+  /** UTF-8 bytes of everything that the model wrote: text, reasoning, names and arguments of calls. */
   bytes = 0;
   private reasoningBytes = 0;
 
@@ -42,12 +42,12 @@ export class ReceivedOutput {
     }
   }
 
-  /** By the one estimator, whatever the caps. */
+  /** Not limited by the caps. */
   get tokensEstimate(): number {
     return estimateOutputTokens(this.bytes);
   }
 
-  /** The usage of a reply of which nobody else has counted anything. */
+  /** Usage of a reply without reported usage. */
   estimateUsage(caps: EstimateCaps): Usage {
     return withinCap(estimateUsage(caps.promptTokensEstimate, this.bytes - this.reasoningBytes, this.reasoningBytes), caps.outputTokensMax);
   }

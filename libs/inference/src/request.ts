@@ -6,7 +6,7 @@ export type OutputFormat =
   | { kind: 'json-object' }
   | { kind: 'json-schema'; name: string; schema: Record<string, unknown>; strict?: boolean; description?: string };
 
-/** Sampling wishes that are forwarded where the upstream takes them and are never an error. */
+/** Sampling options that are forwarded to upstreams that support them, and dropped elsewhere. */
 export interface Hints {
   seed?: number;
   presencePenalty?: number;
@@ -16,15 +16,15 @@ export interface Hints {
 }
 
 /**
- * A generation request in no client's format. Plain JSON, so that it crosses NATS as it is. Validated and complete:
- * client tools only, consecutive tool results merged, `toolChoice` absent when there are no tools (C-9).
+ * A generation request, independent of client formats. Plain JSON, so that it crosses NATS unchanged. It has been validated: client tools
+ * only, consecutive tool results merged, no `toolChoice` without tools.
  */
 export interface InferenceRequest {
   model: string;
   turns: Turn[];
   tools: Tool[];
   toolChoice?: ToolChoice;
-  /** As the client asked; absent means the model's default. The effective cap is `Ticket.outputTokensMax`. */
+  /** The client's cap; absent means the model's default. The effective cap is `Ticket.outputTokensMax`. */
   maxOutputTokens?: number;
   temperature?: number;
   topP?: number;

@@ -2,22 +2,23 @@ import type { ErrorCode } from './errors.js';
 import type { ToolKey } from './tool.js';
 import type { Usage } from './usage.js';
 
-/** `stop-sequence` is a stop whose cause is known; `content-filter` is the upstream's refusal to go on. */
+/** `stop-sequence`: a stop whose cause the upstream reported. `content-filter`: the upstream stopped the reply. */
 export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter';
 
 /**
- * What an upstream says, in no upstream's dialect. Grammar of a stream:
+ * An event of a reply, independent of upstream dialects. Grammar of a stream:
  *
  *     upstream-start?  (text-delta | reasoning-delta | refusal-delta | tool call | usage-report)*  (completion-finish | completion-failure)
  *     tool call = tool-call-start  tool-call-delta*  tool-call-end
  *
- * Exactly one terminal event, nothing after it. Calls may interleave by `index`; `index` is 0, 1, 2 … in order of start.
- * `tool-call-start` comes only when id and name are final; ids are unique in the stream. The joined deltas of a function
- * call are never empty by the time of its end (`{}` at least). The last `usage-report` wins, and precedes the terminal event.
- * A failure after content also comes after a `usage-report`, so that everyone bills the same. A stream that its reader has left ends
- * with a `usage-report` or with `settlement-deferred`, without a terminal event. Deltas are never empty,
- * and as the inference proxy passes them on, none begins or ends within a character. After the first `refusal-delta` there is no
- * `text-delta`: what the model says from then on is its refusal.
+ * - There is one terminal event, and nothing follows it. A stream whose reader cancelled ends with `usage-report` or
+ *   `settlement-deferred` instead.
+ * - Calls may interleave by `index`, which counts from 0 in order of start. `tool-call-start` has the final id and name; ids are unique.
+ *   The joined arguments of a function call are at least `{}`.
+ * - The last `usage-report` wins. It precedes the terminal event, also a failure after content, so that gateway and inference-proxy bill
+ *   the same.
+ * - Deltas are never empty, and the inference-proxy never splits a character between them.
+ * - After the first `refusal-delta` there is no `text-delta`.
  */
 export type StreamEvent =
   | { type: 'upstream-start'; upstream: string }
@@ -28,12 +29,12 @@ export type StreamEvent =
   | { type: 'tool-call-delta'; index: number; text: string }
   | { type: 'tool-call-end'; index: number }
   | { type: 'usage-report'; usage: Usage }
-  /** The client has left, the upstream is read on for what it reports, and the inference-proxy settles the hold. */
+  /** The client disconnected. The inference-proxy reads on for the reported usage, and settles the hold. */
   | { type: 'settlement-deferred' }
   | { type: 'completion-finish'; reason: FinishReason }
   | CompletionFailure;
 
-/** `message` is ours and fit for clients: an upstream's own words are logged where they arrive and go no further. */
+/** `message` is the gateway's own and goes to the client; the upstream's message never does. */
 export interface CompletionFailure {
   type: 'completion-failure';
   code: ErrorCode;
@@ -41,7 +42,7 @@ export interface CompletionFailure {
   retryAfterSeconds?: number;
 }
 
-/** Content is what a client could have seen: the first of these makes a stream billable (architecture.md, "What counts as returned"). */
+/** True for an event that a client can see. The first one makes a stream billable. */
 export function isContent(event: StreamEvent): boolean {
   switch (event.type) {
     case 'text-delta':
@@ -60,7 +61,7 @@ export function isContent(event: StreamEvent): boolean {
   }
 }
 
-/** Appends an event, or joins it with the last one where both are pieces of the same: each piece by itself costs everyone on its way. */
+/** Appends an event, or merges it into the last one if both are deltas of the same item, so that fewer events travel. */
 export function appendEvent(events: StreamEvent[], event: StreamEvent): void {
   const last = events.at(-1);
   const joined = last && joinDeltas(last, event);
@@ -68,7 +69,7 @@ export function appendEvent(events: StreamEvent[], event: StreamEvent): void {
   else events[events.length - 1] = joined;
 }
 
-/** Two deltas in a row as the one they could as well have come as; undefined when they are not pieces of the same. */
+/** Merges two deltas of the same item; else undefined. */
 function joinDeltas(first: StreamEvent, second: StreamEvent): StreamEvent | undefined {
   switch (second.type) {
     case 'text-delta':

@@ -1,4 +1,4 @@
-/** How the client knows a tool. Only Responses clients use namespaces. */
+/** Name of a tool for the client. Only Responses clients use namespaces. */
 export interface ToolKey {
   name: string;
   namespace?: string;
@@ -6,16 +6,15 @@ export interface ToolKey {
 
 export interface Tool {
   key: ToolKey;
-  /** The name upstreams see: unique within the request, `[A-Za-z0-9_-]{1,64}`. */
+  /** Name of the tool for upstreams: unique within the request, `[A-Za-z0-9_-]{1,64}`. */
   wireName: string;
-  /** `custom` tools take one free text instead of JSON arguments. */
+  /** A `custom` tool takes one text instead of JSON arguments. */
   kind: 'function' | 'custom';
   description?: string;
-  /** JSON Schema of the arguments, as received: key order matters to prompt caches (T-47). */
+  /** JSON Schema of the arguments as received, because prompt caches depend on the order of keys. */
   parameters?: Record<string, unknown>;
-  /** Absent unless asked for. */
   strict?: boolean;
-  /** A hint for custom tools, never enforced (spec 4.4). */
+  /** A hint for custom tools, never enforced. */
   grammar?: { syntax: string; definition: string };
 }
 

@@ -14,8 +14,8 @@ export interface ImagePart {
   detail?: string;
 }
 
-/** Reasoning of an earlier turn. Dropped unless an upstream demands it back (U-12). */
-export interface ReasoningPart {
+/** Reasoning of an earlier turn. Sent only to upstreams that require it. */
+interface ReasoningPart {
   type: 'reasoning';
   text: string;
 }
@@ -53,7 +53,7 @@ export interface AssistantTurn {
   parts: (TextPart | ReasoningPart | ToolCallPart)[];
 }
 
-/** One turn holds a whole run of results, so that nothing can come between them (T-11, T-12). */
+/** One turn holds consecutive results, so that nothing can come between them. */
 export interface ToolTurn {
   role: 'tool';
   results: ToolResult[];

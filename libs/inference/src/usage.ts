@@ -1,15 +1,15 @@
-/** Origin of a prompt count: `reported` by the upstream, or `estimated` from the size of the prompt. */
+/** Origin of a prompt count: `reported` by the upstream, or `estimated` from the prompt size. */
 export const PROMPT_SOURCES = ['reported', 'estimated'] as const;
 export type PromptSource = (typeof PROMPT_SOURCES)[number];
 
 /**
- * Origin of an output count: `reported` by the upstream, `counted` from the text that was received (`estimateOutputTokens`), or
- * `floor`: counted, and a floor added for output that the upstream hides and did not report.
+ * Origin of an output count: `reported` by the upstream, `counted` from the received text (`estimateOutputTokens`), or `floor`: counted,
+ * plus a floor for output that the upstream hides and did not report.
  */
 export const OUTPUT_SOURCES = ['reported', 'counted', 'floor'] as const;
 export type OutputSource = (typeof OUTPUT_SOURCES)[number];
 
-/** Tokens that a request consumed. `cachedTokens` is a part of `promptTokens`, `reasoningTokens` a part of `outputTokens` (spec 2.8). */
+/** Tokens that a request used. `promptTokens` include `cachedTokens`, `outputTokens` include `reasoningTokens`. */
 export interface Usage {
   promptTokens: number;
   cachedTokens: number;

@@ -1,6 +1,6 @@
 import { ByteBudget } from './byte-budget.js';
 
-test('lets in what fits, first come, first served', async () => {
+test('serves waiters in order', async () => {
   const budget = new ByteBudget(10);
   const order: string[] = [];
   const take = async (name: string, bytes: number): Promise<void> => {
@@ -15,6 +15,6 @@ test('lets in what fits, first come, first served', async () => {
   expect(order).toEqual(['a', 'b', 'c']);
 });
 
-test('refuses what could never fit', async () => {
+test('throws above the whole budget', async () => {
   await expect(new ByteBudget(10).take(11)).rejects.toThrow(RangeError);
 });

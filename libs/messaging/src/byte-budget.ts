@@ -1,4 +1,4 @@
-/** Bounds how many bytes are in hand at once. First come, first served. */
+/** Limits the bytes in use at the same time. Waiters are served in order. */
 export class ByteBudget {
   private free: number;
   private readonly waiting: { bytes: number; proceed: () => void }[] = [];
@@ -7,7 +7,7 @@ export class ByteBudget {
     this.free = bytesMax;
   }
 
-  /** Resolves when `bytes` (at most the whole budget) are free; they are taken until `release`. */
+  /** Resolves when `bytes` are free, and takes them until `release`. Throws `RangeError` above the whole budget. */
   async take(bytes: number): Promise<void> {
     if (bytes > this.bytesMax) throw new RangeError(`${bytes} bytes never fit into ${this.bytesMax}`);
     if (this.waiting.length === 0 && bytes <= this.free) {

@@ -3,29 +3,29 @@ import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
 
-export interface CallTerms {
+export interface RequestOptions {
   timeoutMs: number;
   headers?: MsgHdrs;
   signal?: AbortSignal;
 }
 
 /**
- * Publishes a request and waits for the one reply. Unlike the client's own `request()` it makes no `Error` unless
- * something fails, and no subscription. `read` turns the reply into the result, or throws what the reply says.
+ * Publishes a request and waits for its reply. Cheaper than the client's own `request()`: no subscription, and no `Error` object unless
+ * the call fails. `read` parses the reply, or throws the error in it.
  *
- * Fails at once with `unavailable` when nobody listens, or publishing there is not permitted.
+ * Rejects at once with `unavailable` when the subject has no listener, or when publishing to it is not permitted.
  */
 export function call<Result>(
   link: Link,
   subject: string,
   body: Uint8Array,
-  terms: CallTerms,
+  options: RequestOptions,
   read: (reply: IncomingMessage) => Result | Promise<Result>,
 ): Promise<Result> {
-  return new Promise((resolve, reject) => new Call(link, subject, body, terms, read, resolve, reject));
+  return new Promise((resolve, reject) => new Call(link, subject, body, options, read, resolve, reject));
 }
 
-/** False only when the server says that nobody listens there; without a connection nobody can know. */
+/** False only when the server reports that the subject has no listener; true without a connection. */
 export async function isListening(link: Link, subject: string): Promise<boolean> {
   if (!link.connected) return true;
   try {
@@ -37,10 +37,10 @@ export async function isListening(link: Link, subject: string): Promise<boolean>
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Whoever listens need not answer: only that nobody does is answered at once. */
+/** The server reports a missing listener at once. A listener does not have to answer. */
 const LISTENING_TIMEOUT_MS = 1_000;
 
-/** A request that waits for what is said to it: its inbox, its limit of time, its signal. What an answer is, its kinds say. */
+/** A request that waits in its inbox until it is answered, times out or is aborted. */
 export abstract class PendingCall implements Receiver {
   private readonly inbox: string;
   private readonly timer: NodeJS.Timeout;
@@ -49,22 +49,23 @@ export abstract class PendingCall implements Receiver {
     private readonly link: Link,
     readonly peer: string,
     body: Uint8Array,
-    private readonly terms: CallTerms,
+    private readonly options: RequestOptions,
     protected readonly reject: (error: unknown) => void,
   ) {
     this.inbox = link.inbox.add('call', this);
-    this.timer = setTimeout(onTimeout, Math.max(1, terms.timeoutMs), this);
-    terms.signal?.addEventListener('abort', this.onAbort);
-    link.outbox.send(peer, body, this.inbox, terms.headers);
+    this.timer = setTimeout(onTimeout, Math.max(1, options.timeoutMs), this);
+    options.signal?.addEventListener('abort', this.onAbort);
+    link.outbox.send(peer, body, this.inbox, options.headers);
   }
 
   receive(reply: IncomingMessage): void {
-    if (reply.headers !== undefined && isNoResponders(reply)) this.fail(new MessagingError('unavailable', `Nobody serves ${this.peer}.`));
+    if (reply.headers !== undefined && isNoResponders(reply))
+      this.fail(new MessagingError('unavailable', `No service listens on ${this.peer}.`));
     else this.answered(reply);
   }
 
   fail(error: MessagingError): void {
-    this.settle();
+    this.cleanUp();
     this.reject(error);
   }
 
@@ -78,9 +79,9 @@ export abstract class PendingCall implements Receiver {
 
   protected abstract answered(reply: IncomingMessage): void;
 
-  protected settle(): void {
+  protected cleanUp(): void {
     clearTimeout(this.timer);
-    this.terms.signal?.removeEventListener('abort', this.onAbort);
+    this.options.signal?.removeEventListener('abort', this.onAbort);
     this.link.inbox.remove(this.inbox);
   }
 
@@ -96,16 +97,16 @@ class Call<Result> extends PendingCall {
     link: Link,
     subject: string,
     body: Uint8Array,
-    terms: CallTerms,
+    options: RequestOptions,
     private readonly read: (reply: IncomingMessage) => Result | Promise<Result>,
     private readonly resolve: (result: Result | Promise<Result>) => void,
     reject: (error: unknown) => void,
   ) {
-    super(link, subject, body, terms, reject);
+    super(link, subject, body, options, reject);
   }
 
   protected answered(reply: IncomingMessage): void {
-    this.settle();
+    this.cleanUp();
     try {
       this.resolve(this.read(reply));
     } catch (error) {

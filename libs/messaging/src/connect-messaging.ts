@@ -6,7 +6,7 @@ import { NatsMessaging } from './nats-messaging.js';
 import { TIMEOUT_DEFAULT_MS } from './wire.js';
 
 export interface ConnectOptions {
-  /** `nats://host:port`, or several separated by commas. */
+  /** `nats://host:port`; several are separated by commas. */
   url: string;
   user: string;
   password: string;
@@ -15,11 +15,11 @@ export interface ConnectOptions {
   logger: Logger;
   /** Default 5,000. */
   requestTimeoutMs?: number;
-  /** Give up on the first connection after so long, and on refused credentials at once. Absent: wait for ever. For commands, not services. */
+  /** For commands: gives up the first connection after this long, and at once on refused credentials. Absent: tries without limit. */
   connectTimeoutMs?: number;
   /** The largest request or reply accepted. Default 16 MiB. */
   payloadBytesMax?: number;
-  /** How long `close` waits for what is under way. Default 5,000. */
+  /** Milliseconds that `close` waits for running calls and streams. Default 5,000. */
   closeGraceMs?: number;
 }
 
@@ -28,12 +28,12 @@ const CLOSE_GRACE_MS = 5_000;
 const RETRY_MS = 250;
 const RETRY_JITTER_MS = 200;
 const DIAL_TIMEOUT_MS = 5_000;
-/** Two unanswered pings end a connection that has died silently. */
+/** Two unanswered pings end a dead connection. */
 const PING_INTERVAL_MS = 10_000;
 
 /**
- * Connects, and stays connected: waits for the first connection as long as it takes, reconnects without limit, and logs one
- * line for each kind of failure. Throws `MessagingError('unavailable')` only with `connectTimeoutMs`.
+ * Connects to NATS and reconnects without limit. Logs each kind of failure once. Throws `MessagingError('unavailable')` only with
+ * `connectTimeoutMs`.
  */
 export async function connectMessaging(options: ConnectOptions): Promise<NatsMessaging> {
   const { logger, service } = options;
@@ -80,15 +80,15 @@ function connectionOptions({ url, user, password, service }: ConnectOptions): Co
     maxReconnectAttempts: -1,
     reconnectTimeWait: RETRY_MS,
     reconnectJitter: RETRY_JITTER_MS,
-    // A server whose users are being changed refuses us for a while; that is no reason to give up.
+    // A server refuses its users for a moment while its configuration changes.
     ignoreAuthErrorAbort: true,
-    // The client's resolver asks name servers directly and knows neither /etc/hosts nor search domains.
+    // The client's own resolver ignores /etc/hosts and search domains.
     resolve: false,
     noAsyncTraces: true,
   };
 }
 
-/** Tells `messaging` what happens to its connection, for as long as it lives. */
+/** Reports every change of the connection to `messaging`, until the connection closes. */
 async function follow(connection: NatsConnection, messaging: NatsMessaging, log: ConnectionLog): Promise<void> {
   for await (const status of connection.status() as AsyncIterable<
     Status & { permissionContext?: { operation: string; subject: string } }
@@ -116,7 +116,7 @@ function isAuthenticationFailure(code: string): boolean {
   return code === ErrorCode.AuthorizationViolation || code === ErrorCode.AuthenticationExpired || code === ErrorCode.AuthenticationTimeout;
 }
 
-/** Says each thing once, until the connection stands again. Never a URL: it may contain a password. */
+/** Logs each kind of failure once, until the connection is restored. Never logs the URL, which may contain a password. */
 class ConnectionLog {
   private readonly said = new Set<string>();
 
@@ -136,10 +136,10 @@ class ConnectionLog {
 
   failure(code: string, refused?: { operation: string; subject: string }): void {
     if (refused !== undefined) {
-      // Inboxes are different each time; one line says it.
+      // Inbox subjects are random: log their prefix, once.
       const subject = refused.subject.replace(/^(_INBOX\.[^.]+)\..*/, '$1.>');
       if (this.once(`${refused.operation} ${subject}`)) {
-        this.logger.error({ user: this.user, operation: refused.operation, subject }, 'NATS does not permit this to our user');
+        this.logger.error({ user: this.user, operation: refused.operation, subject }, 'NATS permission denied');
       }
       return;
     }
@@ -147,8 +147,8 @@ class ConnectionLog {
   }
 
   describe(code: string): string {
-    if (isAuthenticationFailure(code)) return `NATS refuses user "${this.user}": wrong user or password`;
-    if (code === ErrorCode.ConnectionRefused) return 'nothing answers at the NATS address';
+    if (isAuthenticationFailure(code)) return `NATS authentication failed for user "${this.user}": wrong user or password`;
+    if (code === ErrorCode.ConnectionRefused) return 'connection to NATS refused: no server at this address';
     return `no connection to NATS: ${code}`;
   }
 

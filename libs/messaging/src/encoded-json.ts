@@ -1,6 +1,6 @@
-/** A payload that is JSON in UTF-8 already: one too large to be encoded on the event loop. */
+/** A payload that is already encoded as UTF-8 JSON, because encoding it on the event loop would take too long. */
 export class EncodedJson {
-  /** `onSent` is called once, when the bytes are no longer held, sent or not. */
+  /** `onSent` is called once, when the bytes are released, sent or not. */
   constructor(
     readonly bytes: Buffer,
     readonly onSent: () => void,

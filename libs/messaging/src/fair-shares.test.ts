@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { FairShares } from './fair-shares.js';
 
-/** Each holder in turn takes a place where it may, until none may. Returns what each has, in percent of the capacity. */
+/** Lets holders take places in turn until none is admitted. Returns their shares in percent of the capacity. */
 function fill(holders: number, capacity: number): number[] {
   const shares = new FairShares();
   const taken = Array.from({ length: holders }, () => 0);
@@ -22,15 +22,15 @@ test.each([
   [2, [45, 44]],
   [3, [31, 31, 31]],
   [10, Array.from({ length: 10 }, () => 10)],
-])('%i holders that want everything get equal shares', (holders, percent) => {
+])('%i greedy holders get equal shares', (holders, percent) => {
   expect(fill(holders, 1_000)).toEqual(percent);
 });
 
-test.each([1, 2, 3, 4])('one holder may have all of %i places', (capacity) => {
+test.each([1, 2, 3, 4])('one holder may take all of %i places', (capacity) => {
   expect(fill(1, capacity)).toEqual([100]);
 });
 
-test('a holder that has nothing is admitted while any place is free, and none is admitted beyond the capacity', () => {
+test('admits a new holder while a place is free, and none beyond the capacity', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 200 }), (capacity, wishes) => {
       const shares = new FairShares();
@@ -41,7 +41,7 @@ test('a holder that has nothing is admitted while any place is free, and none is
   );
 });
 
-test('places that are given back can be taken again', () => {
+test('returned places can be taken again', () => {
   const shares = new FairShares();
   shares.add('a', 4);
   expect([shares.admits('a', 5), shares.admits('b', 5)]).toEqual([false, true]);

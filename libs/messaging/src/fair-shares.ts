@@ -1,17 +1,16 @@
-/** Places that one holder may have for each place that is still free. */
+/** Places that a holder may have for each free place. */
 const PLACES_PER_FREE_PLACE = 4;
 
 /**
- * Divides a capacity between holders without knowing how many there are, by the dynamic threshold of shared buffers (Choudhury and
- * Hahne, 1998): a holder may take another place while it has fewer than four times as many as are free. One holder alone gets 80 %;
- * three that want everything get 31 % each, and 8 % stay free for a fourth. A capacity of up to four is one holder's if nobody else
- * wants it.
+ * Divides a capacity fairly between an unknown number of holders by dynamic thresholds (Choudhury and Hahne, 1998): a holder may take
+ * another place while it has fewer than four times the free places. One holder alone gets 80 %; three greedy holders get 31 % each and
+ * leave 8 % for a fourth. A single holder may take all of a capacity of up to four.
  */
 export class FairShares {
   private readonly taken = new Map<string, number>();
   private total = 0;
 
-  /** Places that all holders have. */
+  /** Places of all holders. */
   get inUse(): number {
     return this.total;
   }
@@ -21,7 +20,7 @@ export class FairShares {
     return (this.taken.get(holder) ?? 0) < PLACES_PER_FREE_PLACE * (capacity - this.total);
   }
 
-  /** Takes `places` for `holder`, or gives them back when negative. Checks nothing. */
+  /** Takes `places` for `holder`, or returns them if negative. Does not check `admits`. */
   add(holder: string, places: number): void {
     this.total += places;
     const now = (this.taken.get(holder) ?? 0) + places;

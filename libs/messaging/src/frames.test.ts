@@ -3,11 +3,11 @@ import { DETACH, type Frame, parseControl, parseFrame, renderCredit, renderFrame
 const readable = (frame: Frame | undefined) => frame && { ...frame, body: Buffer.from(frame.body).toString() };
 
 describe('renderFrames', () => {
-  test('makes one frame of what fits', () => {
+  test('renders one frame for a small body', () => {
     expect(renderFrames('last', 7, '[1,2]', 100).map(String)).toEqual(['L7\n[1,2]']);
   });
 
-  test('cuts what does not fit into parts that join to the whole, whatever the characters', () => {
+  test('cuts a large body into parts that join to the whole', () => {
     const body = JSON.stringify(['äöü€😀'.repeat(40)]);
     const frames = renderFrames('events', 98, body, 60).map((frame) => parseFrame(frame));
     expect(frames.length).toBeGreaterThan(10);

@@ -1,22 +1,22 @@
 /**
- * The framing of streams. A frame is one NATS message to the reader's subject:
+ * The wire format of streams. A frame is one NATS message to the reader's subject:
  *
  *     <kind><sequence>\n<body>
  *
- * `kind` is one letter, `sequence` a decimal number from 1 that grows by one a frame; a heartbeat repeats the last one.
- * Every frame but the last has the writer's subject as its reply subject, where the reader sends `C<sequence>` (credit:
- * everything up to there is consumed), `S` (stop) and `SD` (stop, and the work may go on without a reader).
+ * `kind` is one letter. `sequence` is a decimal number from 1 that grows by one with each frame; a heartbeat repeats the last one. Every
+ * frame but the last has the writer's subject as its reply subject. The reader sends there `C<sequence>` (credit: has consumed every frame
+ * up to this one), `S` (stop) and `SD` (stop, and the work may continue without a reader).
  */
 const FRAME_KINDS = {
   /** A JSON array of events. */
   events: 'E',
   /** Like `events`, and the stream is complete. */
   last: 'L',
-  /** A `WireError`; the stream has failed at its source. */
+  /** A `WireError`: the source has failed. */
   failure: 'X',
-  /** A piece of a body that did not fit one message; the frame after the last piece has the rest. */
+  /** A part of a body too large for one message. The frame after the last part has the rest. */
   part: 'P',
-  /** No body: the writer is alive, and `sequence` is what the reader should have. */
+  /** No body: the writer is alive. `sequence` is that of its last frame. */
   heartbeat: 'H',
 } as const;
 
@@ -28,16 +28,16 @@ export interface Frame {
   body: Uint8Array;
 }
 
-/** Frames a writer may have sent that the reader has not consumed. */
+/** Most frames that the writer may send ahead of the reader. */
 export const WINDOW_FRAMES = 64;
 /**
- * Bytes likewise; the last frame may exceed it. A reader that does not read holds so much and a frame (billing.md 7, "SSE"), and
- * 16 MB/s go through one stream at a round trip of a millisecond.
+ * Most bytes that the writer may send ahead of the reader; the last frame may exceed it. Limits the memory that a slow reader occupies.
+ * Allows 16 MB/s a stream at a round trip of one millisecond.
  */
 export const WINDOW_BYTES = 16 * 1024;
 
 export const STOP = Buffer.from('S');
-/** Begins as `STOP` does: a writer that does not know it stops. */
+/** Starts like `STOP`, so that an older writer stops. */
 export const DETACH = Buffer.from('SD');
 
 const PREFIX_BYTES_MAX = 20;
@@ -47,7 +47,7 @@ const CREDIT_LETTER = 'C'.charCodeAt(0);
 const STOP_LETTER = 'S'.charCodeAt(0);
 const DETACH_LETTER = 'D'.charCodeAt(0);
 
-/** Renders one frame, or as many as `bytesMax` demands; `sequence` is that of the first. */
+/** Renders one frame, or several parts of at most `bytesMax`; `sequence` is that of the first. */
 export function renderFrames(kind: FrameKind, sequence: number, body: string, bytesMax: number): Buffer[] {
   const whole = Buffer.from(`${FRAME_KINDS[kind]}${sequence}\n${body}`);
   if (whole.length <= bytesMax) return [whole];
@@ -61,7 +61,7 @@ export function renderFrames(kind: FrameKind, sequence: number, body: string, by
   return frames;
 }
 
-/** Undefined when it is not a frame. */
+/** Returns undefined for anything else than a frame. */
 export function parseFrame(data: Uint8Array): Frame | undefined {
   const kind = KIND_OF_LETTER.get(data[0] ?? 0);
   const end = data.indexOf(NEWLINE);
@@ -74,7 +74,7 @@ export function renderCredit(sequence: number): Buffer {
   return Buffer.from(`C${sequence}`);
 }
 
-/** What a reader says: the sequence it has consumed, `stop`, `detach`, or undefined for anything else. */
+/** Parses a message of the reader: the sequence it has consumed, `stop`, `detach`, or undefined for anything else. */
 export function parseControl(data: Uint8Array): number | 'stop' | 'detach' | undefined {
   if (data[0] === STOP_LETTER) return data[1] === DETACH_LETTER ? 'detach' : 'stop';
   if (data[0] !== CREDIT_LETTER) return undefined;

@@ -5,11 +5,11 @@ import type { Receiver } from './receiver.js';
 const connection = { isClosed: () => false, subscribe: () => ({ unsubscribe: () => undefined }) } as unknown as NatsConnection;
 const receiver: Receiver = { peer: '', receive: () => undefined, fail: () => undefined };
 
-test('a subject tells nothing of the next one', () => {
+test('subjects are unpredictable', () => {
   const inbox = new Inbox(connection, 'catalog', () => undefined);
   const subjects = Array.from({ length: 1_000 }, () => inbox.add('call', receiver));
   expect(subjects.filter((subject) => !/^_INBOX\.catalog\.[0-9a-f]{24}\.c[\w-]{16}$/.test(subject))).toEqual([]);
-  // Of 96 random bits: no two tokens have even the first half of them in common.
+  // Tokens have 96 random bits: no two share even the first half.
   expect(new Set(subjects.map((subject) => subject.slice(0, -8))).size).toBe(subjects.length);
 });
 

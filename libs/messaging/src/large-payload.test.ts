@@ -8,10 +8,10 @@ import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 const MESSAGE_BYTES_MAX = 64 * 1024;
 const PIECES = 4;
 
-/** A link without a server: what is sent goes nowhere. */
+/** A link without a server. */
 function newLink() {
   const receivers = new Map<string, Receiver>();
-  const beating = new Set<object>();
+  const heartbeating = new Set<object>();
   const sent: number[] = [];
   const link = {
     inbox: {
@@ -21,11 +21,11 @@ function newLink() {
       },
       remove: (kind: string) => receivers.delete(kind),
     },
-    pulse: { add: (one: object) => beating.add(one), remove: (one: object) => beating.delete(one) },
+    heartbeat: { add: (one: object) => heartbeating.add(one), remove: (one: object) => heartbeating.delete(one) },
     outbox: { send: (_subject: string, data: Uint8Array) => sent.push(data.length) },
     messageBytesMax: MESSAGE_BYTES_MAX,
   };
-  return { link: link as unknown as Link, receivers, beating, sent };
+  return { link: link as unknown as Link, receivers, heartbeating, sent };
 }
 
 function offerOf(link: Link, onEnd?: () => void): { offer: PayloadOffer; bytes: WeakRef<Buffer> } {
@@ -41,24 +41,24 @@ function fetchAll(receivers: Map<string, Receiver>, reply = '_INBOX.asker.1.2'):
 test.each<[string, (offer: PayloadOffer, receivers: Map<string, Receiver>) => void, number]>([
   ['delivered', (_offer, receivers) => fetchAll(receivers), PIECES],
   ['withdrawn', (offer) => offer.withdraw(), 0],
-])('a payload that was %s is not kept by its offer, which may be kept for as long as a stream', async (_, end, pieces) => {
-  const { link, receivers, beating, sent } = newLink();
+])('an offer does not keep a payload that was %s', async (_, end, pieces) => {
+  const { link, receivers, heartbeating, sent } = newLink();
   let ends = 0;
   const { offer, bytes } = offerOf(link, () => ends++);
   expect(offer.announcement.get(PAYLOAD_FROM_HEADER)).toBe('payload');
   end(offer, receivers);
-  expect({ ends, sent, receivers: receivers.size, beating: beating.size }).toEqual({
+  expect({ ends, sent, receivers: receivers.size, heartbeating: heartbeating.size }).toEqual({
     ends: 1,
     sent: Array(pieces).fill(MESSAGE_BYTES_MAX),
     receivers: 0,
-    beating: 0,
+    heartbeating: 0,
   });
   await untilCollected(bytes);
-  offer.withdraw(); // it is still there
+  offer.withdraw(); // the offer still exists
   expect(ends).toBe(1);
 });
 
-test('pieces go to an inbox only', () => {
+test('sends pieces only to an inbox', () => {
   const { link, receivers, sent } = newLink();
   const { offer } = offerOf(link);
   fetchAll(receivers, 'catalog.v1.event.changed');
@@ -66,7 +66,7 @@ test('pieces go to an inbox only', () => {
   offer.withdraw();
 });
 
-test('no payload is fetched from outside of an inbox', async () => {
+test('fetches payloads only from an inbox', async () => {
   const { link, sent } = newLink();
   const announcement = headers();
   announcement.set(PAYLOAD_BYTES_HEADER, '10');

@@ -1,26 +1,26 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { headers, type MsgHdrs } from 'nats';
 import { call } from './call.js';
+import { type Heartbeating, TICK_MS } from './heartbeat.js';
 import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
-import { type Beating, TICK_MS } from './pulse.js';
 import type { IncomingMessage, Receiver } from './receiver.js';
 import { PAYLOAD_BYTES_HEADER, PAYLOAD_FROM_HEADER } from './wire.js';
 
-/** Small enough for several to be on their way through the server without filling its buffers. */
+/** Small enough that several pieces in flight do not fill the server's buffers. */
 const PIECE_BYTES_MAX = 256 * 1024;
 const PIECE_TIMEOUT_MS = 5_000;
 const NO_BYTES = Buffer.alloc(0);
-/** An offer nobody fetches from is withdrawn. */
+/** An offer is withdrawn after this long without a fetch. */
 const OFFER_IDLE_TICKS = 40_000 / TICK_MS;
 
 /**
- * Payloads above the server's `max_payload`. The message itself then only names size and subject; the receiver fetches
- * piece after piece from there, at its own pace. The request for a piece is its offset in decimal, the answer is raw bytes.
+ * Offers a payload above the server's `max_payload`. The message has only its size and a subject, from which the receiver fetches piece by
+ * piece: the request for a piece is its offset in decimal, the answer is raw bytes.
  *
- * Returns the headers that announce `bytes`, on top of those given. The offer ends with the last piece, with `withdraw`, or
- * when nobody fetches for a while; `onEnd` is called then.
+ * Adds the headers that announce `bytes` to `announcement`. The offer ends, and calls `onEnd`, with the last piece, with `withdraw`, or
+ * after 40 s without a fetch.
  */
 export function offerPayload(link: Link, bytes: Buffer, announcement: MsgHdrs = headers(), onEnd?: () => void): PayloadOffer {
   const offer = new Offer(link, bytes, onEnd);
@@ -34,20 +34,20 @@ export interface PayloadOffer {
   withdraw(): void;
 }
 
-/** Bytes announced by a message; 0 when its body is all there is. */
+/** Size of the announced payload; 0 for a message without one. */
 export function announcedBytes(message: IncomingMessage): number {
   const text = message.headers?.get(PAYLOAD_BYTES_HEADER);
   return text && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
-/** Subject that hands out the pieces of an announced payload. */
+/** Subject that serves the pieces of an announced payload. */
 export function payloadSource(message: IncomingMessage): string {
   return message.headers?.get(PAYLOAD_FROM_HEADER) ?? '';
 }
 
 /**
- * Fetches an announced payload and gives it to `use`. Waits while too many others are being put together; the bytes
- * count until `use` returns. The caller has checked the size against `link.payloadBytesMax`.
+ * Fetches an announced payload and passes it to `use`. Waits while other payloads take the whole budget; the bytes count until `use`
+ * returns. The caller has checked the size against `link.payloadBytesMax`.
  */
 export async function withPayload<Result>(link: Link, message: IncomingMessage, use: (bytes: Buffer) => Result): Promise<Result> {
   const bytes = announcedBytes(message);
@@ -56,7 +56,7 @@ export async function withPayload<Result>(link: Link, message: IncomingMessage, 
   await link.assembly.take(bytes);
   try {
     const result = use(await fetchPieces(link, from, bytes));
-    await turn(); // reading it took tens of milliseconds, and its handler may take as long: other work comes between
+    await turn(); // parsing took tens of milliseconds, and the handler may take as long: let other work run in between
     return result;
   } finally {
     link.assembly.release(bytes);
@@ -82,7 +82,7 @@ async function fetchPiece(link: Link, from: string, offset: number): Promise<Uin
   }
 }
 
-class Offer implements Receiver, Beating {
+class Offer implements Receiver, Heartbeating {
   readonly peer = '';
   readonly subject: string;
   private idleTicks = 0;
@@ -93,7 +93,7 @@ class Offer implements Receiver, Beating {
     private onEnd: (() => void) | undefined,
   ) {
     this.subject = link.inbox.add('payload', this);
-    link.pulse.add(this);
+    link.heartbeat.add(this);
   }
 
   receive(message: IncomingMessage): void {
@@ -113,12 +113,12 @@ class Offer implements Receiver, Beating {
     if (++this.idleTicks >= OFFER_IDLE_TICKS) this.withdraw();
   }
 
-  /** Whoever could still withdraw it may be kept for as long as a stream. */
+  /** Drops the bytes, because a stream may keep a reference to the offer until it ends. */
   private withdraw(): void {
     this.bytes = NO_BYTES;
     this.onEnd?.();
     this.onEnd = undefined;
     this.link.inbox.remove(this.subject);
-    this.link.pulse.remove(this);
+    this.link.heartbeat.remove(this);
   }
 }

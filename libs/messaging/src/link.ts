@@ -2,23 +2,23 @@ import type { NatsConnection } from 'nats';
 import type { Logger } from '#observability/logger.js';
 import { ByteBudget } from './byte-budget.js';
 import { STOP } from './frames.js';
+import { Heartbeat } from './heartbeat.js';
 import { Inbox, isInbox } from './inbox.js';
 import { Outbox } from './outbox.js';
-import { Pulse } from './pulse.js';
 
 const MAX_PAYLOAD_DEFAULT = 1024 * 1024;
-/** Large payloads being put together at the same time, in bytes; more have to wait. */
+/** Bytes of the large payloads that are assembled at the same time; others wait. */
 const ASSEMBLY_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What the ends of calls and streams share: the two boxes of one connection, its clock and its limits. */
+/** Shared by the calls and streams of one connection: its inbox, outbox, heartbeat and limits. */
 export class Link {
   readonly inbox: Inbox;
   readonly outbox: Outbox;
-  readonly pulse = new Pulse();
+  readonly heartbeat = new Heartbeat();
   readonly assembly: ByteBudget;
   connected = true;
 
-  /** `payloadBytesMax`: the largest request or reply accepted, in chunks or not. */
+  /** `payloadBytesMax`: the largest request or reply that is accepted, in pieces or not. */
   constructor(
     readonly connection: NatsConnection,
     service: string,
@@ -32,7 +32,7 @@ export class Link {
     });
   }
 
-  /** The most one message may carry, body alone. */
+  /** Largest body of one message. */
   get messageBytesMax(): number {
     return this.connection.info?.max_payload ?? MAX_PAYLOAD_DEFAULT;
   }

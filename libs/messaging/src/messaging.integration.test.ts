@@ -43,7 +43,7 @@ class Calculator {
     return { doubled: 2 * count };
   }
 
-  @Serves(echo, { validate: false }) echo(request: TextRequest): TextRequest {
+  @Serves(echo) echo(request: TextRequest): TextRequest {
     return request;
   }
 }
@@ -62,7 +62,7 @@ describe('a request', () => {
     expect({ body: reply.string(), headers: reply.headers }).toEqual({ body: '{"doubled":42}', headers: undefined });
   });
 
-  test('brings the reply and its context', async () => {
+  test('returns the reply, and passes the context', async () => {
     const { caller } = await start();
     seen.length = 0;
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -82,7 +82,7 @@ describe('a request', () => {
     });
   });
 
-  test('keeps a typed error whole, and names it in headers', async () => {
+  test('returns the whole typed error, also in headers', async () => {
     const { caller } = await start();
     await expect(caller.request(double, { count: 13 })).rejects.toEqual(
       new ServiceError('conflict', 'Not that one.\nReally not.', 'count'),
@@ -96,7 +96,7 @@ describe('a request', () => {
     });
   });
 
-  test('whose handler fails is an internal_error without its reason, which is logged', async () => {
+  test('whose handler fails gets internal_error; the reason is logged', async () => {
     const errors: unknown[] = [];
     const logger = { error: (fields: unknown) => errors.push(fields), warn: () => undefined, info: () => undefined } as unknown as Logger;
     const { caller } = await start(logger);
@@ -112,12 +112,12 @@ describe('a request', () => {
     expect(reply.json()).toEqual({ code: 'invalid_json', message: 'The request is not JSON.' });
   });
 
-  test('nobody serves fails at once', async () => {
+  test('without a listener fails at once', async () => {
     const caller = await connections.connect('caller');
     await expect(caller.request(double, { count: 1 }, { timeoutMs: 60_000 })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
-  test('that is not answered in time, or aborted, fails', async () => {
+  test('that times out or is aborted fails', async () => {
     const { caller } = await start();
     await expect(caller.request(double, { count: 15 }, { timeoutMs: 20 })).rejects.toMatchObject({ kind: 'timeout' });
     const controller = new AbortController();
@@ -128,7 +128,7 @@ describe('a request', () => {
     release();
   });
 
-  test('is not started when its deadline has passed', async () => {
+  test('is not handled after its deadline', async () => {
     await start();
     seen.length = 0;
     const late = headers();
@@ -138,14 +138,14 @@ describe('a request', () => {
     expect(seen).toEqual([]);
   });
 
-  test('of 8 MB and its reply pass a server that allows 1 MB', async () => {
+  test('of 8 MB passes a server that allows 1 MB, and so does its reply', async () => {
     const { caller } = await start();
     const text = PARAGRAPH.repeat(2);
     expect(Buffer.byteLength(text)).toBe(8_000_000);
     expect((await caller.request(echo, { text })).text === text).toBe(true);
   });
 
-  test('above the limit is refused, and so is such a reply', async () => {
+  test('above the limit is refused, and so is a reply', async () => {
     const service = await connections.connect('test', { payloadBytesMax: 3_000_000 });
     await serve(service, [Calculator]);
     const caller = await connections.connect('caller');
@@ -158,7 +158,7 @@ describe('a request', () => {
 });
 
 describe('a connection', () => {
-  test('that is lost fails what is under way, refuses new calls, and recovers by itself', async () => {
+  test('that is lost fails running calls, refuses new calls, and recovers', async () => {
     const { caller, service } = await start();
     const reconnected = new Promise<void>((resolve) => caller.onReconnect(resolve));
     const pending = caller.request(double, { count: 15 });
@@ -175,13 +175,13 @@ describe('a connection', () => {
     release();
   });
 
-  test('hears events before and after a server restart, and only what keeps their rules', async () => {
+  test('receives valid events before and after a server restart', async () => {
     const topic = new Topic('test.v1.event.changed', RevisionChanged, 'Something changed');
     const [publisher, subscriber] = await Promise.all([connections.connect('publisher'), connections.connect('subscriber')]);
     const events: RevisionChanged[] = [];
     const stop = subscriber.subscribe(topic, (event) => {
       events.push(event);
-      if (event.revision === 2) throw new Error('a handler that fails');
+      if (event.revision === 2) throw new Error('handler failure');
     });
     await subscriber.link.connection.flush();
     publisher.publish(topic, { revision: 1 });
@@ -201,7 +201,7 @@ describe('a connection', () => {
   });
 });
 
-describe('a service that has too much to do', () => {
+describe('an overloaded service', () => {
   const waiting: (() => void)[] = [];
 
   @Controller()
@@ -211,7 +211,7 @@ describe('a service that has too much to do', () => {
     }
   }
 
-  test('refuses whoever has the largest share of it, and not others', async () => {
+  test('refuses the caller with the largest share, and no other', async () => {
     await serve(await connections.connect('test'), [Waiting], { runningMax: 10 });
     const caller = await connections.connect('caller');
     const ask = (text: string): Promise<string> =>
@@ -220,7 +220,7 @@ describe('a service that has too much to do', () => {
         (error) => error.message,
       );
     const greedy = Array.from({ length: 9 }, () => ask('greedy'));
-    const refusal = 'The service has too much to do for this caller.';
+    const refusal = 'The caller has too many requests in progress.';
     expect(await Promise.race(greedy)).toBe(refusal);
     const other = ask('other');
     await eventually(() => waiting.length === 9);
@@ -232,7 +232,7 @@ describe('a service that has too much to do', () => {
     expect(await again).toBe('greedy');
   });
 
-  test('bounds the bytes of large requests until their work has ended, and leaves room for other callers and for small requests', async () => {
+  test('limits the bytes of large requests, with room for other callers and small requests', async () => {
     await serve(await connections.connect('test'), [Waiting], { largeRequestBytesMax: 1_000_000 });
     const caller = await connections.connect('caller');
     const ask = (who: string, bytes: number): Promise<string> =>
@@ -240,7 +240,7 @@ describe('a service that has too much to do', () => {
         ({ text }) => text.trimEnd(),
         (error) => error.message,
       );
-    const refusal = 'The service has too many large requests.';
+    const refusal = 'Too many large requests are in progress.';
     const greedy = Array.from({ length: 5 }, () => ask('greedy', 200_000));
     expect(await Promise.race(greedy)).toBe(refusal);
     expect(await ask('other', 2_000_000)).toBe(refusal);
@@ -308,7 +308,7 @@ describe('service discovery', () => {
 });
 
 describe('shutdown', () => {
-  test('finishes what runs, and takes nothing new', async () => {
+  test('finishes running requests and refuses new ones', async () => {
     const { app, caller } = await start();
     const running = caller.request(double, { count: 15 });
     await caller.request(double, { count: 1 });
@@ -338,7 +338,7 @@ async function eventuallyUnavailable(call: () => Promise<unknown>): Promise<void
 }
 
 describe('a request for every replica', () => {
-  /** A replica that says its name, or what is wrong with it. */
+  /** Starts a replica that answers with its name, or fails. */
   async function startReplica(name: string, failure?: Error): Promise<void> {
     @Controller()
     class Replica {
@@ -350,7 +350,7 @@ describe('a request for every replica', () => {
     await serve(await connections.connect('test'), [Replica]);
   }
 
-  test('is answered by each of them, the large answers too', async () => {
+  test('gets an answer of each, also large ones', async () => {
     for (const name of ['one', 'two', 'three']) await startReplica(name);
     const caller = await connections.connect('caller');
     const lengths = async (text: string) => (await caller.requestEvery(rollCall, { text })).map(({ name }) => name.length).sort();
@@ -358,7 +358,7 @@ describe('a request for every replica', () => {
     expect(await lengths('long')).toEqual([3, 3, 5].map((length) => length + 1 + PARAGRAPH.length));
   });
 
-  test('leaves out who fails, unless all do', async () => {
+  test('leaves out failed replicas, unless all fail', async () => {
     const failure = new ServiceError('unavailable', 'Not now.');
     await startReplica('ill', failure);
     const caller = await connections.connect('caller');
@@ -367,14 +367,14 @@ describe('a request for every replica', () => {
     expect(await caller.requestEvery(rollCall, { text: '' })).toEqual([{ name: 'well' }]);
   });
 
-  test('of nobody fails at once', async () => {
+  test('without a listener fails at once', async () => {
     const caller = await connections.connect('caller');
     await expect(caller.requestEvery(rollCall, { text: '' }, { timeoutMs: 60_000 })).rejects.toEqual(
-      new MessagingError('unavailable', 'Nobody serves test.v1.roll.call.'),
+      new MessagingError('unavailable', 'No service listens on test.v1.roll.call.'),
     );
   });
 
-  test('that nobody answers ends with its time', async () => {
+  test('without an answer times out', async () => {
     raw.subscribe(rollCall.subject);
     await raw.flush();
     const caller = await connections.connect('caller');

@@ -2,33 +2,30 @@ import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#con
 import type { EncodedJson } from './encoded-json.js';
 
 export interface CallOptions {
-  /** Default: the connection's `requestTimeoutMs`. Of a stream: how long it may take to start; without it, no limit but liveness. */
+  /** Default: the connection's `requestTimeoutMs`. For a stream: limits its start; absent, only the heartbeat limits it. */
   timeoutMs?: number;
-  /** Ends a request with a `MessagingError` of kind `closed`; cancels a stream. */
+  /** Rejects a request with a `MessagingError` of kind `closed`; cancels a stream. */
   signal?: AbortSignal;
-  /** W3C trace context, carried in message headers. */
+  /** W3C trace context, sent in a header. */
   traceparent?: string;
 }
 
 /**
- * What a service uses to talk to the others. The only implementation is `connectMessaging`; tests may pass a fake.
+ * Calls, streams and events between services. `connectMessaging` returns the implementation; tests use a fake.
  *
- * Errors: what the other side refused arrives as its `ServiceError`; what the transport could not do as `MessagingError`.
+ * A refusal of the other service arrives as `ServiceError`, a failure of the transport as `MessagingError`.
  */
 export interface Messaging {
   request<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, payload: Request, options?: CallOptions): Promise<Reply>;
 
-  /**
-   * Asks every replica at once, and resolves with the answers of those who have answered when no more come; never with none. A
-   * replica that fails is left out, unless all do.
-   */
+  /** Asks every replica, and resolves with at least one answer. Leaves out replicas that fail, unless all fail. */
   requestEvery<Request extends object, Reply>(
     endpoint: EveryReplicaEndpoint<Request, Reply>,
     payload: Request,
     options?: CallOptions,
   ): Promise<Reply[]>;
 
-  /** Starts at once. Payloads above the server's limit travel in chunks. */
+  /** Sends the request at once. Payloads above the server's limit travel in pieces. */
   openStream<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
     payload: Request | EncodedJson,
@@ -37,42 +34,41 @@ export interface Messaging {
 
   publish<Event extends object>(topic: Topic<Event>, event: Event): void;
 
-  /** Survives reconnects. Returns the function that ends it. */
+  /** Survives reconnects. Returns the function that unsubscribes. */
   subscribe<Event extends object>(topic: Topic<Event>, handler: (event: Event) => void): () => void;
 
-  /** Called after every reconnect: whatever was published meanwhile was missed, so caches must be refreshed. */
+  /** Called after every reconnect. Events published in between were missed, so caches must be refreshed. */
   onReconnect(handler: () => void): void;
 
   readonly connected: boolean;
 
-  /** Finishes what is under way (bounded), then closes. */
+  /** Waits for running calls and streams for up to `closeGraceMs`, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * The reading end of a framed stream: batches of everything that was ready. Iterate it once. Leaving the loop early
- * cancels. Iteration throws `MessagingError` on a lost frame, a dead writer or a lost connection: silence never ends well.
+ * The reading end of a framed stream, in batches of all events that are ready. Iterate it once; leaving the loop cancels. Iteration
+ * throws `MessagingError` on a lost frame, a dead writer or a lost connection.
  */
 export interface EventStream<Event> extends AsyncIterable<readonly Event[]> {
   /**
-   * Asks the writer to stop. Iteration goes on until the writer's last frame, which comes within the cancel grace or is
-   * given up on with a `MessagingError` of kind `timeout`. Safe to call twice. `detach`: the writer's work may go on without a
-   * reader, and the writer's `signal` fires with `DETACHED` as its reason.
+   * Asks the writer to stop. Iteration continues until the writer's last frame, or throws a `MessagingError` of kind `timeout` after the
+   * cancel grace. Idempotent. With `detach` the work may continue without a reader: the writer's `signal` aborts with `DETACHED`.
    */
   cancel(options?: { detach?: boolean }): void;
 }
 
-/** Reason of a `CallContext.signal` whose caller cancelled and lets the work go on without a reader. */
+/** Abort reason of a `CallContext.signal` whose caller cancelled and lets the work continue without a reader. */
 export const DETACHED: unique symbol = Symbol('detached');
 
-export type MessagingErrorKind =
-  /** Nobody serves the subject, or there is no connection. Nothing was done. */
+type MessagingErrorKind =
+  /** No service listens on the subject, or there is no connection. The request was not processed. */
   | 'unavailable'
-  /** No answer in time. It may have been done. */
+  /** No answer in time. The request may have been processed. */
   | 'timeout'
-  /** The connection or the other end of a stream is gone, or something was lost on the way. It may have been done. */
+  /** The connection, the other end of a stream, or a frame was lost. The request may have been processed. */
   | 'broken'
-  /** We are shutting down, or the caller aborted. */
+  /** This service is shutting down, or the caller aborted. */
   | 'closed';
 
 export class MessagingError extends Error {
@@ -87,15 +83,15 @@ export class MessagingError extends Error {
   }
 }
 
-/** What a handler of a controller gets as its second argument (`@Ctx()`). */
+/** Second argument of a handler. */
 export interface CallContext {
   readonly subject: string;
   readonly traceparent: string | undefined;
-  /** Aborts when the caller cancelled, died or gave up, with `DETACHED` as its reason where the work may go on. On plain requests it never fires. */
+  /** Aborts when the caller cancelled or died, with reason `DETACHED` where the work may continue. Never aborts for plain requests. */
   readonly signal: AbortSignal;
   /**
-   * Whether the caller's process still listens; false only when the server knows that it does not. `signal` cannot tell: it fires
-   * too when our own connection was lost, and the caller lives on behind it.
+   * Resolves to false only when the server reports that the caller's process is gone. `signal` cannot tell, because it also aborts when
+   * this service's own connection was lost.
    */
   callerIsThere(): Promise<boolean>;
 }

@@ -13,7 +13,7 @@ import { subscribe } from './subscribe.js';
 import { validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS } from './wire.js';
 
-export interface MessagingSettings {
+interface MessagingSettings {
   service: string;
   logger: Logger;
   requestTimeoutMs: number;
@@ -21,9 +21,9 @@ export interface MessagingSettings {
   closeGraceMs: number;
 }
 
-/** The one implementation of `Messaging`; made by `connectMessaging`. */
+/** `Messaging` over one NATS connection. */
 export class NatsMessaging implements Messaging {
-  /** For the transport, which answers on the same connection. */
+  /** Used by the transport, which answers on the same connection. */
   readonly link: Link;
   private readonly reconnectHandlers: (() => void)[] = [];
   private closing: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class NatsMessaging implements Messaging {
       try {
         handler(validatePayload(topic.event, decodeJson(message.data)));
       } catch (error) {
-        this.settings.logger.error({ err: error, subject: topic.subject }, 'event not handled');
+        this.settings.logger.error({ err: error, subject: topic.subject }, 'event handler failed');
       }
     });
   }
@@ -90,7 +90,7 @@ export class NatsMessaging implements Messaging {
     return this.closing;
   }
 
-  // ---- for connectMessaging: what happened to the connection ----
+  // ---- called by connectMessaging ----
 
   connectionLost(): void {
     this.link.connected = false;
@@ -108,16 +108,15 @@ export class NatsMessaging implements Messaging {
     }
   }
 
-  /** The server refused to take what we publish there. */
+  /** The server refused a message to `subject`. */
   publishRefused(subject: string): void {
     this.link.inbox.failAll(new MessagingError('unavailable', `Publishing to ${subject} is not permitted.`), subject);
   }
 
-  // ---- inside ----
+  // ---- private ----
 
-  /** `send` is a kind of call. */
   private ask<Reply, Answer>(
-    send: (...terms: Parameters<typeof call<Reply>>) => Promise<Answer>,
+    send: (...args: Parameters<typeof call<Reply>>) => Promise<Answer>,
     subject: string,
     payload: object,
     options: CallOptions,
@@ -126,14 +125,13 @@ export class NatsMessaging implements Messaging {
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
     const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
-    const terms = { timeoutMs, headers, signal: options.signal };
-    const answer = send(this.link, subject, body, terms, this.readReply<Reply>);
+    const answer = send(this.link, subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
     return withdraw === undefined ? answer : answer.finally(withdraw);
   }
 
   private refusal(signal: AbortSignal | undefined): MessagingError | undefined {
     if (this.closing !== undefined) return new MessagingError('closed', 'This service is shutting down.');
-    if (signal?.aborted) return new MessagingError('closed', 'The caller has aborted.');
+    if (signal?.aborted) return new MessagingError('closed', 'The caller aborted.');
     if (!this.link.connected) return new MessagingError('unavailable', 'There is no connection to NATS.');
     return undefined;
   }
@@ -169,7 +167,7 @@ export class NatsMessaging implements Messaging {
   }
 }
 
-/** `max_payload` counts headers too. */
+/** `max_payload` includes the headers. */
 const HEADER_BYTES_RESERVED = 512;
 const FLUSH_MS = 1_000;
 
@@ -181,7 +179,7 @@ function parseReply(data: Uint8Array): unknown {
   }
 }
 
-/** Waits for `work`, but no longer than that; its failure is no concern. */
+/** Waits for `work` for up to `limitMs`, and ignores its failure. */
 export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

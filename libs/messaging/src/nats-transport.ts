@@ -15,22 +15,22 @@ import type { IncomingMessage } from './receiver.js';
 import type { ServedExtras } from './serves.js';
 import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
-import { validatePayload } from './validate-payload.js';
+import { schemaOf, validatePayload } from './validate-payload.js';
 import { decodeJson, encodeJson, errorHeaders, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
-export interface NatsTransportOptions {
+interface NatsTransportOptions {
   messaging: NatsMessaging;
   /** The service's name in NATS service discovery, and its queue group. */
   name: string;
   description: string;
   logger: Logger;
-  /** How long running work may take after `close`; streams are then cancelled. Default 30,000. */
+  /** Milliseconds that running work may take after `close` before streams are cancelled. Default 30,000. */
   shutdownGraceMs?: number;
-  /** Requests and streams being worked on at once; more are refused with `unavailable`. Default 20,000. */
+  /** Requests and streams in progress; more are refused with `unavailable`. Default 20,000. */
   runningMax?: number;
   /**
-   * Bytes of the requests above 64 KiB that are being worked on, each counted until its work has ended. Callers that `sharedBy` names have
-   * fair shares of it; more are refused with `unavailable`. Default: no limit.
+   * Bytes of the requests above 64 KiB in progress. Callers that `sharedBy` distinguishes get fair shares; more is refused with
+   * `unavailable`. Default: no limit.
    */
   largeRequestBytesMax?: number;
 }
@@ -38,19 +38,19 @@ export interface NatsTransportOptions {
 const RUNNING_MAX = 20_000;
 const SMALL_REQUEST_BYTES_MAX = 64 * 1024;
 const SHUTDOWN_GRACE_MS = 30_000;
-/** A cancelled stream ends itself within its own grace of a second. */
+/** A cancelled stream ends within its own grace of a second. */
 const CANCELLED_MS = 1_500;
 
-/** A request or a stream that is being worked on. */
+/** A request or stream in progress. */
 interface Run {
   startedAt: number;
-  /** Whose share of all that runs it counts in. */
+  /** Caller whose share it counts in. */
   holder: string | undefined;
-  /** Bytes that it counts in that share; 0 for a small request. */
+  /** Bytes in the share of large requests; 0 for a small request. */
   largeBytes: number;
 }
 
-/** A handler of a controller, with all that surrounds it. */
+/** A handler of a controller, with its endpoint. */
 interface Route {
   extras: ServedExtras;
   subject: string;
@@ -59,8 +59,8 @@ interface Route {
 }
 
 /**
- * Serves the controllers of a Nest application over NATS: plain JSON in, plain JSON or a framed stream out, errors typed in
- * headers. Give it to `connectMicroservice({ strategy })`; bind methods with `@Serves`.
+ * Serves the controllers of a Nest application over NATS: JSON requests, JSON replies or framed streams, typed errors in headers. Pass it
+ * to `createMicroservice` as `strategy`, and bind methods with `@Serves`.
  */
 export class NatsTransport extends Server implements CustomTransportStrategy {
   private readonly link: Link;
@@ -89,11 +89,11 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     this.registration.open().then(() => callback(), callback);
   }
 
-  /** Takes no more work, lets what runs finish within the grace, then cancels streams. The connection stays open. */
+  /** Stops taking requests, waits for running work, then cancels streams. The connection stays open. */
   async close(): Promise<void> {
     await this.registration?.close();
     await within(this.options.shutdownGraceMs ?? SHUTDOWN_GRACE_MS, this.idle());
-    if (this.running > 0) this.log.warn({ running: this.running }, 'shutdown grace is over; cancelling what still runs');
+    if (this.running > 0) this.log.warn({ running: this.running }, 'shutdown grace expired; cancelling running streams');
     for (const writer of this.writers) writer.cancel();
     await within(CANCELLED_MS, this.idle());
     this.link.outbox.flush();
@@ -112,11 +112,12 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private endpoint(subject: string, handler: MessageHandler): ServedEndpoint {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
+    schemaOf(extras.request); // a decorator that is not supported fails the start
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
     const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
     const receive = (message: ServiceMsg): void => {
       if (!message.reply || isInbox(message.reply)) work(message);
-      else this.log.warn({ subject, reply: message.reply }, 'request dropped: its reply subject is not an inbox');
+      else this.log.warn({ subject, reply: message.reply }, 'request dropped: reply subject is not an inbox');
     };
     const { description, kind, everyReplica } = extras;
     return { subject, description, kind, everyReplica, statistics: route.statistics, receive };
@@ -159,13 +160,13 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     };
   }
 
-  /** Reads, checks and handles one request. */
+  /** Parses, validates and handles one request. */
   private async work(route: Route, message: IncomingMessage, context: CallContext, run: Run): Promise<unknown> {
-    if (this.running > this.runningMax) throw new ServiceError('unavailable', 'The service has too much to do.');
+    if (this.running > this.runningMax) throw new ServiceError('unavailable', 'The service is overloaded.');
     const payload = message.headers === undefined ? parsePayload(message.data) : await this.readPayload(route, message);
     const { extras, handler } = route;
     this.takeShare(run, extras.sharedBy?.(payload), announcedBytes(message) || message.data.length);
-    const result: unknown = await handler(extras.validate ? validatePayload(extras.request, payload) : payload, context as never);
+    const result: unknown = await handler(validatePayload(extras.request, payload), context as never);
     return isObservable(result) ? await lastValueFrom(result) : result;
   }
 
@@ -202,7 +203,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
     if (!(error instanceof ServiceError)) this.log.error({ err: error, subject: route.subject }, 'request failed');
   }
 
-  // ---- what runs ----
+  // ---- requests in progress ----
 
   private begin({ statistics }: Route): Run {
     this.running++;
@@ -219,7 +220,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private takeShare(run: Run, holder: string | undefined, bytes: number): void {
     if (holder === undefined) return;
     if (!this.shares.admits(holder, this.runningMax))
-      throw new ServiceError('unavailable', 'The service has too much to do for this caller.');
+      throw new ServiceError('unavailable', 'The caller has too many requests in progress.');
     if (bytes > SMALL_REQUEST_BYTES_MAX) this.takeLargeShare(run, holder, bytes);
     this.shares.add(holder, 1);
     run.holder = holder;
@@ -228,7 +229,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
   private takeLargeShare(run: Run, holder: string, bytes: number): void {
     const { largeShares, largeRequestBytesMax } = this;
     if (!largeShares.admits(holder, largeRequestBytesMax) || largeShares.inUse + bytes > largeRequestBytesMax)
-      throw new ServiceError('unavailable', 'The service has too many large requests.');
+      throw new ServiceError('unavailable', 'Too many large requests are in progress.');
     largeShares.add(holder, bytes);
     run.largeBytes = bytes;
   }
@@ -246,7 +247,7 @@ function parsePayload(data: Uint8Array): unknown {
   }
 }
 
-/** Most handlers of plain requests never ask for the signal, so it is made when they do. */
+/** Creates its signal only on demand: most handlers of plain requests do not use it. */
 class PlainContext implements CallContext {
   readonly traceparent: string | undefined;
   private controller: AbortController | undefined;

@@ -1,9 +1,9 @@
 import type { MsgHdrs, NatsConnection } from 'nats';
 import type { Logger } from '#observability/logger.js';
 
-/** Something that collects during a turn and publishes at its end. */
-export interface TurnFlushable {
-  flushTurn(): void;
+/** Collects during a turn of the event loop, and publishes in `flush`. */
+export interface Flushable {
+  flush(): void;
 }
 
 interface Outgoing {
@@ -13,13 +13,12 @@ interface Outgoing {
 }
 
 /**
- * Everything published in one turn of the event loop leaves in one piece at its end. The client on its own flushes after
- * every microtask queue, which means a socket write for nearly every message; that was the largest single cost measured
- * (architecture.md, "The hot path").
+ * Sends all messages of one turn of the event loop together. The NATS client alone would flush after every microtask queue: a socket
+ * write for nearly every message, which was the largest single cost in the benchmarks.
  */
 export class Outbox {
   private outgoing: Outgoing[] = [];
-  private collecting: TurnFlushable[] = [];
+  private collecting: Flushable[] = [];
   private scheduled = false;
 
   constructor(
@@ -32,18 +31,18 @@ export class Outbox {
     this.schedule();
   }
 
-  /** Calls `flushTurn` once, at the end of this turn. The caller makes sure to ask only once a turn. */
-  flushLater(collector: TurnFlushable): void {
+  /** Calls `collector.flush` at the end of this turn. The caller must not add a collector twice in a turn. */
+  flushOnNextTick(collector: Flushable): void {
     this.collecting.push(collector);
     this.schedule();
   }
 
-  /** Hands everything to the client now. */
+  /** Hands all messages to the NATS client now. */
   flush = (): void => {
     this.scheduled = false;
     const collecting = this.collecting;
     this.collecting = [];
-    for (const collector of collecting) collector.flushTurn();
+    for (const collector of collecting) collector.flush();
     const outgoing = this.outgoing;
     this.outgoing = [];
     for (const { subject, data, options } of outgoing) this.publish(subject, data, options);
@@ -59,7 +58,7 @@ export class Outbox {
     try {
       this.connection.publish(subject, data, options);
     } catch (error) {
-      // Only a closed connection or an oversized message get here; whoever waits for an answer has a time limit.
+      // A closed connection or an oversized message. The caller of a request gets a timeout.
       this.logger.warn({ err: error, subject }, 'message not published');
     }
   }

@@ -1,9 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
+import type { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
-import * as upstreamTest from '#contracts/upstream-test.js';
+import * as upstreamTest from '#contracts/probe.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { Connections, eventually, serve } from '../testing/test-services.js';
@@ -20,7 +21,7 @@ type User = (typeof USERS)[number];
 const passwordOf = (user: User): string => `secret-of-${user}`;
 const variableOf = (user: User): string => `NATS_${user.toUpperCase().replace('-', '_')}_PASSWORD`;
 
-/** The server's; read again at every restart. */
+/** Environment of the server, read at every restart. */
 const environment = Object.fromEntries(USERS.map((user) => [variableOf(user), passwordOf(user)]));
 
 let server: TestNatsServer;
@@ -28,7 +29,7 @@ const services: NatsMessaging[] = [];
 const connections = new Connections(() => server.url);
 const as = (user: User): Promise<NatsMessaging> => connections.connect(user, { password: passwordOf(user) });
 
-/** Everything that may be asked, and by whom. A new subject must be given to somebody here and in nats.conf. */
+/** Callers of each subject. A new subject needs an entry here and in nats.conf. */
 const CALLERS: Record<string, User[]> = {
   'billing.v1.key.resolve': ['gateway'],
   'billing.v1.hold.apply': ['gateway'],
@@ -61,22 +62,27 @@ const CALLERS: Record<string, User[]> = {
   'inference.v1.route.status': ['cli'],
 };
 
-/** Who caches, besides the user `internal`, which hears all events. */
+/** Users that receive each event, besides `internal`, which receives all. */
 const CACHES: Record<string, User[]> = {
   'billing.v1.event.key-changed': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
 };
 
-/** Who may open which stream; all of them are the inference-proxy's to serve. */
+/** Reader of each stream. The inference-proxy serves all of them. */
 const READERS: Record<string, User> = { 'inference.v1.generate': 'gateway', 'inference.v1.upstream.test': 'cli' };
+
+/** Returns the contract with a request without fields: the messages of these tests have none. */
+function unchecked<Contract extends Endpoint<object, unknown> | StreamEndpoint<object, object>>(contract: Contract): Contract {
+  return Object.assign(Object.create(contract) as Contract, { request: catalog.EmptyRequest });
+}
 
 @Controller()
 class Upstream {
-  @Serves(inference.generate, { validate: false }) generate(): AsyncIterable<readonly StreamEvent[]> {
+  @Serves(unchecked(inference.generate)) generate(): AsyncIterable<readonly StreamEvent[]> {
     return countTo200<StreamEvent>((text) => ({ type: 'text-delta', text }));
   }
 
-  @Serves(upstreamTest.upstreamTest, { validate: false }) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
+  @Serves(unchecked(upstreamTest.upstreamTest)) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
     return countTo200((model) => ({ type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model, isInCatalog: true }));
   }
 }
@@ -94,7 +100,7 @@ function answering(prefix: string): new () => object {
   Controller()(Answering);
   for (const endpoint of endpoints.filter(({ subject }) => subject.startsWith(prefix))) {
     const descriptor = { value: () => Promise.resolve(endpoint.subject), writable: true, configurable: true };
-    Serves(endpoint, { validate: false })(Answering.prototype, endpoint.subject, descriptor);
+    Serves(unchecked(endpoint))(Answering.prototype, endpoint.subject, descriptor);
     Object.defineProperty(Answering.prototype, endpoint.subject, descriptor);
   }
   return Answering;
@@ -123,7 +129,7 @@ describe('without the right password', () => {
   test.each([
     ['a wrong one', { user: 'cli', pass: 'guess' }],
     ['an empty one', { user: 'cli', pass: '' }],
-    ['nobody', {}],
+    ['no user', {}],
     ['an unknown user', { user: 'admin', pass: passwordOf('cli') }],
   ])('%s is refused', async (_name, credentials) => {
     await expect(connect({ servers: server.url, ...credentials })).rejects.toMatchObject({ code: 'AUTHORIZATION_VIOLATION' });
@@ -131,11 +137,11 @@ describe('without the right password', () => {
 
   test('a command fails at once with a clear message', async () => {
     await expect(connections.connect('cli', { password: 'guess', connectTimeoutMs: 60_000 })).rejects.toEqual(
-      new MessagingError('unavailable', 'NATS refuses user "cli": wrong user or password'),
+      new MessagingError('unavailable', 'NATS authentication failed for user "cli": wrong user or password'),
     );
   });
 
-  test('a service goes on trying, and says once why', async () => {
+  test('a service keeps trying, and logs the reason once', async () => {
     const lines: unknown[] = [];
     const note = (...line: unknown[]): number => lines.push(line);
     const logger = { error: note, warn: note, info: note } as never;
@@ -146,7 +152,7 @@ describe('without the right password', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect({ connected, lines }).toEqual({
       connected: false,
-      lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS refuses user "internal": wrong user or password']],
+      lines: [[{ code: 'AUTHORIZATION_VIOLATION' }, 'NATS authentication failed for user "internal": wrong user or password']],
     });
     environment[variableOf('internal')] = password;
     await server.restart();
@@ -173,7 +179,7 @@ describe('as a user', () => {
   });
 
   test.each(endpoints.map((endpoint) => [endpoint.subject, endpoint] as const))(
-    '%s answers its callers alone, and refuses promptly',
+    '%s answers only its callers, and refuses others at once',
     async (subject, endpoint) => {
       const outcomes = await Promise.all(
         [...callers].map(async ([user, messaging]) => [
@@ -189,7 +195,7 @@ describe('as a user', () => {
   );
 
   test.each(streams.map((endpoint) => [endpoint.subject, endpoint] as const))(
-    '%s runs to its reader with credit and cancel, and to nobody else',
+    '%s streams only to its reader',
     async (subject, endpoint) => {
       const outcomes = await Promise.all(
         [...callers].map(async ([user, messaging]) => {
@@ -222,12 +228,12 @@ describe('as a user', () => {
   });
 
   test.each(topics.map((topic) => [topic.subject, topic] as const))(
-    '%s reaches those who are told, from its owner alone',
+    '%s reaches its receivers, only from its owner',
     async (subject, topic) => {
       const owner = subject.split('.')[0] as User;
       const listeners: User[] = [...(CACHES[subject] ?? []), 'internal'];
       const heard: unknown[] = [];
-      // The owner serves all subjects of its own, so it hears its events too.
+      // The owner may subscribe to all of its subjects, so it is left out.
       const stops = USERS.filter((user) => user !== owner).map((user) =>
         subscribe(connectionOf(user), subject, (message) => heard.push({ user, event: decodeJson(message.data) })),
       );
@@ -241,7 +247,7 @@ describe('as a user', () => {
     },
   );
 
-  test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('nobody but its owner can listen to %s', async (subject) => {
+  test.each(['_INBOX.>', '>', 'billing.v1.>', '$SYS.>', '$JS.API.>'])('only its owner can listen to %s', async (subject) => {
     for (const user of USERS) {
       const connection: NatsConnection = await connect({ servers: server.url, user, pass: passwordOf(user), reconnect: false });
       const refused = new Promise<boolean>((resolve) => {
@@ -256,7 +262,7 @@ describe('as a user', () => {
     }
   });
 
-  describe('that may only read', () => {
+  describe('with read permission only', () => {
     const OWNERS = [
       ['catalog', 'catalog.v1.model.list', '{}'],
       ['billing', 'billing.v1.usage.query', '{}'],
@@ -268,7 +274,7 @@ describe('as a user', () => {
     });
     afterEach(() => reader.close());
 
-    /** What comes on a subject of events while `attack` happens. */
+    /** Messages on a subject of events during `attack`. */
     async function heardDuring(subject: string, attack: () => Promise<unknown>): Promise<string[]> {
       const heard: string[] = [];
       reader.subscribe(subject, { callback: (_error, message) => heard.push(`${message.subject} ${message.reply}: ${message.string()}`) });
@@ -281,7 +287,7 @@ describe('as a user', () => {
       const event = `${owner}.v1.event.changed`;
       const attack = async (): Promise<void> => {
         reader.publish(subject, body, { reply: event });
-        await reader.request(subject, body, { timeout: 5_000 }); // answered after the one before it
+        await reader.request(subject, body, { timeout: 5_000 }); // answered after the request before it
       };
       expect(await heardDuring(`${owner}.v1.event.*`, attack)).toEqual([]);
     });

@@ -1,6 +1,6 @@
 import type { MessagingError } from './messaging.js';
 
-/** A message as it arrives. `headers` is undefined without any: reading it is then free. */
+/** A received message. `headers` is undefined for a message without headers. */
 export interface IncomingMessage {
   readonly subject: string;
   readonly data: Uint8Array;
@@ -8,17 +8,17 @@ export interface IncomingMessage {
   readonly headers?: { readonly code: number; get(name: string): string };
 }
 
-/** One end of something under way: a call, a stream, a payload that is being fetched. */
+/** One end of a running call, stream or payload transfer. */
 export interface Receiver {
-  /** Where this end publishes to: when the server refuses that, it fails. */
+  /** Subject that this end publishes to. The end fails when the server refuses to publish there. */
   readonly peer: string;
   /** Must not throw. */
   receive(message: IncomingMessage): void;
-  /** The connection is lost, refused or closing: nothing more will arrive. */
+  /** Called when the connection is lost, refused or closing, and nothing more will arrive. */
   fail(error: MessagingError): void;
 }
 
-/** What the server answers when nobody listens where something was published. */
+/** True for the answer of the server to a message that had no subscriber. */
 export function isNoResponders(message: IncomingMessage): boolean {
   return message.data.length === 0 && message.headers?.code === 503;
 }

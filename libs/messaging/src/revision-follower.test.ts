@@ -8,13 +8,13 @@ import { RevisionFollower } from './revision-follower.js';
 
 const endpoint = new Endpoint<RevisionRequest, Revisioned>('test.v1.thing.list', RevisionRequest, 'The thing');
 const changed = new Topic('test.v1.event.changed', RevisionChanged, 'The thing has changed');
-const UNAVAILABLE = new MessagingError('unavailable', 'Nobody serves it.');
+const UNAVAILABLE = new MessagingError('unavailable', 'No service listens on it.');
 
 type Answer = Revisioned | Error | Promise<Revisioned>;
 
 /**
- * A follower whose questions are answered by the given ones, one after the other, the last of them for ever. `applied` are the revisions
- * it took, `asked` what it said it knows each time, and when, in ms since the start.
+ * A follower whose requests get `answers` in order, the last one repeatedly. `applied` has the applied revisions, `asked` the known
+ * revision and time of each request.
  */
 function follow(answers: Answer[], refreshMs = 30_000) {
   const messaging = new FakeMessaging();
@@ -39,7 +39,7 @@ afterEach(() => jest.useRealTimers());
 
 const passed = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-test('it asks at once, on an announcement, after a reconnect and every so often, and says what it knows', async () => {
+test('requests at start, on an announcement, after a reconnect and at its interval', async () => {
   const { messaging, announce, known, applied, stop } = follow([{ revision: 1 }, { revision: 2 }, { revision: 3 }, { revision: 3 }]);
   await passed(0);
   announce(2);
@@ -57,7 +57,7 @@ test('it asks at once, on an announcement, after a reconnect and every so often,
   expect(known()).toEqual([0, 2, 2, 3]);
 });
 
-test('while the answer is older than what was announced it asks again soon', async () => {
+test('retries while the answer is older than the announced revision', async () => {
   const { announce, asked, applied } = follow([{ revision: 7 }, { revision: 7 }, { revision: 7 }, { revision: 8 }]);
   await passed(10);
   announce(8);
@@ -71,13 +71,13 @@ test('while the answer is older than what was announced it asks again soon', asy
   expect(applied).toEqual([7, 8]);
 });
 
-test('an answer older than the last one is not applied', async () => {
+test('does not apply an older answer', async () => {
   const { applied } = follow([{ revision: 8 }, { revision: 7 }, { revision: 8 }], 1_000);
   await passed(1_100);
   expect(applied).toEqual([8, 8]);
 });
 
-test('when the other side itself went back, so does it, and it waits for nothing newer', async () => {
+test('follows an owner that went back', async () => {
   const { announce, applied, known } = follow([{ revision: 8 }, { revision: 5, wentBack: true }, { revision: 6 }]);
   await passed(0);
   announce(5);
@@ -90,7 +90,7 @@ test('when the other side itself went back, so does it, and it waits for nothing
   ]);
 });
 
-test('an announced revision that no replica has makes no older one welcome, and is asked for once', async () => {
+test('an announced revision that does not exist is requested once, and lets no older revision in', async () => {
   const { announce, applied, known } = follow([
     { revision: 8 },
     { revision: 7, wentBack: true },
@@ -116,7 +116,7 @@ test('an announced revision that no replica has makes no older one welcome, and 
   ]);
 });
 
-test('when the other side went back, and a newer revision had been announced, it asks for the one it has before it goes back', async () => {
+test('after an owner went back below an announced revision, asks for its own revision first', async () => {
   const { announce, applied, known } = follow([{ revision: 8 }, { revision: 5, wentBack: true }]);
   await passed(0);
   announce(9);
@@ -127,7 +127,7 @@ test('when the other side went back, and a newer revision had been announced, it
   ]);
 });
 
-test('an announcement of what it did not know makes it ask again after the answer on its way', async () => {
+test('an announcement during a request leads to another request', async () => {
   const first = Promise.withResolvers<Revisioned>();
   const { announce, known, applied } = follow([first.promise, { revision: 2 }]);
   announce(2);
@@ -141,7 +141,7 @@ test('an announcement of what it did not know makes it ask again after the answe
   ]);
 });
 
-test('while nobody answers it asks less and less often, but at least every second or interval', async () => {
+test('backs off without answers, up to a second or its interval', async () => {
   const waits = (asked: { at: number }[]): number[] => asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
   const slow = follow([UNAVAILABLE]);
   const fast = follow([UNAVAILABLE], 100);

@@ -3,26 +3,26 @@ import type { RevisionChanged, Revisioned, RevisionRequest } from '#contracts/re
 import type { Logger } from '#observability/logger.js';
 import type { Messaging } from './messaging.js';
 
-/** After a failure it is asked again so soon, then after twice the time each time, up to the longest or the interval. */
+/** Delay after a failure, doubled each time up to `longest` or the refresh interval. */
 const RETRY_MS = { first: 20, longest: 1_000 };
 
-export interface Followed<Reply extends Revisioned> {
+interface Followed<Reply extends Revisioned> {
   endpoint: Endpoint<RevisionRequest, Reply>;
   changed: Topic<RevisionChanged>;
-  /** How often it is asked although nothing was announced. */
+  /** Interval of requests without an announcement. */
   refreshMs: number;
-  /** Makes our copy equal to the reply. Never given an older revision after a newer one, unless the other side itself went back. */
+  /** Replaces the copy by the reply. Never called with an older revision, unless the owner itself went back. */
   apply(reply: Reply): void;
 }
 
 /**
- * Keeps a copy of what a service has in revisions. It asks at once, on every announcement, after a reconnect (announcements
- * may have been missed), and every so often; and soon again while an answer fails or is older than what is known to exist. An announced
- * revision that no replica has is forgotten.
+ * Keeps a copy of revisioned data of another service. Requests it at the start, on every announcement, after a reconnect (announcements
+ * may have been missed) and every `refreshMs`. Retries while requests fail or return an older revision than announced. Forgets an
+ * announced revision that no replica has.
  */
 export class RevisionFollower<Reply extends Revisioned> {
   private applied = 0;
-  /** The newest revision that was announced; 0 when no replica could confirm it. */
+  /** Newest announced revision; 0 when no replica has it. */
   private announced = 0;
   private asking: Promise<void> | undefined;
   private wanted = false;
@@ -36,7 +36,7 @@ export class RevisionFollower<Reply extends Revisioned> {
     private readonly logger: Logger,
   ) {}
 
-  /** Returns how to stop. */
+  /** Returns the function that stops following. */
   start(): () => void {
     const unsubscribe = this.messaging.subscribe(this.followed.changed, ({ revision }) => {
       this.announced = Math.max(this.announced, revision);
@@ -53,7 +53,7 @@ export class RevisionFollower<Reply extends Revisioned> {
     };
   }
 
-  /** One request at a time; when asked meanwhile another follows, since it may bring more, and is waited for. Never rejects. */
+  /** Requests one at a time. A call during a request adds one more, which may return a newer revision. Never rejects. */
   refresh(): Promise<void> {
     this.wanted = true;
     this.asking ??= this.askWhileWanted();
@@ -84,19 +84,19 @@ export class RevisionFollower<Reply extends Revisioned> {
       const reply = await this.messaging.request(endpoint, { known });
       if (this.stopped) return;
       const isBehind = reply.revision < known;
-      // There is no such revision; what is announced while we ask is another one.
+      // The announced revision does not exist, unless it was announced during this request.
       if (isBehind && reply.wentBack && this.announced === announced) this.announced = 0;
-      // Only of what was applied is `wentBack` believed: an announcement that is not true must not make an older revision welcome.
+      // `wentBack` counts only against an applied revision: a false announcement must not let an older revision in.
       if (isBehind && !(reply.wentBack && (reply.revision >= applied || known === applied))) {
-        throw new Error(`revision ${known} is known, and ${reply.revision} came`);
+        throw new Error(`revision ${reply.revision} is older than the known revision ${known}`);
       }
       apply(reply);
       this.applied = reply.revision;
       this.failures = 0;
     } catch (error) {
-      // Once an outage.
+      // Logged once for each outage.
       if (this.failures === 0 && !this.stopped)
-        this.logger.warn({ err: error, subject: endpoint.subject, known }, 'not refreshed, asking again; what was read last stays');
+        this.logger.warn({ err: error, subject: endpoint.subject, known }, 'refresh failed; keeping the last revision and retrying');
       this.failures++;
     }
   }

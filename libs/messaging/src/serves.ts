@@ -3,25 +3,22 @@ import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservice
 import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
-export interface ServesOptions<Request> {
-  /** False: the payload comes as it was parsed, and the handler checks it (hot path). Default true. */
-  validate?: boolean;
-  /** Names whose share of the service's running requests a request counts in. Default: requests are not divided. */
+interface ServesOptions<Request> {
+  /** Returns the caller whose share of the running requests a request counts in. Default: no shares. */
   sharedBy?: (request: Request) => string | undefined;
 }
 
-/** What `NatsTransport` needs to know of a handler beyond its subject. */
+/** Metadata of a handler for `NatsTransport`. */
 export interface ServedExtras {
   kind: 'reply' | 'stream';
   request: new () => object;
   description: string;
-  validate: boolean;
   sharedBy: ((request: unknown) => string | undefined) | undefined;
-  /** Not one replica answers a request, but each. */
+  /** Every replica answers a request, instead of one. */
   everyReplica: boolean;
 }
 
-/** What a method must look like to be bound: checked by the compiler. */
+/** The signature of a bound method, checked by the compiler. */
 type Serving<Request, Result> = <Bound extends (payload: Request, context: CallContext) => Result>(
   target: object,
   key: string | symbol,
@@ -29,9 +26,9 @@ type Serving<Request, Result> = <Bound extends (payload: Request, context: CallC
 ) => void;
 
 /**
- * Binds a controller's method to an endpoint. The method gets `(payload, context: CallContext)`, without parameter
- * decorators, and returns the reply, or for a `StreamEndpoint` an `AsyncIterable` of event batches. What it throws reaches
- * the caller if it is a `ServiceError`; anything else is logged and becomes `internal_error`.
+ * Binds a controller's method to an endpoint. The method takes `(payload, context: CallContext)` without parameter decorators. It returns
+ * the reply, or for a `StreamEndpoint` an `AsyncIterable` of event batches. A `ServiceError` reaches the caller; any other error is
+ * logged and becomes `internal_error`.
  */
 export function Serves<Request extends object, Reply>(
   endpoint: Endpoint<Request, Reply>,
@@ -43,13 +40,12 @@ export function Serves<Request extends object, Event>(
 ): Serving<Request, AsyncIterable<readonly Event[]> | Promise<AsyncIterable<readonly Event[]>>>;
 export function Serves(
   endpoint: Endpoint<object, unknown> | StreamEndpoint<object, unknown>,
-  { validate = true, sharedBy }: ServesOptions<never> = {},
+  { sharedBy }: ServesOptions<never> = {},
 ): MethodDecorator {
   const extras: ServedExtras = {
     kind: endpoint instanceof StreamEndpoint ? 'stream' : 'reply',
     request: endpoint.request,
     description: endpoint.description,
-    validate,
     sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
   };
@@ -65,10 +61,7 @@ export function Serves(
 
 type Method = (...args: unknown[]) => unknown;
 
-/**
- * Nest turns whatever a handler throws into a text, unless it is an `RpcException`, whose content it hands through. So
- * every error travels in one.
- */
+/** Wraps every error in an `RpcException`, because Nest replaces any other error by a text. */
 function keepErrors(method: Method): Method {
   const wrapped = function (this: unknown, ...args: unknown[]): unknown {
     try {

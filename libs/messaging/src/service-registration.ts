@@ -13,7 +13,7 @@ export interface ServedEndpoint {
   receive(message: ServiceMsg): void;
 }
 
-/** Counted by us: the client counts only as long as its callback runs, and ours returns before the work is done. */
+/** Replaces the client's own statistics, which would end with the callback, before the work is done. */
 export class EndpointStatistics {
   running = 0;
   completed = 0;
@@ -35,7 +35,7 @@ export class EndpointStatistics {
     this.lastError = failure instanceof Error ? failure.message : 'unknown';
   }
 
-  /** In the convention's own fields and unit. */
+  /** Busy time in the unit of the NATS services convention. */
   get nanoseconds(): number {
     return Math.round(this.busyMs * 1e6);
   }
@@ -44,7 +44,7 @@ export class EndpointStatistics {
 const RETRY_MS = 1_000;
 const STOP_MS = 2_000;
 
-/** The entry of a service in NATS service discovery, and its subscriptions. Comes back when the client gives it up. */
+/** The entry of a service in NATS service discovery, with its subscriptions. Registers again when the client drops it. */
 export class ServiceRegistration {
   private service: Service | undefined;
   private retry: NodeJS.Timeout | undefined;
@@ -57,26 +57,26 @@ export class ServiceRegistration {
     private readonly logger: Logger,
   ) {}
 
-  /** Resolves when the server knows every subscription. */
+  /** Resolves when the server has every subscription. */
   async open(): Promise<void> {
     const { name } = this.about;
-    const service = await this.connection.services.add({ ...this.about, queue: name, statsHandler: this.tellStatistics });
+    const service = await this.connection.services.add({ ...this.about, queue: name, statsHandler: this.reportStatistics });
     this.service = service;
     for (const endpoint of this.endpoints) {
       service.addEndpoint(endpoint.subject.replaceAll('.', '-'), {
         subject: endpoint.subject,
-        // The client knows no endpoint without a queue group; one of our own is as good.
+        // The client requires a queue group; one of its own makes every replica answer.
         queue: endpoint.everyReplica ? `${name}-${randomUUID()}` : undefined,
         metadata: { description: endpoint.description, kind: endpoint.kind },
         handler: (error, message) => error === null && endpoint.receive(message),
       });
     }
-    // The client ends the whole service when the server refuses one of its subscriptions, even for a moment.
+    // The client stops the whole service when the server refuses one subscription, even for a moment.
     void service.stopped.then((error) => this.reopenLater(error));
     await this.connection.flush();
   }
 
-  /** Takes no more requests. Those already on their way are still delivered. */
+  /** Stops taking requests. Requests already sent are still delivered. */
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.retry);
@@ -85,15 +85,15 @@ export class ServiceRegistration {
 
   private reopenLater(error: Error | null): void {
     if (this.closed || this.connection.isClosed()) return;
-    this.logger.error({ err: error }, 'NATS ended our subscriptions; subscribing again');
+    this.logger.error({ err: error }, 'subscriptions ended by NATS; subscribing again');
     this.retry = setTimeout(() => this.open().catch((cause) => this.reopenLater(cause)), RETRY_MS);
   }
 
-  private readonly tellStatistics = (endpoint: { subject?: string }): Promise<unknown> => {
+  private readonly reportStatistics = (endpoint: { subject?: string }): Promise<unknown> => {
     const statistics = this.endpoints.find(({ subject }) => subject === endpoint.subject)?.statistics;
     if (statistics === undefined) return Promise.resolve(null);
     const { running, completed, failed, lastError, nanoseconds } = statistics;
-    // The client keeps what it is about to report on the endpoint itself; its types do not say so.
+    // The client reports `stats` of the endpoint, which its types do not declare.
     Object.assign((endpoint as { stats?: object }).stats ?? {}, {
       num_errors: failed,
       last_error: lastError,

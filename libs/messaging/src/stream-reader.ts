@@ -1,35 +1,35 @@
 import type { MsgHdrs } from 'nats';
 import { DETACH, type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { type Heartbeating, TICK_MS } from './heartbeat.js';
 import { isInbox } from './inbox.js';
 import type { Link } from './link.js';
 import { type EventStream, MessagingError } from './messaging.js';
-import { type Beating, TICK_MS } from './pulse.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
 import { decodeJson, fromWireError } from './wire.js';
 
-/** How long the writer may take to end after a cancel. */
+/** Milliseconds that the writer may take to end after a cancel. */
 const CANCEL_GRACE_MS = 1_000;
-/** Credit is given at least this often while frames arrive, so that the writer knows we live. */
+/** Credit is sent at least this often while frames arrive, so that the writer sees a live reader. */
 const CREDIT_TICKS = 1_000 / TICK_MS;
-/** Silence after which we ask the server whether the writer still listens. */
+/** Silence after which the reader asks the server whether the writer still listens. */
 const PROBE_TICKS = 1_500 / TICK_MS;
-/** Silence after which the writer counts as dead, whatever the server says. */
+/** Silence after which the writer counts as dead. */
 const SILENCE_TICKS_MAX = 5_000 / TICK_MS;
 
-/** A request ready to be sent. `withdraw` frees a body that travels apart, once nobody needs it. */
+/** A request ready to be sent. `withdraw` releases the offer of a large body. */
 export interface PackedRequest {
   body: Uint8Array;
   headers?: MsgHdrs;
   withdraw?: () => void;
 }
 
-/** What is handed out at once of several frames that wait; a single one may be larger. More would only wait elsewhere. */
-const HANDED_BYTES_MAX = 16 * 1024;
+/** Most bytes of waiting frames that one batch merges; a single frame may be larger. */
+const BATCH_BYTES_MAX = 16 * 1024;
 
 interface ReadyFrame<Event> {
   events: readonly Event[];
   sequence: number;
-  /** Received up to its end. */
+  /** Bytes received up to the end of this frame. */
   bytes: number;
 }
 
@@ -38,10 +38,10 @@ interface Waiter<Event> {
   reject(error: Error): void;
 }
 
-/** The reading end of one framed stream. See `EventStream` for what its user sees, `frames.ts` for the wire. */
-export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]>, Receiver, Beating {
+/** The reading end of one framed stream. `frames.ts` describes the wire format. */
+export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]>, Receiver, Heartbeating {
   private readonly inbox: string;
-  /** Where the writer listens; known from its first frame on. */
+  /** Subject of the writer, from its first frame. */
   private writer: string | undefined;
   private ready: ReadyFrame<Event>[] = [];
   private waiter: Waiter<Event> | undefined;
@@ -57,7 +57,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   private uncreditedTicks = 0;
   private withdraw: (() => void) | undefined;
   private cancelTimer: NodeJS.Timeout | undefined;
-  /** What the writer was told, or is told once it is known. */
+  /** Control message that the writer got, or gets as soon as its subject is known. */
   private cancelled: typeof STOP | undefined;
   private ended = false;
   private failure: Error | undefined;
@@ -68,7 +68,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     private readonly signal: AbortSignal | undefined,
   ) {
     this.inbox = link.inbox.add('reader', this);
-    link.pulse.add(this);
+    link.heartbeat.add(this);
     signal?.addEventListener('abort', this.onAbort);
   }
 
@@ -77,7 +77,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.link.outbox.send(this.peer, body, this.inbox, headers);
   }
 
-  // ---- for whoever iterates ----
+  // ---- iteration ----
 
   [Symbol.asyncIterator](): this {
     return this;
@@ -103,7 +103,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   return(): Promise<IteratorResult<readonly Event[]>> {
     this.ready = [];
     if (!this.ended) {
-      this.tellWriter(STOP);
+      this.sendToWriter(STOP);
       this.end(undefined);
     }
     this.failure = undefined;
@@ -113,20 +113,20 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   cancel({ detach = false }: { detach?: boolean } = {}): void {
     if (this.cancelled !== undefined || this.ended) return;
     this.cancelled = detach ? DETACH : STOP;
-    this.tellWriter(this.cancelled);
+    this.sendToWriter(this.cancelled);
     this.cancelTimer = setTimeout(
       () => this.end(new MessagingError('timeout', `${this.peer} did not end within ${CANCEL_GRACE_MS} ms of the cancel.`)),
       CANCEL_GRACE_MS,
     );
   }
 
-  // ---- for the connection ----
+  // ---- messages of the connection ----
 
   receive(message: IncomingMessage): void {
     if (message.headers !== undefined && isNoResponders(message)) {
       this.end(
         this.writer === undefined
-          ? new MessagingError('unavailable', `Nobody serves ${this.peer}.`)
+          ? new MessagingError('unavailable', `No service listens on ${this.peer}.`)
           : new MessagingError('broken', `The writer of ${this.peer} is gone.`),
       );
       return;
@@ -137,14 +137,14 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
       return;
     }
     if (message.reply && !isInbox(message.reply)) {
-      this.breakOff(`${this.peer} wants to be told outside of an inbox.`);
+      this.breakOff(`${this.peer} sent a reply subject outside of an inbox.`);
       return;
     }
     this.silentTicks = 0;
     if (message.reply) this.meetWriter(message.reply);
     const expected = frame.kind === 'heartbeat' ? this.sequence : this.sequence + 1;
     if (frame.sequence !== expected) {
-      this.breakOff(`Frame ${expected} of ${this.peer} was lost; frame ${frame.sequence} came instead.`);
+      this.breakOff(`Frame ${expected} of ${this.peer} was lost; received frame ${frame.sequence}.`);
       return;
     }
     this.sequence = frame.sequence;
@@ -169,7 +169,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     }
   }
 
-  // ---- inside ----
+  // ---- private ----
 
   private take(frame: Frame): void {
     switch (frame.kind) {
@@ -232,7 +232,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
 
   private takeReady(): readonly Event[] {
     let count = 1;
-    while (count < this.ready.length && (this.ready[count]?.bytes ?? 0) - this.consumed.bytes <= HANDED_BYTES_MAX) count++;
+    while (count < this.ready.length && (this.ready[count]?.bytes ?? 0) - this.consumed.bytes <= BATCH_BYTES_MAX) count++;
     const taken = this.ready.splice(0, count);
     const last = taken.at(-1);
     if (last !== undefined) this.consumed = { sequence: last.sequence, bytes: last.bytes };
@@ -243,7 +243,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.consumed = { sequence: this.sequence, bytes: this.receivedBytes };
   }
 
-  /** Says what has been consumed, only when it matters to the writer. */
+  /** Sends credit when the writer needs it. */
   private giveCredit(): void {
     const frames = this.consumed.sequence - this.credited.sequence;
     const bytes = this.consumed.bytes - this.credited.bytes;
@@ -253,24 +253,24 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     }
   }
 
-  /** Without new credit it still tells the writer that we live. */
+  /** Also sent without new credit, as a sign of life. */
   private sendCredit(): void {
     this.uncreditedTicks = 0;
-    this.tellWriter(renderCredit(this.credited.sequence));
+    this.sendToWriter(renderCredit(this.credited.sequence));
   }
 
   private meetWriter(subject: string): void {
     if (this.writer !== undefined) return;
     this.writer = subject;
-    if (this.cancelled !== undefined) this.tellWriter(this.cancelled);
+    if (this.cancelled !== undefined) this.sendToWriter(this.cancelled);
   }
 
-  private tellWriter(control: Buffer): void {
+  private sendToWriter(control: Buffer): void {
     if (this.writer !== undefined && !this.ended) this.link.outbox.send(this.writer, control);
   }
 
   private breakOff(message: string, cause?: unknown): void {
-    this.tellWriter(STOP);
+    this.sendToWriter(STOP);
     this.end(new MessagingError('broken', message, { cause }));
   }
 
@@ -281,7 +281,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.signal?.removeEventListener('abort', this.onAbort);
     this.withdraw?.();
     this.link.inbox.remove(this.inbox);
-    this.link.pulse.remove(this);
+    this.link.heartbeat.remove(this);
     const { waiter } = this;
     if (waiter === undefined) return;
     this.waiter = undefined;

@@ -1,31 +1,31 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { type FrameKind, parseControl, renderFrames, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
+import { type Heartbeating, TICK_MS } from './heartbeat.js';
 import type { Link } from './link.js';
 import { DETACHED, type MessagingError } from './messaging.js';
-import type { TurnFlushable } from './outbox.js';
-import { type Beating, TICK_MS } from './pulse.js';
+import type { Flushable } from './outbox.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
 import { toWireError } from './wire.js';
 
-/** How soon the reader hears of us when the source takes its time: until then it could not reach us with a cancel. */
+/** Delay of the first heartbeat of a slow source. The reader cannot cancel before it knows the writer's subject. */
 const ACCEPT_MS = 50;
-/** How long the source may go on after a cancel, to bring what is left. */
+/** Milliseconds that the source may continue after a cancel, to yield its last events. */
 const CANCEL_GRACE_MS = 1_000;
 const HEARTBEAT_TICKS = 1_000 / TICK_MS;
-/** A reader answers every heartbeat; one that is silent for this long is gone. */
+/** Silence after which the reader counts as dead; a live reader answers every heartbeat. */
 const READER_SILENCE_TICKS_MAX = 5_000 / TICK_MS;
-/** A source that never waits is stopped here until the turn's frame is out: its last batch may go beyond the bytes. */
+/** Limits of one turn, for a source that never waits. The last batch may exceed the bytes. */
 const TURN_BATCHES_MAX = 64;
 const TURN_BYTES_MAX = 16 * 1024;
 
 /**
- * The writing end of one framed stream: pulls a source and sends what it yields, one frame a turn of the event loop, as
- * far as the reader's credit goes. Without credit the source is not pulled.
+ * The writing end of one framed stream. Sends the events of a source, one frame a turn of the event loop, within the reader's credit.
+ * Without credit it does not pull the source.
  *
- * `signal` aborts when the reader cancelled or is gone. The source may then still yield, for a reader that cancelled and
- * waits for the rest; after the grace it is left, with `return()` called but not waited for.
+ * `signal` aborts when the reader cancelled or died. The source may then yield its last events within the grace; after that the writer
+ * calls its `return()` and does not wait for it.
  */
-export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
+export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
   private readonly inbox: string;
   private readonly controller = new AbortController();
   private acceptTimer: NodeJS.Timeout | undefined;
@@ -33,34 +33,34 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
 
   private source: AsyncIterator<readonly Event[]> | undefined;
   private pulling = false;
-  /** How the source ended; the last frame is still to be sent. */
+  /** Outcome of the source, before the last frame is sent. */
   private outcome: { error: unknown } | 'complete' | undefined;
   private ended = false;
 
-  /** Of this turn, each a JSON array. */
+  /** Batches of this turn, each a JSON array. */
   private batches: string[] = [];
   private batchBytes = 0;
   private collecting = false;
-  /** Rendered frames that wait for credit; more than one only when a body was cut into parts. */
+  /** Rendered frames that wait for credit; more than one only for a body in parts. */
   private frames: Buffer[] = [];
-  /** The last frame is among the rendered ones. */
+  /** The last frame has been rendered. */
   private complete = false;
   private sent = 0;
-  /** Bytes of the frames the reader has not consumed; the last of them is frame `sent`. */
+  /** Sizes of the frames that the reader has not consumed; the last is frame `sent`. */
   private unconsumed: number[] = [];
   private unconsumedBytes = 0;
 
   private idleTicks = 0;
   private readerSilentTicks = 0;
 
-  /** `onEnd` is called once, with what the source failed with, if it did. */
+  /** `onEnd` is called once, with the error of the source, if it failed. */
   constructor(
     private readonly link: Link,
     readonly peer: string,
     private readonly onEnd: (failure: unknown) => void,
   ) {
     this.inbox = link.inbox.add('writer', this);
-    link.pulse.add(this);
+    link.heartbeat.add(this);
     this.acceptTimer = setTimeout(() => this.sendHeartbeat(), ACCEPT_MS);
   }
 
@@ -68,19 +68,19 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     return this.controller.signal;
   }
 
-  /** Starts to pull. A failure to open is a failure of the stream. */
+  /** Starts pulling the source. If it fails to open, the stream fails. */
   run(opening: Promise<AsyncIterable<readonly Event[]>>): void {
     opening.then(
       (source) => {
         this.source = source[Symbol.asyncIterator]();
-        if (this.ended) this.leaveSource();
+        if (this.ended) this.abandonSource();
         else this.pull();
       },
       (error) => this.finish({ error }),
     );
   }
 
-  /** Asks the source to stop, and leaves it after the grace. `reason` is that of the signal. */
+  /** Aborts `signal` with `reason`, and abandons the source after the grace. */
   cancel(reason?: typeof DETACHED): void {
     if (this.ended || this.controller.signal.aborted) return;
     this.graceTimer = setTimeout(() => this.cutOff(), CANCEL_GRACE_MS);
@@ -88,7 +88,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.pull();
   }
 
-  // ---- for the connection ----
+  // ---- messages of the connection ----
 
   receive(message: IncomingMessage): void {
     const isGone = message.headers !== undefined && isNoResponders(message);
@@ -103,7 +103,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.cancel();
   }
 
-  /** A heartbeat fills our own silence, and makes a reader speak that takes our frames without a word. */
+  /** Sends a heartbeat when the writer is idle, or when the reader has been silent. */
   tick(): void {
     this.idleTicks++;
     this.readerSilentTicks++;
@@ -111,7 +111,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     if (this.idleTicks >= HEARTBEAT_TICKS || this.readerSilentTicks % HEARTBEAT_TICKS === 0) this.sendHeartbeat();
   }
 
-  flushTurn(): void {
+  flush(): void {
     this.collecting = false;
     if (this.ended) return;
     this.renderTurn();
@@ -142,7 +142,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.pull();
   };
 
-  /** False when the batch cannot be rendered: that is a failure of the source, which is left. */
+  /** Returns false, and abandons the source, when the batch is not JSON. */
   private keep(batch: readonly Event[]): boolean {
     try {
       const text = JSON.stringify(batch);
@@ -152,7 +152,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
       return true;
     } catch (error) {
       this.finish({ error });
-      this.leaveSource();
+      this.abandonSource();
       return false;
     }
   }
@@ -168,7 +168,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.collect();
   }
 
-  /** A cancelled source is pulled even without credit, so that it comes to its end. */
+  /** A cancelled source is pulled without credit, so that it can end. */
   private hasRoom(): boolean {
     if (this.batches.length >= TURN_BATCHES_MAX || this.batchBytes >= TURN_BYTES_MAX || this.frames.length > 0) return false;
     return this.hasCredit() || this.controller.signal.aborted;
@@ -183,7 +183,7 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
   private collect(): void {
     if (this.collecting) return;
     this.collecting = true;
-    this.link.outbox.flushLater(this);
+    this.link.outbox.flushOnNextTick(this);
   }
 
   private renderTurn(): void {
@@ -246,16 +246,16 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     clearTimeout(this.acceptTimer);
     clearTimeout(this.graceTimer);
     this.link.inbox.remove(this.inbox);
-    this.link.pulse.remove(this);
+    this.link.heartbeat.remove(this);
     this.batches = [];
     this.frames = [];
-    this.source = undefined; // the context of its handler knows us, and may be kept for long
+    this.source = undefined; // the context of its handler refers to this writer, and may live longer
     this.onEnd(typeof this.outcome === 'object' ? this.outcome.error : undefined);
   }
 
-  /** The source did not end in time. A reader that is still there hears of it. */
+  /** Ends the stream of a source that did not end in time, and tells the reader. */
   private cutOff(): void {
-    if (this.outcome === undefined) this.leaveSource();
+    if (this.outcome === undefined) this.abandonSource();
     const failure = toWireError(new ServiceError('unavailable', 'The stream was cut off.'));
     for (const frame of renderFrames('failure', this.sent + 1, JSON.stringify(failure), this.link.messageBytesMax)) {
       this.link.outbox.send(this.peer, frame);
@@ -263,14 +263,14 @@ export class StreamWriter<Event> implements Receiver, Beating, TurnFlushable {
     this.end();
   }
 
-  /** `return()` of a generator waits for its pending await, which may never come: nobody waits for it here. */
-  private leaveSource(): void {
+  /** Does not wait for `return()`: a generator finishes its pending await first, which may never resolve. */
+  private abandonSource(): void {
     this.source?.return?.().catch(() => undefined);
     this.source = undefined;
   }
 }
 
-/** One array of what several have, none of them empty. */
+/** Joins JSON arrays, none of them empty. */
 function joinArrays(texts: readonly string[]): string {
   return texts.length === 1 ? (texts[0] ?? '[]') : `[${texts.map((text) => text.slice(1, -1)).join(',')}]`;
 }

@@ -43,7 +43,7 @@ async function start(source: Source) {
       return source(count, context);
     }
 
-    @Serves(measure, { validate: false }) async *measure({ text }: TextRequest): AsyncIterable<readonly number[]> {
+    @Serves(measure) async *measure({ text }: TextRequest): AsyncIterable<readonly number[]> {
       yield [text.length];
     }
   }
@@ -54,7 +54,7 @@ async function start(source: Source) {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Resolves with the time at which `signal` fired. */
+/** Resolves with the time at which `signal` aborted. */
 const aborted = (signal: AbortSignal): Promise<number> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(performance.now())));
 
@@ -103,7 +103,7 @@ describe('a stream', () => {
     expect(events).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
   });
 
-  test('of an event larger than a message passes', async () => {
+  test('carries an event larger than a message', async () => {
     const large = Array.from({ length: 600_000 }, (_, index) => index);
     const { caller } = await start(async function* () {
       yield [0];
@@ -122,14 +122,14 @@ describe('a stream', () => {
     expect(await collect(caller.openStream(measure, { text }))).toEqual([[8 * 1024 * 1024]]);
   });
 
-  test.each([8, 8 * 1024 * 1024])('takes a request of %d bytes that is JSON already, and says when it has been sent', async (length) => {
+  test.each([8, 8 * 1024 * 1024])('takes an encoded request of %d bytes, and reports when it was sent', async (length) => {
     const { caller } = await start(async function* () {});
     let sent = 0;
     const request = new EncodedJson(Buffer.from(JSON.stringify({ text: 'x'.repeat(length) })), () => sent++);
     expect([await collect(caller.openStream(measure, request)), sent]).toEqual([[[length]], 1]);
   });
 
-  test('knows also after its end whether its reader’s process is there', async () => {
+  test('knows after its end whether the process of its reader is alive', async () => {
     let context: CallContext | undefined;
     const { caller } = await start(async function* (_count, own) {
       context = own;
@@ -138,10 +138,10 @@ describe('a stream', () => {
     await collect(caller.openStream(countUp, { count: 1 }));
     expect(await context?.callerIsThere()).toBe(true);
     await caller.close();
-    while ((await context?.callerIsThere()) !== false) await turn(); // the server learns of it in its own time
+    while ((await context?.callerIsThere()) !== false) await turn(); // the server notices after a moment
   });
 
-  test('does not keep its source, or the request, where its context is kept', async () => {
+  test('does not keep source and request alive through its context', async () => {
     const contexts: CallContext[] = [];
     let request: WeakRef<object> | undefined;
     const { caller } = await start((_count, context) => {
@@ -153,12 +153,12 @@ describe('a stream', () => {
       })(asked);
     });
     expect(await collect(caller.openStream(countUp, { count: 1 }))).toEqual([[11]]);
-    if (request === undefined) throw new Error('it was not served');
+    if (request === undefined) throw new Error('not served');
     await untilCollected(request);
     expect(await contexts[0]?.callerIsThere()).toBe(true);
   });
 
-  test('brings the typed error of its source, after what came before', async () => {
+  test('returns the typed error of its source after earlier events', async () => {
     const { caller } = await start(async function* () {
       yield [1];
       throw new ServiceError('model_not_found', 'No such model.', 'model');
@@ -171,7 +171,7 @@ describe('a stream', () => {
     expect(batches).toEqual([[1]]);
   });
 
-  test('whose source is not JSON, or that breaks a rule, fails with an error', async () => {
+  test('fails when an event is not JSON, or the request breaks a rule', async () => {
     const { caller } = await start(async function* () {
       yield [1n as unknown as number];
     });
@@ -179,7 +179,7 @@ describe('a stream', () => {
     await expect(collect(caller.openStream(countUp, { count: -1 }))).rejects.toMatchObject({ code: 'invalid_request', param: 'count' });
   });
 
-  test('nobody serves fails at once', async () => {
+  test('without a listener fails at once', async () => {
     const caller = await connections.connect('caller');
     await expect(collect(caller.openStream(countUp, { count: 1 }))).rejects.toMatchObject({ kind: 'unavailable' });
   });
@@ -211,7 +211,7 @@ describe('back-pressure', () => {
     expect(events).toBe(2_000 * batch.length);
   });
 
-  test('a reader that is slow, but alive, is not given up', async () => {
+  test('keeps a slow but live reader', async () => {
     const { caller } = await start(async function* () {
       for (let index = 0; index < 12; index++) {
         await new Promise((resolve) => setTimeout(resolve, 500));
@@ -225,7 +225,7 @@ describe('back-pressure', () => {
 });
 
 describe('a cancel', () => {
-  test('reaches the writer within 250 ms, which may still bring a last batch', async () => {
+  test('reaches the writer within 250 ms, and returns its last batch', async () => {
     let noticed: Promise<number> | undefined;
     const { caller } = await start(async function* (_count, { signal }) {
       noticed = aborted(signal);
@@ -273,8 +273,8 @@ describe('a cancel', () => {
   });
 
   test.each([
-    ['lets the work go on says so', { detach: true }, true],
-    ['does not says nothing of it', {}, false],
+    ['lets the work continue says so', { detach: true }, true],
+    ['does not gives no reason', {}, false],
   ])('that %s to the writer', async (_name, options, isDetached) => {
     const reasons: unknown[] = [];
     const { caller } = await start(async function* (_count, { signal }) {
@@ -303,7 +303,7 @@ describe('a cancel', () => {
     expect(await leastMs(250, leave)).toBeLessThan(250);
   });
 
-  test('that the source ignores ends after the grace, and the source is left', async () => {
+  test('that the source ignores ends after the grace', async () => {
     let left = false;
     const { caller } = await start(() => ({
       [Symbol.asyncIterator]: () => ({
@@ -353,7 +353,7 @@ describe('a lost frame', () => {
     ['that comes twice', ['E1\n[1]', 'E1\n[1]']],
     ['that is not one', ['E1\n[1]', '{"doubled":2}']],
     ['that is not JSON', ['E1\n[1]', 'E2\n[1']],
-  ])('%s is an error, and the writer is told to stop', async (_name, frames) => {
+  ])('%s is an error, and stops the writer', async (_name, frames) => {
     const { batches, failure, controls } = await answeredWith(frames);
     expect(failure).toMatchObject({ name: 'MessagingError', kind: 'broken' });
     expect(batches).toEqual(frames[0] === 'E1\n[1]' ? [1] : []);
@@ -361,7 +361,7 @@ describe('a lost frame', () => {
   });
 });
 
-test('a writer that wants to be told elsewhere than in an inbox is an error, and is told nothing', async () => {
+test('a writer with a reply subject outside of an inbox is an error, and gets no message', async () => {
   const elsewhere: string[] = [];
   raw.subscribe('test.v1.event.changed', { callback: (_error, message) => elsewhere.push(message.string()) });
   raw.subscribe(countUp.subject, {
@@ -378,7 +378,7 @@ test('a writer that wants to be told elsewhere than in an inbox is an error, and
 });
 
 describe('a peer that dies', () => {
-  /** Starts the other end in a process of its own; resolves when it says that it is at work. */
+  /** Starts the other end in a process of its own. Resolves when it is ready. */
   async function peer(role: 'reader' | 'writer'): Promise<ChildProcess> {
     const here = (path: string): string => new URL(`../testing/${path}`, import.meta.url).pathname;
     const child = spawn(
@@ -456,7 +456,7 @@ describe('shutdown', () => {
     await closed;
   });
 
-  test('cancels a stream that outlasts the grace, and its reader hears of it', async () => {
+  test('cancels a stream after the grace, and fails its reader', async () => {
     const { app, caller } = await start(async function* () {
       yield [1];
       await new Promise(() => undefined);

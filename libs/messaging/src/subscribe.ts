@@ -4,8 +4,8 @@ import type { IncomingMessage } from './receiver.js';
 const RETRY_MS = 1_000;
 
 /**
- * Subscribes for as long as the connection lives. The client drops a subscription for good when the server refuses it;
- * here it is tried again, so that a repaired configuration needs no restart. Returns the function that ends it.
+ * Subscribes until the connection closes, and retries when the server refuses: the client alone would drop the subscription
+ * permanently, and a fixed configuration would need a restart. Returns the function that unsubscribes.
  */
 export function subscribe(connection: NatsConnection, subject: string, handle: (message: IncomingMessage) => void): () => void {
   let subscription: Subscription | undefined;

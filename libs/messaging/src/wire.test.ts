@@ -4,20 +4,20 @@ import { decodeJson, encodeJson, errorHeaders, readError, readTimeout, readTrace
 
 const message = (data: string, carried?: ReturnType<typeof headers>) => ({ subject: 'test', data: Buffer.from(data), headers: carried });
 
-test('JSON is plain, an empty body is an empty object, nothing is null', () => {
+test('encodes undefined as null, and decodes an empty body as {}', () => {
   expect(String(encodeJson({ text: 'ä' }))).toBe('{"text":"ä"}');
   expect(String(encodeJson(undefined))).toBe('null');
   expect(decodeJson(Buffer.alloc(0))).toEqual({});
 });
 
-test('headers are sent only when they say something', () => {
+test('sends headers only if they are needed', () => {
   expect(requestHeaders(undefined, undefined)).toBeUndefined();
   const both = message('', requestHeaders(250, '00-abc\r\n'));
   expect([readTimeout(both), readTrace(both)]).toEqual([250, '00-abc']);
   expect([readTimeout(message('')), readTrace(message(''))]).toEqual([undefined, undefined]);
 });
 
-test('an error survives the wire whole', () => {
+test('errors survive encoding and decoding', () => {
   const error = new ServiceError('insufficient_balance', 'Line one.\nLine “two”.', 'amount', { details: { freePicoUsd: '12' } });
   const wire = toWireError(error);
   const read = readError(message(String(encodeJson(wire)), errorHeaders(wire)));
@@ -25,7 +25,7 @@ test('an error survives the wire whole', () => {
   expect(read?.details).toEqual({ freePicoUsd: '12' });
 });
 
-test('an error of another service is read from its headers', () => {
+test('reads the error of a foreign service from its headers', () => {
   const theirs = headers();
   theirs.set('Nats-Service-Error-Code', '500');
   theirs.set('Nats-Service-Error', 'it broke');
@@ -33,7 +33,7 @@ test('an error of another service is read from its headers', () => {
   expect(readError(message('not json', theirs))).toEqual(new ServiceError('internal_error', 'it broke'));
 });
 
-test('whatever is not written for callers stays here', () => {
+test('hides errors that are not ServiceErrors', () => {
   expect(toWireError(new Error('password is 1234'))).toEqual({
     code: 'internal_error',
     message: 'The service failed to handle this request.',

@@ -3,19 +3,19 @@ import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from '#
 import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
 import type { IncomingMessage } from './receiver.js';
 
-/** Milliseconds the caller still waits, counted from arrival. Absent on a plain request: `TIMEOUT_DEFAULT_MS`, so that most need no header. */
+/** Milliseconds that the caller still waits, from arrival. Without the header a plain request has `TIMEOUT_DEFAULT_MS`. */
 const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
 export const TIMEOUT_DEFAULT_MS = 5_000;
 /** W3C trace context. */
 const TRACE_HEADER = 'traceparent';
-/** A payload too large for one message: its size, and the subject that hands out its pieces. The body is then empty. */
+/** Size of a payload too large for one message, and the subject that serves its pieces. The body is then empty. */
 export const PAYLOAD_BYTES_HEADER = 'Tollgate-Payload-Bytes';
 export const PAYLOAD_FROM_HEADER = 'Tollgate-Payload-From';
 
-/** Of the NATS services convention: a number after HTTP, and a text in one line. */
+/** Error headers of the NATS services convention: an HTTP status, and a text in one line. */
 const SERVICE_ERROR_CODE_HEADER = 'Nats-Service-Error-Code';
 const SERVICE_ERROR_HEADER = 'Nats-Service-Error';
-/** Ours: the code of the closed union, and the field at fault. The body repeats both with the whole message. */
+/** Tollgate's error headers: the code, and the field at fault. The body repeats both with the whole message. */
 const ERROR_CODE_HEADER = 'Tollgate-Error-Code';
 const ERROR_PARAM_HEADER = 'Tollgate-Error-Param';
 
@@ -24,17 +24,16 @@ const HEADER_TEXT_MAX = 256;
 
 const decoder = new TextDecoder();
 
-/** UTF-8 JSON, once. */
 export function encodeJson(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value ?? null));
 }
 
-/** An empty body reads as `{}`, which is what `nats request <subject> ''` means. */
+/** Parses JSON. An empty body is `{}`, so that `nats request <subject> ''` works. */
 export function decodeJson(data: Uint8Array): unknown {
   return data.length === 0 ? {} : JSON.parse(decoder.decode(data));
 }
 
-/** `timeoutMs` undefined: the caller waits for the default, or for a stream that has no limit. */
+/** `timeoutMs` undefined: the default, or for a stream no limit. */
 export function requestHeaders(timeoutMs: number | undefined, traceparent: string | undefined): MsgHdrs | undefined {
   if (timeoutMs === undefined && traceparent === undefined) return undefined;
   const result = headers();
@@ -43,7 +42,7 @@ export function requestHeaders(timeoutMs: number | undefined, traceparent: strin
   return result;
 }
 
-/** Milliseconds from arrival; undefined when the caller did not say. */
+/** Milliseconds from arrival; undefined without the header. */
 export function readTimeout(message: IncomingMessage): number | undefined {
   const text = message.headers?.get(TIMEOUT_HEADER);
   const timeoutMs = text ? Number(text) : Number.NaN;
@@ -56,14 +55,14 @@ export function readTrace(message: IncomingMessage): string | undefined {
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
-export interface WireError {
+interface WireError {
   code: ServiceErrorCode;
   message: string;
   param?: string;
   details?: ServiceErrorDetails;
 }
 
-/** What callers get to see of a failure. Only a `ServiceError` was written for them. */
+/** The error that callers receive. Every error but a `ServiceError` becomes `internal_error`. */
 export function toWireError(error: unknown): WireError {
   return error instanceof ServiceError
     ? { code: error.code, message: error.message, param: error.param, details: error.details }
@@ -93,14 +92,14 @@ export function errorHeaders({ code, message, param }: WireError): MsgHdrs {
   return result;
 }
 
-/** The error a reply carries, ours or that of any service that follows the convention. */
+/** The error in a reply of Tollgate, or of any service that follows the NATS convention. */
 export function readError(message: IncomingMessage): ServiceError | undefined {
   if (!message.headers?.get(SERVICE_ERROR_CODE_HEADER)) return undefined;
   if (message.data.length > 0) {
     try {
       return fromWireError(decodeJson(message.data));
     } catch {
-      // Not ours: the headers say enough.
+      // Not Tollgate's format: use the headers.
     }
   }
   return fromWireError({
@@ -114,7 +113,7 @@ function isServiceErrorCode(code: unknown): code is ServiceErrorCode {
   return isErrorCode(code) || (typeof code === 'string' && Object.hasOwn(INTERNAL_STATUS, code));
 }
 
-/** A header value may not contain line breaks. */
+/** Header values cannot contain line breaks. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, HEADER_TEXT_MAX);
 }

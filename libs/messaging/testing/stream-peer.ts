@@ -1,7 +1,4 @@
-/**
- * One end of a stream in a process of its own, so that a test can kill it: `reader <url>` or `writer <url>`. Says `ready` on
- * standard output when its end is at work.
- */
+/** One end of a stream in a process of its own that a test can kill: `reader <url>` or `writer <url>`. Prints `ready` when it is running. */
 import { Controller } from '@nestjs/common';
 import { Serves } from '../src/serves.js';
 import { Connections, type CountRequest, countUp, serve } from './test-services.js';

@@ -7,7 +7,6 @@ import { type ConnectOptions, connectMessaging } from '../src/connect-messaging.
 import type { NatsMessaging } from '../src/nats-messaging.js';
 import { NatsTransport } from '../src/nats-transport.js';
 
-/** What the tests' services are asked. */
 export class CountRequest {
   @IsInt() @Min(0) @Max(1_000_000) count!: number;
 }
@@ -41,7 +40,7 @@ export async function serve(
   return app;
 }
 
-/** Connections of a test, closed together. */
+/** The connections of a test. */
 export class Connections {
   private readonly open: NatsMessaging[] = [];
 
@@ -66,7 +65,7 @@ export class Connections {
   }
 }
 
-/** Resolves when `condition` holds. Fails after `limitMs`. */
+/** Resolves when `condition` is true. Rejects after `limitMs`. */
 export async function eventually(condition: () => boolean, limitMs = 15_000): Promise<void> {
   const giveUpAt = performance.now() + limitMs;
   while (!condition()) {

@@ -15,7 +15,7 @@ test.each(['', '-1', '1.', '.5', '1e3', '0.0000000000001', '1,5', ' 1'])('%j is 
   expect(() => parseUsd(text)).toThrow(RangeError);
 });
 
-test('what is rendered parses back to the same amount', () => {
+test('rendered amounts parse back to the same amount', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 26n }), (amount) => {
       expect(parseUsd(renderUsd(picoUsd(amount)))).toBe(amount);

@@ -1,9 +1,8 @@
 declare const brand: unique symbol;
 
-/** An amount in units of 10^-12 USD. Integer arithmetic only; on the wire a decimal integer string (spec 2.2). */
+/** An amount in units of 10^-12 USD. Integer arithmetic only; on the wire a decimal integer string. */
 export type PicoUsd = bigint & { readonly [brand]: 'PicoUsd' };
 
-/** 10^12. */
 const PICO_PER_USD = 1_000_000_000_000n;
 const DECIMAL_USD = /^(\d{1,15})(?:\.(\d{1,12}))?$/;
 const INTEGER = /^-?\d{1,39}$/;

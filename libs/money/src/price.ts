@@ -1,8 +1,8 @@
 import { type PicoUsd, picoUsd } from './pico-usd.js';
 
 /**
- * Pico-USD a token, integers. A list price of at most six decimals per million tokens is exact here:
- * $0.15/M is 150,000 (billing.md 2.1), so a cost is a sum of products and never rounded.
+ * Integers of pico-USD a token. A list price of at most six decimals per million tokens is exact: $0.15/M is 150,000. So a cost is a
+ * sum of products and never rounded.
  */
 export interface Price {
   inputPicoUsd: bigint;
@@ -10,7 +10,7 @@ export interface Price {
   outputPicoUsd: bigint;
 }
 
-/** The largest hold there is, $1M (billing.md 2.1). */
+/** The largest possible hold, $1M. */
 export const HOLD_MAX = picoUsd(10n ** 18n);
 
 const USD_PER_MILLION = /^(\d{1,7})(?:\.(\d{1,6}))?$/;
@@ -41,14 +41,14 @@ export function costOf(usage: BillableUsage, price: Price): PicoUsd {
   );
 }
 
-export interface HoldSize {
+interface HoldSize {
   promptTextBytes: number;
   images: number;
   tokensPerImageMax: number;
   outputTokensMax: number;
 }
 
-/** The most a request can cost: one token a byte of prompt text, images at their bound, the whole output (spec 3, architecture.md). */
+/** The most that a request can cost: one token for each byte of prompt text, `tokensPerImageMax` for each image, and the whole output. */
 export function holdFor(size: HoldSize, price: Price): PicoUsd {
   const input = price.inputPicoUsd > price.cachedInputPicoUsd ? price.inputPicoUsd : price.cachedInputPicoUsd;
   const promptTokens = BigInt(size.promptTextBytes) + BigInt(size.images) * BigInt(size.tokensPerImageMax);

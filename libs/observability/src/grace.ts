@@ -1,7 +1,4 @@
-/**
- * Begins a grace of so many milliseconds, and returns how to wait within it: for `work`, but no longer than what is left of the grace. What
- * fails, or is not done by then, is left.
- */
+/** Starts a deadline. The returned function waits for work until the deadline, and ignores its failure. */
 export function beginGrace(milliseconds: number): (work: Promise<unknown>) => Promise<void> {
   const end = performance.now() + milliseconds;
   return async (work) => {

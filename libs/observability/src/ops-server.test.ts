@@ -16,7 +16,7 @@ async function start(
   };
 }
 
-test('readiness names what is missing; liveness does not care', async () => {
+test('readiness names failed checks; liveness ignores them', async () => {
   const get = await start([
     { name: 'nats', check: () => true },
     { name: 'postgres', check: () => Promise.reject(new Error('refused')) },
@@ -25,7 +25,7 @@ test('readiness names what is missing; liveness does not care', async () => {
   expect(await get('/livez')).toEqual({ status: 200, body: '{"status":"ok"}' });
 });
 
-test('a check says more than its name where it can: why it failed, or what it noticed', async () => {
+test('readiness shows the details of checks', async () => {
   const get = await start([
     { name: 'schema', check: () => false, detail: () => 'a migration is missing' },
     { name: 'catalog', check: () => true, detail: () => 'it is an hour old' },
@@ -35,7 +35,7 @@ test('a check says more than its name where it can: why it failed, or what it no
       check: () => {
         throw new Error('refused');
       },
-      detail: () => 'of a check before this one',
+      detail: () => 'detail of an earlier check',
     },
   ]);
   expect(JSON.parse((await get('/readyz')).body)).toEqual({
@@ -45,7 +45,7 @@ test('a check says more than its name where it can: why it failed, or what it no
   });
 });
 
-test('a draining service is alive but takes no new work', async () => {
+test('a draining service is live but not ready', async () => {
   const get = await start([]);
   expect(await get('/readyz')).toEqual({ status: 200, body: '{"status":"ok","missing":[]}' });
   server.drain();
@@ -53,7 +53,7 @@ test('a draining service is alive but takes no new work', async () => {
   expect((await get('/livez')).status).toBe(200);
 });
 
-test('serves the metrics of its registry, and the version that runs', async () => {
+test('serves metrics, with the running version', async () => {
   const registry = new Registry();
   new Counter({ name: 'tolls_total', help: 'tolls', registers: [registry] }).inc(3);
   const get = await start([], registry);

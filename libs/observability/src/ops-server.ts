@@ -3,22 +3,22 @@ import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { VERSION } from '#config/version.js';
 
-/** A dependency the service cannot work without. Readiness only: liveness never depends on others. */
+/** A dependency that the service needs to work. Only readiness checks it: liveness never depends on another process. */
 export interface ReadinessCheck {
   name: string;
   check(): boolean | Promise<boolean>;
-  /** What the operator should know of the last check: why it failed, or what it noticed. */
+  /** The reason for the last result, for the operator. */
   detail?(): string | undefined;
 }
 
 export interface OpsServer {
   readonly port: number;
-  /** From now on `/readyz` answers 503, so that no new work is sent here. */
+  /** Makes `/readyz` answer 503, so that load balancers send no new work. */
   drain(): void;
   close(): Promise<void>;
 }
 
-/** Serves `/livez`, `/readyz` (503 names what is missing) and `/metrics` on a port of their own. */
+/** Serves `/livez`, `/readyz` and `/metrics` on a port of their own. A 503 names the failed checks. */
 export async function startOpsServer(options: {
   host: string;
   port: number;
@@ -64,20 +64,19 @@ export async function startOpsServer(options: {
   };
 }
 
-/** A metric that is always 1, with the version as a label: joined to another metric it tells which version a change came with. */
+/** A metric that is always 1, with the version as a label. Join it with another metric to see which version changed that one. */
 export function registerBuildInfo(registry: Registry): void {
   const labels = { version: VERSION, node: process.version };
-  new Gauge({ name: 'tollgate_build_info', help: 'The version that runs', labelNames: Object.keys(labels), registers: [registry] }).set(
-    labels,
-    1,
-  );
+  new Gauge({
+    name: 'tollgate_build_info',
+    help: 'Version of the running service; the value is always 1',
+    labelNames: Object.keys(labels),
+    registers: [registry],
+  }).set(labels, 1);
 }
 
-/** Runs every check; one that throws has failed. `notes` has the details of those that passed; absent: there are none. */
-export async function readiness(
-  checks: ReadinessCheck[],
-  draining = false,
-): Promise<{ ready: boolean; missing: string[]; notes?: string[] }> {
+/** Runs every check. A check that throws has failed. `notes` has the details of checks that passed. */
+async function readiness(checks: ReadinessCheck[], draining = false): Promise<{ ready: boolean; missing: string[]; notes?: string[] }> {
   const results = await Promise.all(checks.map(attempt));
   const named = (passed: boolean): string[] => results.flatMap((result) => (result.passed === passed ? result.text : []));
   const missing = [...(draining ? ['shutting-down'] : []), ...named(false)];
@@ -85,7 +84,7 @@ export async function readiness(
   return { ready: missing.length === 0, missing, ...(notes.length > 0 && { notes }) };
 }
 
-/** `text` is the name of a check that failed, and the detail if there is one; of a check that passed, only with a detail. */
+/** `text` is the name of a failed check and its detail, if any. For a passed check it is empty without a detail. */
 async function attempt(one: ReadinessCheck): Promise<{ passed: boolean; text: string | [] }> {
   try {
     const passed = await one.check();

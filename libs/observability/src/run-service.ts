@@ -1,24 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { VERSION } from '#config/version.js';
-import { collectWhenIdle } from './collect-when-idle.js';
 import type { Logger } from './logger.js';
 
-/** A service as `runService` runs it: its settings, and how to start it. `start` returns how to stop. */
-export interface Service<Config> {
+/** The settings of a service, and its start. `start` returns the function that stops it. */
+interface Service<Config> {
   Config: new () => Config;
   start(config: Config, logger: Logger): Promise<() => Promise<void>>;
 }
 
-/** How long a start may still take after a signal, so that it can be stopped in order; one that waits for a server does not end. */
+/** Milliseconds that a start may still take after a signal. A start that waits for a server never ends. */
 const START_MS = 1_000;
 
 /**
- * The outer shell of a `main.ts`: loads a service, reads its settings, starts it, stops it once on SIGTERM or SIGINT, and ends the
- * process with 0 after a clean stop, 1 otherwise. Stopping may take as long as the service's own grace allows; a start that does not come
- * to its end is given up. A service that rests gives its memory back. With `--version` on the command line it only prints its version.
+ * Runs a service until SIGTERM or SIGINT. Exits with 0 after a clean stop, else with 1. A signal during the start abandons the start.
+ * With `--version` it prints the version and exits.
  *
- * Import nothing else in a `main.ts`, and the service in `load`: signals are heard before anything large is loaded, and until they are,
- * the kernel drops those of a process that is the first of its container.
+ * A `main.ts` must import nothing else, and `load` imports the service: the kernel drops signals to the first process of a container until
+ * a handler is installed, so the handlers come before anything large is loaded.
  */
 export function runService<Config extends { logLevel: string }>(name: string, load: () => Promise<Service<Config>>): void {
   if (process.argv.includes('--version')) {
@@ -47,7 +45,6 @@ export function runService<Config extends { logLevel: string }>(name: string, lo
     logger.level = config.logLevel;
     const stop = await service.start(config, logger);
     logger.info('service ready');
-    collectWhenIdle();
     return stop;
   };
   const started = start();

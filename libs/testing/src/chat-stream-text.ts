@@ -1,4 +1,4 @@
-/** The text in a stream of chat chunks so far, in however many pieces it came. For replies that need no escapes. */
+/** Joins the text of all chat chunks. Works only for text without JSON escapes. */
 export function chatStreamText(stream: string): string {
   return [...stream.matchAll(/"content":"([^"]*)"/g)].map(([, text = '']) => text).join('');
 }

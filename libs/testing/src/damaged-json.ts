@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 
 /**
- * Good JSON documents with a few things wrong: values of other types and other places, fields removed, renamed and added, levels
- * upon levels, numbers beyond any range, halves of characters, the names that objects have from their prototypes. What replaces
- * a value is often taken from the documents themselves, so that damage gets past the first check.
+ * Arbitrary documents with one to five faults: values of other types or places, fields removed, renamed or added, deep nesting, huge
+ * numbers, half characters, names of prototype properties. Many replacements come from the documents themselves, so that faults get
+ * past the first check.
  */
 export function damagedJson(documents: readonly unknown[]): fc.Arbitrary<unknown> {
   const words = wordsOf(documents);
@@ -11,7 +11,7 @@ export function damagedJson(documents: readonly unknown[]): fc.Arbitrary<unknown
   return fc.tuple(fc.constantFrom(...documents), edits).map(([document, changes]) => changes.reduce(applyEdit, clone(document)));
 }
 
-/** The bytes of such documents, some of them damaged once more: cut short, fields twice, commas gone, not UTF-8. */
+/** Arbitrary bytes of such documents, some damaged further: cut, duplicate fields, missing commas, invalid UTF-8. */
 export function damagedJsonBytes(documents: readonly unknown[]): fc.Arbitrary<Buffer> {
   const text = fc
     .oneof({ weight: 1, arbitrary: damagedJson(documents) }, { weight: 3, arbitrary: fc.constantFrom(...documents) })
@@ -19,7 +19,7 @@ export function damagedJsonBytes(documents: readonly unknown[]): fc.Arbitrary<Bu
   return damagedBytes(text, TOKENS);
 }
 
-/** Bytes with up to three pieces removed, repeated, or replaced by one of `tokens` or by garbage. */
+/** Arbitrary bytes with up to three pieces removed, repeated, or replaced by one of `tokens` or random bytes. */
 export function damagedBytes(whole: fc.Arbitrary<Buffer>, tokens: readonly string[]): fc.Arbitrary<Buffer> {
   const cut = fc.record({
     at: fc.noBias(fc.nat()),
@@ -40,7 +40,7 @@ export function damagedBytes(whole: fc.Arbitrary<Buffer>, tokens: readonly strin
   );
 }
 
-/** As bytes, so that `\xff` is one. */
+/** Latin-1, so that `\xff` is one byte. */
 const TOKENS = [
   ...['"', '\\', '{', '}', '[', ']', ',', ':', '\0', '\n', '\xff', '\xc3', '\xed\xa0\x80', '\xf0\x9f', '\xef\xbb\xbf', '//', '/**/'],
   ...['null', 'true', 'NaN', 'Infinity', '-', '-0', '1e999', '1E-999', '01', '.5', '1.', `1${'0'.repeat(400)}`, '9007199254740993'],
@@ -59,7 +59,7 @@ const KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'toJSON', 'th
 
 interface Edit {
   kind: 'replace' | 'remove' | 'rename' | 'add' | 'graft' | 'nest' | 'quote' | 'repeat';
-  /** Which of all values, counted through. */
+  /** Index among all values of the document. */
   at: number;
   from: number;
   value: unknown;
@@ -82,7 +82,7 @@ function edit(words: { values: string[]; keys: string[] }): fc.Arbitrary<Edit> {
       'quote',
       'repeat',
     ),
-    // Unbiased: small numbers are the outermost values, and whoever breaks those never gets inside.
+    // Unbiased: small indices are the outermost values, and faults there hide the inner ones.
     at: fc.noBias(fc.nat()),
     from: fc.noBias(fc.nat()),
     value: fc.oneof(
@@ -143,7 +143,7 @@ function placesIn(holder: object): Place[] {
   ]);
 }
 
-/** As `JSON.parse` would: a field `__proto__` is a field. */
+/** Like `JSON.parse`, treats `__proto__` as an ordinary field. */
 function put(holder: object, key: string, value: unknown): void {
   if (Array.isArray(holder) && !/^\d+$/.test(key)) holder.push(value);
   else Object.defineProperty(holder, key, { value, configurable: true, enumerable: true, writable: true });

@@ -1,18 +1,18 @@
 import type { Upstream } from '#contracts/catalog.js';
 
-/** A stream of one dialect in parts: whole when joined. The reply says `CONTENT`. */
+/** The parts of a stream of one dialect. */
 export interface DialectStream {
-  /** What comes before content. */
+  /** Events before the content. */
   opening: string;
-  /** An event of content that says the text. */
+  /** Event with this text. */
   text(text: string): string;
-  /** The beginning of call `index`. */
+  /** Start of call `index`. */
   call(index: number): string;
   /** A piece of the arguments of call `index`. */
   args(index: number, text: string): string;
-  /** From the last content to the end, usage (12 prompt, 3 output) included. */
+  /** Events after the content, with `REPORTED_USAGE`. */
   ending: string;
-  /** An event that says nothing. */
+  /** Event without content. */
   nothing: string;
   /** A whole reply to a plain request. */
   plain(text: string): string;
@@ -113,7 +113,7 @@ export const DIALECT_STREAMS: Record<Upstream['kind'], DialectStream> = {
   'anthropic-messages': messages,
 };
 
-/** A good stream, whole. */
+/** A complete valid stream. */
 export function goodStream(kind: Upstream['kind'], text = CONTENT): string {
   const { opening, text: say, ending } = DIALECT_STREAMS[kind];
   return opening + say(text) + ending;

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-/** The schemas of an OpenAPI 3.1 document, to hold values against. */
+/** Validates values against the schemas of an OpenAPI 3.1 document. */
 export class DocumentSchemas {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: true });
 
@@ -8,7 +8,7 @@ export class DocumentSchemas {
     this.ajv.addSchema(document, 'document');
   }
 
-  /** What the schema at a place of the document has against a value, a line a fault; empty for nothing. */
+  /** Faults of a value against the schema at `place`, one line each. */
   faults(value: unknown, ...place: readonly string[]): string[] {
     const pointer = place.map((part) => `/${encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
     const validate = this.ajv.getSchema(`document#${pointer}`);
@@ -22,10 +22,7 @@ export class DocumentSchemas {
   }
 }
 
-/**
- * A copy of a document in which objects have the properties it names and no others. Clients must accept more, and so the document
- * itself leaves it open; a test of replies wants to know of every field that is not described.
- */
+/** Returns a copy of the document that forbids undocumented properties, so that tests find them. Clients must accept them. */
 export function closed(document: object): object {
   return JSON.parse(JSON.stringify(document), (_key, value) =>
     value?.type === 'object' && value.properties !== undefined && value.additionalProperties === undefined

@@ -1,4 +1,4 @@
-/** Turns of the event loop that other work had until `work` was done. */
+/** Number of turns of the event loop that other work gets during `work`. */
 export async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   const count = (): void => {

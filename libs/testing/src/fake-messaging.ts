@@ -5,7 +5,7 @@ import type { CallOptions, EventStream, Messaging } from '#messaging/messaging.j
 
 type Answer = (payload: never) => unknown;
 
-/** Messaging without a server: a test says how each endpoint answers, and can see and do what the other side would. */
+/** Messaging without a server. The test answers requests and serves streams. */
 export class FakeMessaging implements Messaging {
   connected = true;
   private readonly answers = new Map<string, Answer>();
@@ -13,12 +13,12 @@ export class FakeMessaging implements Messaging {
   private readonly subscribers = new EventEmitter();
   private readonly reconnects: (() => void)[] = [];
 
-  /** From now on requests are answered so; throwing and rejecting are answers too. */
+  /** Sets the handler of an endpoint. Its errors reach the caller. */
   answer<Request extends object, Reply>(endpoint: Endpoint<Request, Reply>, handler: (payload: Request) => Reply | Promise<Reply>): void {
     this.answers.set(endpoint.subject, handler as Answer);
   }
 
-  /** From now on streams are served so: `serve` keeps the stream and writes to it. */
+  /** Sets the handler of a stream endpoint, which writes to `stream`. */
   serve<Request extends object, Event>(
     endpoint: StreamEndpoint<Request, Event>,
     serve: (payload: Request, stream: FakeEventStream<Event>) => void,
@@ -32,7 +32,7 @@ export class FakeMessaging implements Messaging {
     return (await answer(payload as never)) as Reply;
   }
 
-  /** As if there were one replica. */
+  /** Behaves like a service with one replica. */
   async requestEvery<Request extends object, Reply>(endpoint: EveryReplicaEndpoint<Request, Reply>, payload: Request): Promise<Reply[]> {
     return [await this.request(endpoint, payload)];
   }
@@ -71,21 +71,21 @@ export class FakeMessaging implements Messaging {
   }
 }
 
-/** What the other side gets. */
+/** The payload as the other side receives it. */
 function received(payload: object): object {
   if (!(payload instanceof EncodedJson)) return payload;
   payload.onSent();
   return JSON.parse(payload.bytes.toString());
 }
 
-/** Both ends of a stream: what is written here is what its reader gets. */
+/** Both ends of a stream. */
 export class FakeEventStream<Event> implements EventStream<Event> {
   private readonly queue: (readonly Event[] | 'end' | Error)[] = [];
   private readonly signals = new EventEmitter();
   private isCancelled = false;
-  /** True when its reader let the work go on. */
+  /** True when the reader cancelled with `detach`. */
   isDetached = false;
-  /** Batches the reader has taken. */
+  /** Number of batches that the reader has taken. */
   taken = 0;
 
   write(...batch: Event[]): void {
@@ -100,7 +100,7 @@ export class FakeEventStream<Event> implements EventStream<Event> {
     this.put(error);
   }
 
-  /** Resolves when the reader cancels, also when it has. */
+  /** Resolves when the reader has cancelled. */
   async cancelled(): Promise<void> {
     if (!this.isCancelled) await once(this.signals, 'cancel');
   }

@@ -28,7 +28,7 @@ export const TEST_MODEL: CatalogModel = {
   price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
 };
 
-/** A key of the right form, the same for the same number. */
+/** Returns a valid API key, the same for the same number. */
 export function testKey(number: number): string {
   const body = `${API_KEY_PREFIX}${String(number).padStart(API_KEY_RANDOM_LENGTH, '0')}`;
   return body + apiKeyChecksum(body);
@@ -41,28 +41,25 @@ export const TEST_CALLER = {
   accountId: '33333333-3333-4333-8333-333333333333',
 };
 
-/**
- * Billing, catalog and inference-proxy as the gateway meets them, in one process: they record what they are told and answer
- * what the test wants. Every key ending in `test` is good.
- */
+/** Fakes of billing, catalog and inference-proxy for tests of the gateway. They record requests, and accept every valid key. */
 export class FakeServices {
   readonly messaging = new FakeMessaging();
   models: CatalogModel[] = [TEST_MODEL, { ...TEST_MODEL, id: 'vision/model', input: ['text', 'image'], reasoningEcho: true }];
   readonly reserves: ReserveRequest[] = [];
   readonly settles: SettleRequest[] = [];
-  /** Messages of `hold.apply`, whatever they carried. */
+  /** Number of `hold.apply` messages. */
   applies = 0;
   readonly opened: GenerateRequest[] = [];
-  /** Called before each `hold.apply` is answered; throws to be unavailable. */
+  /** Called before each `hold.apply` is answered. Throw to make billing unavailable. */
   beforeApply: (request: HoldApplyRequest) => void | Promise<void> = () => undefined;
-  /** What becomes of a settlement. */
+  /** Outcome of a settlement. */
   settleOutcome: (request: SettleRequest) => HoldApplyReply['settles'][number] = ({ holdId, usage }) => ({
     status: 'settled',
     holdId,
     costPicoUsd: usage ? '1000' : '0',
   });
   reserveOutcome: (request: ReserveRequest) => ReserveOutcome = ({ holdId }) => ({ status: 'held', holdId, leaseMs: 60_000 });
-  /** What the model does with a request; by default `Hello.` and done. */
+  /** Serves a generation; replies `Hello.` by default. */
   model: (stream: FakeEventStream<StreamEvent>, work: GenerateRequest) => void = (stream) => {
     stream.write(...HELLO);
     stream.end();

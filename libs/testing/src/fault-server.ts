@@ -2,26 +2,26 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 
-/** One request as it came, and the bare socket to answer on: nothing stands between a test and the bytes it sends. */
-export interface Exchange {
+/** A received request, and the socket to answer on. */
+interface FaultRequest {
   socket: Socket;
   /** Request line and headers. */
   head: string;
   body: string;
-  /** Which request of its connection, from 1. */
+  /** Number of the request on its connection, from 1. */
   number: number;
 }
 
-export type Fault = (exchange: Exchange) => void | Promise<void>;
+export type Fault = (request: FaultRequest) => void | Promise<void>;
 
-/** An upstream that does to its socket whatever a test says: HTTP libraries refuse to misbehave. */
+/** An upstream that writes raw bytes to its sockets, to send faults that HTTP libraries refuse to send. */
 export class FaultServer {
-  /** Requests that have arrived whole. */
+  /** Number of complete requests. */
   requests = 0;
-  /** Head of the last request. */
+  /** Request line and headers of the last request. */
   lastHead = '';
   connections = 0;
-  /** Bytes given to sockets that have closed since. */
+  /** Bytes written to sockets that are closed now. */
   bytesSent = 0;
   private readonly sockets = new Set<Socket>();
   private readonly server: Server;
@@ -53,7 +53,7 @@ export class FaultServer {
     this.fault = fault;
   }
 
-  /** Resolves when the next request has arrived whole. */
+  /** Resolves when the next request is complete. */
   nextRequest(): Promise<void> {
     return new Promise((resolve) => this.arrived.push(resolve));
   }
@@ -77,18 +77,18 @@ export class FaultServer {
     let number = 0;
     socket.on('data', (bytes: Buffer) => {
       received = Buffer.concat([received, bytes]);
-      for (let request = takeRequest(received); request !== undefined; request = takeRequest(received)) {
-        received = request.rest;
-        this.answer({ socket, head: request.head, body: request.body, number: ++number });
+      for (let taken = takeRequest(received); taken !== undefined; taken = takeRequest(received)) {
+        received = taken.rest;
+        this.answer({ socket, head: taken.head, body: taken.body, number: ++number });
       }
     });
   }
 
-  private answer(exchange: Exchange): void {
+  private answer(request: FaultRequest): void {
     this.requests += 1;
-    this.lastHead = exchange.head;
+    this.lastHead = request.head;
     for (const resolve of this.arrived.splice(0)) resolve();
-    void Promise.resolve(this.fault(exchange)).catch((error: unknown) => exchange.socket.destroy(error as Error));
+    void Promise.resolve(this.fault(request)).catch((error: unknown) => request.socket.destroy(error as Error));
   }
 }
 
@@ -102,7 +102,7 @@ function takeRequest(bytes: Buffer): { head: string; body: string; rest: Buffer 
   return { head, body: bytes.subarray(from, from + length).toString(), rest: bytes.subarray(from + length) };
 }
 
-/** Writes, and waits until the other side has taken it. False when the socket is gone. */
+/** Writes and waits for the drain. Returns false when the socket is closed. */
 export async function send(socket: Socket, bytes: string | Buffer): Promise<boolean> {
   if (socket.destroyed) return false;
   if (socket.write(bytes)) return true;
@@ -116,14 +116,14 @@ export async function send(socket: Socket, bytes: string | Buffer): Promise<bool
   return !socket.destroyed;
 }
 
-/** Sends the same bytes again and again, as fast as they are taken, until so many have gone or the socket is closed. */
+/** Repeats the bytes as fast as the peer reads, up to `bytesMax` or until the socket closes. */
 export async function flood(socket: Socket, bytes: string | Buffer, bytesMax = 10 * 1024 ** 3): Promise<void> {
   const block = Buffer.from(bytes);
   for (let sent = 0; sent < bytesMax; sent += block.length) if (!(await send(socket, block))) return;
   socket.end();
 }
 
-/** Sends the bytes one by one. */
+/** Sends one byte every `everyMs`. */
 export function drip(socket: Socket, bytes: string, everyMs: number): void {
   let at = 0;
   const timer = setInterval(() => {
@@ -133,21 +133,21 @@ export function drip(socket: Socket, bytes: string, everyMs: number): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** A head of a reply. `headers` replace what a stream would have; null leaves one out. */
+/** Head of a reply. `headers` override those of a stream; null removes one. */
 export function replyHead(headers: Record<string, string | null> = {}, statusLine = 'HTTP/1.1 200 OK'): string {
   const all = { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked', ...headers };
   const lines = Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}\r\n`]));
   return `${statusLine}\r\n${lines.join('')}\r\n`;
 }
 
-/** Pieces in chunked coding, without the last chunk. */
+/** Pieces in chunked encoding, without the last chunk. */
 export function chunked(...pieces: (string | Buffer)[]): string {
   return pieces.map((piece) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece.toString()}\r\n`).join('');
 }
 
 export const LAST_CHUNK = '0\r\n\r\n';
 
-/** A plain reply of its true length. */
+/** A plain reply with a correct content length. */
 export function wholeReply(body: string, headers: Record<string, string | null> = {}, statusLine?: string): string {
   const length = { 'transfer-encoding': null, 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
   return replyHead({ ...length, ...headers }, statusLine) + body;

@@ -1,13 +1,10 @@
 const FACTOR = 64;
 const TRIES = 5;
 
-/** Between what `growthOf` gives for linear work (1) and for quadratic work (64), far from both: collections cost more on a large heap. */
+/** Between the growth of linear work (1) and of quadratic work (64), with room for garbage collections. */
 export const LINEAR_GROWTH_MAX = 8;
 
-/**
- * How many times as long `work` takes at once as in 64 parts of this size, in processor time, so that neither the speed of the machine nor what
- * else it does counts; the best of some tries.
- */
+/** Ratio of the processor time of one work of 64 times `size` to 64 works of `size`; the least of several tries. */
 export async function growthOf(work: (size: number) => unknown, size: number): Promise<number> {
   const inParts = await processorTime(async () => {
     for (let part = 0; part < FACTOR; part++) await work(size);
@@ -15,7 +12,7 @@ export async function growthOf(work: (size: number) => unknown, size: number): P
   return (await processorTime(() => work(size * FACTOR))) / inParts;
 }
 
-/** Microseconds of processor time that `work` takes; the best of some tries. */
+/** Microseconds of processor time of `work`; the least of several tries. */
 export async function processorTime(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < TRIES; n++) {

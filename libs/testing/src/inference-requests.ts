@@ -3,10 +3,7 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { ImagePart, TextPart, ToolCallPart, Turn } from '#inference/turn.js';
 
-/**
- * Arbitrary canonical requests, as our formats make them: conversations of any shape in which results follow their calls,
- * ids and arguments as clients write them, tools of both kinds, every kind of output.
- */
+/** Arbitrary canonical requests: conversations in which results follow their calls, with ids and arguments as clients send them. */
 export function inferenceRequests(): fc.Arbitrary<InferenceRequest> {
   return fc
     .tuple(
@@ -41,7 +38,7 @@ const text: fc.Arbitrary<TextPart> = words.map((value) => ({ type: 'text', text:
 const image: fc.Arbitrary<ImagePart> = fc.constant({ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' });
 const parts = fc.array(fc.oneof({ weight: 4, arbitrary: text }, { weight: 1, arbitrary: image }), { minLength: 1, maxLength: 3 });
 const name = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
-/** Some differ only in characters that not every dialect takes. */
+/** Some ids differ only in characters that not every dialect accepts. */
 const callId = fc.oneof(
   fc.stringMatching(/^call_[A-Za-z0-9]{4,24}$/),
   fc.constantFrom(
@@ -105,7 +102,7 @@ const argumentsText = fc.oneof(
   fc.constantFrom('{}', '{"half":', '', ' ', '{"big":123456789012345678901234567890}', '[1]', '"x"'),
 );
 
-/** Takes ids as it goes; a conversation that has none left makes no more calls. */
+/** A conversation makes no more calls when `ids` are used up. */
 function conversation(tools: Tool[], ids: string[]): fc.Arbitrary<Turn[]> {
   const call = fc.tuple(
     fc.constantFrom('function', 'custom'),

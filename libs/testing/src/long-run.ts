@@ -2,28 +2,28 @@ import { appendFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import fc from 'fast-check';
 
-/** Set by `npm run test:long`: the file where it is noted how many cases were tried. */
+/** File for the numbers of tried cases; set by `npm run test:long`. */
 const TALLY = process.env.TEST_LONG;
 const PROGRESS_MS = 10_000;
-/** What is worth a case costs microseconds: a second of processor time is a loop that should not be there. */
+/** A case takes microseconds; a second of processor time is an endless loop. */
 const CASE_CPU_MS_MAX = 1_000;
 
 /**
- * `usual` in `npm test`, which has seconds; `long` in `npm run test:long`, which has all night. Every test that uses this module,
- * directly or not, is part of the long run. A suite for the long run alone is called `*.long.test.ts`.
+ * Returns `usual` in `npm test`, and `long` in `npm run test:long`. Every test that imports this module, directly or not, is part of the
+ * long run. Suites of the long run alone are named `*.long.test.ts`.
  */
 export function longOr<Value>(usual: Value, long: Value): Value {
   return TALLY ? long : usual;
 }
 
-export interface CaseCounts {
+interface CaseCounts {
   usual: number;
   long: number;
 }
 
 /**
- * A test that `check` holds for arbitrary cases, and that none of them takes a second of the processor's time. A failure shows
- * the smallest case that was found, and the seed to repeat it with.
+ * Defines a property test: `check` passes for arbitrary cases, and takes less than a second of processor time. A failure shows the
+ * smallest failing case and its seed.
  */
 export function testCases<Case>(
   title: string,
@@ -46,7 +46,7 @@ export function testCases<Case>(
   });
 }
 
-/** Says now and then how far a long run has come, and at its end notes how many cases there were. */
+/** Prints the progress of a long run, and appends its number of cases to `TALLY`. */
 class Progress {
   private readonly begunAt = performance.now();
   private spokenAt = this.begunAt;

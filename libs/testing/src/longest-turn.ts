@@ -1,7 +1,4 @@
-/**
- * Processor time of the longest turn of the event loop while `work` runs, in milliseconds. Time in which other programs or threads have the
- * processor does not count, so a busy machine does not change it.
- */
+/** Milliseconds of processor time of the longest turn of the event loop during `work`. Other programs and threads do not count. */
 export async function longestTurnMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = cpuMs();
@@ -19,7 +16,7 @@ export async function longestTurnMs(work: () => Promise<unknown>): Promise<numbe
   return longest;
 }
 
-/** Processor time that `work` takes on this thread, in milliseconds. */
+/** Milliseconds of processor time of `work` on this thread. */
 export function cpuMsOf(work: () => unknown): number {
   const before = cpuMs();
   work();

@@ -14,8 +14,8 @@ export interface TestNatsServer {
 }
 
 /**
- * Starts a nats-server of the test's own. `args` are its command-line flags, such as `['-c', file]`; a port is chosen for it.
- * `environment` is read at every start, on top of the process's own (which a test cannot change for its children).
+ * Starts a nats-server of the test's own on a free port. `args` are further flags, such as `['-c', file]`. `environment` is read at every
+ * start.
  */
 export async function startNatsServer(args: string[] = [], environment: Record<string, string> = {}): Promise<TestNatsServer> {
   const port = await freePort();
@@ -45,7 +45,7 @@ export async function startNatsServer(args: string[] = [], environment: Record<s
   };
 }
 
-/** A port nobody listens on at this moment, nor will by chance: not one of those the kernel gives to whoever connects. */
+/** Returns a free port outside of the range that the kernel gives to outgoing connections. */
 export async function freePort(): Promise<number> {
   const ports = await import('../../../scripts/local/ports.mjs');
   return ports.freePort();

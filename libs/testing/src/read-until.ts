@@ -1,4 +1,4 @@
-/** Reads a reply until there is enough of it, and returns what was read. Rejects when it ends before that. */
+/** Reads a reply until `isEnough`, and returns the text so far. Rejects when the reply ends before. */
 export async function readUntil({ body, status }: Response, isEnough: (text: string) => boolean): Promise<string> {
   const reader = (body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();

@@ -1,9 +1,9 @@
-/** Every value within a value, outermost first. */
+/** All nested values, outermost first. */
 export function valuesWithin(value: unknown): unknown[] {
   return isContainer(value) ? Object.values(value).flatMap((inner) => [inner, ...valuesWithin(inner)]) : [];
 }
 
-/** A copy with one of all the values in it, counted through, replaced; `undefined` takes it away. `position` may be any number. */
+/** Returns a copy with the nested value at `position` (modulo their number) replaced; `undefined` removes it. */
 export function replaceValue(whole: unknown, position: number, replacement: unknown): unknown {
   const target = position % Math.max(valuesWithin(whole).length, 1);
   let seen = 0;

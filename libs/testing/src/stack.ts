@@ -4,21 +4,20 @@ import { fileURLToPath } from 'node:url';
 import type { ProgramName, RunningStack, ServiceName, StackFacts } from '../../../scripts/local/stack.mjs';
 import { requiredVariable } from './test-environment.js';
 
-/** Where a running system is reached: addresses, the demo account and its key, the passwords of the NATS users. */
+/** Addresses and credentials of a running system. */
 export type StackInfo = StackFacts;
 export type { ProgramName, RunningStack, ServiceName };
 
 const LOCAL = fileURLToPath(new URL('../../../.local/', import.meta.url));
 
-/** The system all end-to-end tests share: make a tenant of your own in it, and leave it running. */
+/** The system that all end-to-end tests share. Create a tenant of your own in it, and keep it running. */
 export function stack(): StackInfo {
   return JSON.parse(requiredVariable('TEST_STACK')) as StackInfo;
 }
 
 /**
- * A system of the test's own, for killing its parts or for other settings; takes a few seconds. `env` goes to every
- * service, `serviceEnv` to one. It has no demo account. `durable` is for who kills Postgres: otherwise what it has last committed is lost with it.
- * Stopping it removes its data.
+ * Starts a system of the test's own, to kill its parts or change settings; takes a few seconds. `env` goes to every service,
+ * `serviceEnv` to one. Set `durable` to kill Postgres without losing its last commits. There is no demo account. `stop` removes the data.
  */
 export async function startPrivateStack(
   options: {

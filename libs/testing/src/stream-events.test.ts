@@ -13,11 +13,11 @@ test.each(['finish', 'failure'] as const)('every stream that ends with a %s is l
   );
 });
 
-test('batches are the stream in pieces', () => {
+test('batches join to the stream', () => {
   fc.assert(fc.property(inBatches(streamEvents(everything)), ({ events, batches }) => expect(batches.flat()).toEqual(events)));
 });
 
-test('the awkward cases really occur', () => {
+test('generates every special case', () => {
   const streams = fc.sample(streamEvents(everything), { numRuns: 300, seed: 1 });
   const shapes = streams.map((events) => events.map((event) => event.type).join(' '));
   expect(shapes.some((shape) => /text-delta .*reasoning-delta/.test(shape))).toBe(true);
@@ -27,7 +27,7 @@ test('the awkward cases really occur', () => {
   expect(streams.some((events) => events.some((event) => 'text' in event && !event.text.isWellFormed()))).toBe(true);
 });
 
-/** The grammar of `stream-event.ts`, rule by rule. */
+/** Violations of the grammar in `stream-event.ts`. */
 function faultsOf(events: readonly StreamEvent[]): string[] {
   const faults: string[] = [];
   const calls: { id: string; kind: string; text: string; open: boolean }[] = [];

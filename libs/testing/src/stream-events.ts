@@ -5,17 +5,17 @@ import type { ToolKey } from '#inference/tool.js';
 import type { Usage } from '#inference/usage.js';
 
 export interface StreamEventsOptions {
-  /** How the stream may end. */
+  /** Terminal event of the stream. */
   ending?: 'finish' | 'failure';
-  /** Whether calls of custom tools occur: a format without them never sees one. */
+  /** Include calls of custom tools. */
   customTools?: boolean;
-  /** Whether tools may have a namespace. */
+  /** Include tools with a namespace. */
   namespaces?: boolean;
 }
 
 /**
- * Arbitrary legal streams, by the grammar of `stream-event.ts`: interleaved calls, reasoning after text, text cut inside a
- * surrogate pair, arguments that are not JSON, interim usage. What renders or folds streams must cope with all of them.
+ * Arbitrary legal streams by the grammar of `stream-event.ts`: interleaved calls, reasoning after text, text cut inside a surrogate pair,
+ * arguments that are not JSON, interim usage. Every renderer must accept all of them.
  */
 export function streamEvents(options: StreamEventsOptions = {}): fc.Arbitrary<StreamEvent[]> {
   return fc
@@ -33,7 +33,7 @@ export function streamEvents(options: StreamEventsOptions = {}): fc.Arbitrary<St
     ]);
 }
 
-/** What follows a refusal is one. */
+/** Turns text after a refusal into refusals. */
 function refusalsLast(texts: StreamEvent[]): StreamEvent[] {
   const first = texts.findIndex(({ type }) => type === 'refusal-delta');
   return texts.map((event, index) =>
@@ -41,7 +41,7 @@ function refusalsLast(texts: StreamEvent[]): StreamEvent[] {
   );
 }
 
-/** Every way to hand a stream over in batches; empty ones occur. */
+/** Arbitrary batches of a stream, some empty. */
 export function inBatches(events: fc.Arbitrary<StreamEvent[]>): fc.Arbitrary<{ events: StreamEvent[]; batches: StreamEvent[][] }> {
   return fc.tuple(events, fc.array(fc.nat(5), { maxLength: 30 })).map(([all, sizes]) => {
     const batches: StreamEvent[][] = [];
@@ -55,7 +55,7 @@ export function inBatches(events: fc.Arbitrary<StreamEvent[]>): fc.Arbitrary<{ e
   });
 }
 
-export const usage: fc.Arbitrary<Usage> = fc
+const usage: fc.Arbitrary<Usage> = fc
   .record({ promptTokens: fc.nat(1_000_000), outputTokens: fc.nat(1_000_000), cached: fc.nat(100), reasoning: fc.nat(100) })
   .map(({ promptTokens, outputTokens, cached, reasoning }) => ({
     promptTokens,
@@ -103,7 +103,7 @@ function call(options: StreamEventsOptions): fc.Arbitrary<Call> {
   );
 }
 
-/** Cuts by UTF-16 units, so that halves of a character come in two pieces (T-45). No piece is empty. */
+/** Cuts by UTF-16 units, also inside characters. No piece is empty. */
 function cut(whole: fc.Arbitrary<string>): fc.Arbitrary<string[]> {
   return fc.tuple(whole, fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 12 })).map(([value, lengths]) => {
     const pieces: string[] = [];
@@ -116,7 +116,7 @@ function cut(whole: fc.Arbitrary<string>): fc.Arbitrary<string[]> {
   });
 }
 
-/** Lets texts and calls take turns as `order` says; calls get their index when they start. */
+/** Interleaves texts and calls by `order`. A call gets its index when it starts. */
 function weave(texts: StreamEvent[], calls: Call[], order: number[]): StreamEvent[] {
   let started = 0;
   const tracks: Iterator<StreamEvent>[] = [texts.values(), ...calls.map((call) => callEvents(call, () => started++))];

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** How a network fails. `silence`: nothing arrives any more, and nobody is told. `refusal`: connections end, and no new one is made. */
+/** A network failure. `silence`: packets are lost without an error. `refusal`: connections are reset and new ones refused. */
 export type Cut = 'silence' | 'refusal';
 
-/** A stretch of network between a service and a server on this machine that can fail and be mended. */
+/** A TCP proxy between a service and a server that can be cut and restored. */
 export class TcpLink {
   private readonly connections = new Set<Connection>();
   private cutNow: Cut | undefined;
@@ -27,20 +27,20 @@ export class TcpLink {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Until `mend`. */
+  /** Lasts until `restore`. */
   cut(how: Cut): void {
     this.cutNow = how;
     if (how === 'refusal') this.reset();
     for (const connection of this.connections) connection.hold();
   }
 
-  /** After a silence what was sent meanwhile arrives, as TCP sends it again. */
-  mend(): void {
+  /** After a `silence`, held bytes arrive, as TCP would retransmit them. */
+  restore(): void {
     this.cutNow = undefined;
     for (const connection of this.connections) connection.release();
   }
 
-  /** Breaks every connection; new ones can be made at once. */
+  /** Resets every connection. New ones are accepted at once. */
   reset(): void {
     for (const connection of this.connections) connection.reset();
   }
@@ -64,7 +64,7 @@ export class TcpLink {
   }
 }
 
-/** Both halves of one connection through the link. While it is held neither hears of the other, not even of its end. */
+/** Both halves of one proxied connection. While it is held, neither notices the other, not even its end. */
 class Connection {
   private held = false;
   private ended = false;

@@ -10,16 +10,16 @@ import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { StackInfo } from './stack.js';
 
-/** An administrator may wait longer than a service does: what a test sets up does not fail for the speed of the machine. */
+/** Longer than between services, so that the setup of a test does not fail on a slow machine. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** The administrator's connection: what the CLI may do, a test may do. Close it when done. */
+/** Connects with the rights of the CLI. Close the connection when done. */
 export function connectAdministrator(stack: StackInfo): Promise<Messaging> {
   const connection = { url: stack.natsUrl, user: 'cli', password: stack.natsPasswords.cli, service: 'cli' };
   return connectMessaging({ ...connection, requestTimeoutMs: REQUEST_TIMEOUT_MS, logger: pino({ level: 'silent' }) });
 }
 
-/** A customer of the test's own: an account with money, a project with limits and a key. */
+/** An account with money, a project with limits and a key. */
 export interface Tenant {
   accountId: string;
   projectId: string;
@@ -39,7 +39,7 @@ export async function createTenant(
   return { accountId, projectId, keyId, apiKey: key };
 }
 
-/** The balance as a client reads it, over HTTP with its own key. */
+/** Reads the balance over HTTP with the key of the client. */
 export async function readBalance(gatewayUrl: string, apiKey: string): Promise<Balance> {
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });
   if (response.status !== 200) throw new Error(`balance answered ${response.status}: ${await response.text()}`);
@@ -48,7 +48,7 @@ export async function readBalance(gatewayUrl: string, apiKey: string): Promise<B
 
 const POLL_MS = 20;
 
-/** Resolves when the gateway offers these models: it hears of a change of the catalog a moment after the one who made it. */
+/** Resolves when the gateway lists these models. It learns of a catalog change a moment after the change. */
 export async function untilOffered(gatewayUrl: string, apiKey: string, models: readonly string[], deadlineMs = 30_000): Promise<void> {
   for (const deadline = Date.now() + deadlineMs; Date.now() < deadline; await delay(POLL_MS)) {
     const response = await fetch(`${gatewayUrl}/v1/models`, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -59,7 +59,7 @@ export async function untilOffered(gatewayUrl: string, apiKey: string, models: r
   throw new Error(`not offered after ${deadlineMs} ms: ${models.join(', ')}`);
 }
 
-/** Resolves when the account has no open holds; what happens to a hold after its client has left is not tied to any reply. */
+/** Resolves when the account has no open holds. After a client disconnects, its hold is settled later. */
 export async function untilNoHolds(administrator: Messaging, accountId: string, deadlineMs = 30_000): Promise<void> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {

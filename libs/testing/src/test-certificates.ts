@@ -12,7 +12,7 @@ interface Issuer extends TestCertificate {
   privateKey: KeyObject;
 }
 
-/** An authority of the test's own, as small as X.509 allows: elliptic keys, names of one part. */
+/** A certificate authority for tests. */
 export class TestAuthority {
   private readonly issuer: Issuer;
 
@@ -22,12 +22,12 @@ export class TestAuthority {
     this.issuer = { name, privateKey: pair.privateKey, cert: certificate, key: keyPem(pair.privateKey) };
   }
 
-  /** Of the authority itself. */
+  /** Certificate of the authority. */
   get cert(): string {
     return this.issuer.cert;
   }
 
-  /** `hosts` are names and addresses. An expired one was good until yesterday. */
+  /** `hosts` are names and addresses. An expired certificate ended yesterday. */
   issue(subject: string, options: { hosts?: string[]; isExpired?: boolean } = {}): TestCertificate {
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const { name: issuer, privateKey: signer } = this.issuer;

@@ -7,14 +7,14 @@ import { requiredVariable } from './test-environment.js';
 const MIGRATIONS = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 
 export interface TestDatabase {
-  /** The owner's: may do anything. */
+  /** URL of the owner, who has all rights. */
   readonly url: string;
-  /** As the service reaches it in production, with its own user and rights. */
+  /** URLs of the services, with the same rights as in production. */
   readonly serviceUrls: Record<DatabaseService, string>;
   drop(): Promise<void>;
 }
 
-/** A database of the test's own, with every migration applied and users of its own for the services. */
+/** Creates a database with every migration applied, and users for the services. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { name, url, migrate, drop: dropDatabase } = await createEmptyDatabase();
   await migrate();
@@ -29,7 +29,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { url: url.href, serviceUrls, drop };
 }
 
-/** A database of the test's own with nothing in it. */
+/** Creates an empty database. */
 export async function createEmptyDatabase(): Promise<{ name: string; url: URL; migrate(): Promise<void>; drop(): Promise<void> }> {
   const serverUrl = requiredVariable('TEST_POSTGRES_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;

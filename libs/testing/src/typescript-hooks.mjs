@@ -1,4 +1,4 @@
-// Lets a child process or a worker thread of a test run TypeScript as jest does: node --import <this file> <file>.ts
+// Runs TypeScript in a child process or worker thread of a test: node --import <this file> <file>.ts
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';

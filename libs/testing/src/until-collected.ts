@@ -4,14 +4,14 @@ import { runInNewContext } from 'node:vm';
 
 const TRIES = 20;
 
-/** Resolves once the garbage collector has taken it; rejects when something still holds it after many collections. */
+/** Resolves when `target` has been garbage-collected. Rejects when it is still referenced after 20 collections. */
 export async function untilCollected(target: WeakRef<object>): Promise<void> {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   for (let n = 0; n < TRIES; n++) {
-    await turn(); // what a WeakRef was asked for lives until the turn is over
+    await turn(); // a dereferenced target lives until the end of the turn
     collect();
     if (target.deref() === undefined) return;
   }
-  throw new Error('something still holds it');
+  throw new Error('the target is still referenced');
 }

@@ -3,7 +3,7 @@ import { type Scenario, saying } from './scenario.js';
 
 const LONG = Array.from({ length: 150 }, (_, index) => `Sentence ${index} says é, 漢 and 🌍.`).join(' ');
 
-/** Models that say something. */
+/** Scenarios with text. */
 export const ANSWERS: Scenario[] = [
   { name: 'text', ask: saying('[[sim say="One two three."]]'), reply: { text: 'One two three.' } },
   {
@@ -19,10 +19,16 @@ export const ANSWERS: Scenario[] = [
     reply: { reasoning: 'Hm, é? Yes.', text: 'Sure.' },
   },
   {
-    name: 'reasoning that nobody has asked to see',
+    name: 'reasoning that the client did not request',
     ask: { model: 'sim-reason', ...saying('[[sim think="Hm." say="Sure."]]') },
     reply: { reasoning: 'Hm.', text: 'Sure.' },
-    exceptions: [{ client: 'messages', reply: { reasoning: '' }, reason: 'spec 2.6: shown where `thinking` is on, billed either way' }],
+    exceptions: [
+      {
+        client: 'messages',
+        reply: { reasoning: '' },
+        reason: 'Messages returns reasoning only with `thinking` on; it is billed either way',
+      },
+    ],
   },
   {
     name: 'a conversation of several turns',
@@ -59,14 +65,14 @@ export const ANSWERS: Scenario[] = [
     ask: saying('[[sim refusal="I cannot help with that."]]'),
     reply: { text: 'I cannot help with that.', ending: 'refused' },
     exceptions: [
-      { client: 'messages', reply: { ending: 'filtered' }, reason: 'spec 2.6 has a stop reason for it, and no part' },
-      { dialect: 'anthropic-messages', reply: { ending: 'end' }, reason: 'the dialect says it as text' },
+      { client: 'messages', reply: { ending: 'filtered' }, reason: 'Messages has a stop reason for refusals, and no content part' },
+      { dialect: 'anthropic-messages', reply: { ending: 'end' }, reason: 'the dialect returns refusals as text' },
     ],
   },
   {
     name: 'a refusal by a filter',
     ask: saying('[[sim say="It begins" finish=content_filter]]'),
     reply: { text: 'It begins', ending: 'filtered' },
-    exceptions: [{ client: 'chat', reply: { ending: 'end' }, reason: 'spec 2.3 has no finish reason for it' }],
+    exceptions: [{ client: 'chat', reply: { ending: 'end' }, reason: 'chat reports a filtered reply as `stop`' }],
   },
 ];

@@ -9,7 +9,7 @@ import { type Ask, TOOLS, type ToolName, type Turn } from './scenario.js';
 
 type Body = Omit<ChatCompletionCreateParams, 'stream'>;
 
-/** Chat completions, through the official client and its own fold of a stream. */
+/** Chat completions with the official client and its fold of a stream. */
 export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Body> {
   const open = () => {
     const { fetch, head } = watchedFetch();
@@ -34,7 +34,7 @@ export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Bod
       stream.on('content', (delta) => {
         text += delta;
       });
-      // The library knows nothing of this field, and keeps its last piece only.
+      // The library does not know this field and keeps only its last piece.
       stream.on('chunk', ({ choices }) => {
         reasoning += (choices[0]?.delta as { reasoning_content?: string } | undefined)?.reasoning_content ?? '';
       });
@@ -50,10 +50,7 @@ export function chatClient(gatewayUrl: string, apiKey: string): FormatClient<Bod
   };
 }
 
-/**
- * Tools that take text are the functions of one text that they are wherever there are no such tools: no client of this format
- * has them, but usage counts them so.
- */
+/** Renders a custom tool as a function with one text parameter, as the gateway does for dialects without custom tools. */
 export function renderChat(ask: Ask, model: string): Body {
   const choice = ask.toolChoice;
   return {
@@ -105,7 +102,7 @@ function renderTool(name: ToolName) {
   };
 }
 
-/** The arguments of a call as a model writes them; what was cut is text already. */
+/** Arguments of a call as JSON text; arguments that were cut are text already. */
 export function argumentsText(name: ToolName, input: unknown): string {
   if (TOOLS[name].lark !== undefined) return JSON.stringify({ input });
   return typeof input === 'string' ? input : JSON.stringify(input);
@@ -132,7 +129,7 @@ function read({ choices, usage }: ChatCompletion): SeenReply {
   };
 }
 
-/** The word of a failure that the official client of OpenAI's formats has read. */
+/** Error of OpenAI's official client. */
 export function readFailure(error: unknown, text: string): Outcome['seen'] {
   if (!(error instanceof APIError) || typeof error.code !== 'string') throw error;
   return { word: error.code, text };

@@ -1,10 +1,14 @@
 import { type Exception, type Reply, type Scenario, saying } from './scenario.js';
 
-/** Stop sequences, in every pair that has them. `written` is the reply of a model that does not stop there. */
+/** Exceptions of formats and dialects without stop sequences. `written` is the reply without a stop. */
 function stopping(written: Partial<Reply>): Exception[] {
   return [
-    { client: 'responses', impossible: true, reason: 'spec 4.4 has no stop sequences' },
-    { dialect: 'openai-responses', written, reason: 'the dialect has no stop sequences: the upstream is read to its end, for its usage' },
+    { client: 'responses', impossible: true, reason: 'Responses has no stop sequences' },
+    {
+      dialect: 'openai-responses',
+      written,
+      reason: 'the dialect has no stop sequences: Tollgate reads the upstream to its end for the usage',
+    },
   ];
 }
 
@@ -13,11 +17,11 @@ const CUT_CALL: Exception[] = [
     dialect: 'anthropic-messages',
     mode: 'plain',
     reply: { calls: [{ name: 'weather', input: {} }] },
-    reason: 'its plain replies hold objects only, so what was cut never reaches us',
+    reason: 'its plain replies have only whole objects, so cut arguments never arrive',
   },
 ];
 
-/** Replies that are cut, stopped, or nothing. */
+/** Scenarios with replies that are cut, stopped or empty. */
 export const ENDS: Scenario[] = [
   {
     name: 'a stop sequence across pieces',
@@ -63,23 +67,23 @@ export const ENDS: Scenario[] = [
     exceptions: CUT_CALL,
   },
   {
-    name: 'a limit lower than some dialects take',
+    name: 'a limit below the minimum of some dialects',
     ask: { ...saying('[[sim say="One two three four"]]'), maxTokens: 2 },
     reply: { text: 'One two ', ending: 'length' },
   },
   {
-    name: 'a limit lower than some dialects take, inside a tool call',
+    name: 'a limit below the minimum of some dialects, inside a tool call',
     ask: { ...saying('call weather {"days":3,"city":"Llandudno"}, call traffic'), tools: ['weather', 'traffic'], maxTokens: 5 },
     reply: { calls: [{ name: 'weather', input: '{"days":3,"city":"Ll' }], ending: 'length' },
     exceptions: CUT_CALL,
   },
   {
-    name: 'nothing at all',
+    name: 'an empty reply',
     ask: saying('[[sim say=""]]'),
     failure: { code: 'upstream_error', status: 502 },
   },
   {
-    name: "nothing to add to the model's own words",
+    name: "nothing after the assistant's own words",
     ask: {
       turns: [
         { role: 'user', text: 'Hello [[sim say=""]]' },

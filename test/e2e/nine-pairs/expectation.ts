@@ -3,16 +3,16 @@ import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
 import { estimateOutputTokens, estimatePromptTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
 import { costOf } from '#money/price.js';
-import type { ChatRequest } from '../../../apps/upstream-sim/src/chat-request.js';
-import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/usage-rule.js';
+import type { ChatRequest } from '../../../apps/upstream-sim/src/dialects/chat/parse-request.js';
+import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream-sim/src/reply/usage-rule.js';
 import { argumentsText, renderChat } from './chat-client.js';
 import { type Case, exceptionsOf, type Mode } from './grid.js';
 import type { Outcome } from './outcome.js';
 import { type Ask, type ClientFormat, type Reply, type Scenario, TOOLS } from './scenario.js';
 import { priceOf } from './upstreams.js';
 
-/** What a request comes to: for its client, and on its bill. */
-export interface Expected {
+/** Expected outcome of a request: for its client, and on its bill. */
+interface Expected {
   status: number;
   seen: Outcome['seen'];
   bill: Bill;
@@ -34,7 +34,7 @@ const NOTHING: Usage = {
   outputSource: 'counted',
 };
 
-/** From the scenario alone: nothing that the service has said is in it. */
+/** Computed from the scenario alone. */
 export function expectationOf(one: Case, mode: Mode): Expected {
   return one.scenario.failure ? failing(one, mode) : replying(one, mode);
 }
@@ -68,7 +68,7 @@ function replyOf({ reply }: Scenario): Reply {
   return { reasoning: '', text: '', calls: [], ending: 'end', ...reply };
 }
 
-/** By the rule of the simulator (apps/upstream-sim/README.md): the same for a conversation in all dialects. */
+/** Usage by the rule of the simulator (apps/upstream-sim/README.md), the same in all dialects. */
 function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls }: Reply): Usage {
   return {
     promptTokens: promptTokens(renderChat(ask, '') as unknown as ChatRequest),
@@ -80,7 +80,7 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
   };
 }
 
-/** By our own estimator: four bytes a token, of the canonical conversation as JSON and of the text that came (docs/money.md). */
+/** Usage by Tollgate's estimate: four bytes a token of the canonical prompt as JSON, and of the received text (docs/money.md). */
 function estimated(ask: Ask, text: string): Usage {
   const prompt = JSON.stringify({
     turns: ask.turns.map((turn) => ({ role: 'user', parts: [{ type: 'text', text: turn.role === 'user' ? turn.text : '' }] })),
@@ -105,7 +105,7 @@ function cost({ ask }: Scenario, usage: Usage): string {
   return costOf(usage, priceOf(ask.model ?? 'sim-fast')).toString();
 }
 
-/** Messages has types instead of codes (spec 7.2). */
+/** Messages has error types instead of codes. */
 function wordOf(code: ErrorCode, client: ClientFormat): string {
   return client === 'messages' ? ERROR_CODES[code].type : code;
 }

@@ -1,6 +1,6 @@
 import { type Scenario, saying } from './scenario.js';
 
-/** Upstreams that fail. Before content it costs nothing; a stream that has brought some is billed for it, by estimate. */
+/** Scenarios with upstream failures. A failure before content costs nothing; received content is billed by estimate. */
 export const FAILURES: Scenario[] = [
   {
     name: 'an error status',
@@ -8,7 +8,7 @@ export const FAILURES: Scenario[] = [
     failure: { code: 'upstream_error', status: 502 },
   },
   {
-    name: 'a full upstream',
+    name: 'an upstream at capacity',
     ask: saying('[[sim status=429 retry-after=7]]'),
     failure: { code: 'model_capacity', status: 429 },
   },
@@ -33,7 +33,7 @@ export const FAILURES: Scenario[] = [
     failure: { code: 'upstream_error', status: 502, writtenBefore: 'weather{"city":' },
   },
   {
-    name: 'an end without an end, after content',
+    name: 'a stream without its end, after content',
     ask: saying('[[sim say="One two three four five" close=3]]'),
     failure: { code: 'upstream_error', status: 502, textBefore: 'One two thre' },
   },

@@ -9,14 +9,14 @@ export const SCENARIOS: readonly Scenario[] = [...ANSWERS, ...TOOL_CALLS, ...END
 export const MODES = ['plain', 'streamed'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** One scenario, asked by one client format of one dialect. */
+/** One scenario for one pair of client format and dialect. */
 export interface Case {
   scenario: Scenario;
   client: ClientFormat;
   dialect: Dialect;
 }
 
-/** Every case that can be asked. */
+/** All possible cases. */
 export function everyCase(): Case[] {
   return SCENARIOS.flatMap((scenario) =>
     CLIENT_FORMATS.flatMap((client) =>
@@ -25,7 +25,7 @@ export function everyCase(): Case[] {
   );
 }
 
-/** What of the scenario is different here, and why. */
+/** Exceptions of the scenario for this pair. */
 export function exceptionsOf({ scenario, client, dialect }: Case, mode?: Mode): Exception[] {
   return (scenario.exceptions ?? []).filter(
     (exception) =>
@@ -39,7 +39,7 @@ function whyImpossible(one: Case): string | undefined {
   return exceptionsOf(one).find(({ impossible }) => impossible)?.reason;
 }
 
-/** The page docs/nine-pairs.md: what is asked of which pair, how often in all, and where a pair differs. */
+/** Renders docs/nine-pairs.md: the scenarios, their number, and the exceptions. */
 export function renderGrid(): string {
   const reasons: string[] = [];
   const note = (reason: string): string => {
@@ -65,16 +65,21 @@ ${reasons.map((reason, index) => `${index + 1}. ${reason}`).join('\n')}
 }
 
 const INTRODUCTION = `# Nine pairs
-<!-- Made from test/e2e/nine-pairs/. Change that, and run: NINE_PAIRS=write node scripts/test.mjs checks nine-pairs -->
+<!-- Generated from test/e2e/nine-pairs/ by: NINE_PAIRS=write node scripts/test.mjs checks nine-pairs -->
 
-Three client formats at upstreams of three dialects. Each scenario below is one conversation, written once in no format's words
-([\`test/e2e/nine-pairs/\`](../test/e2e/nine-pairs)), and asked of every pair through the whole system: the official client of the format,
-gateway, billing, catalog, inference-proxy, and a simulated upstream of the dialect. Each case (✓) is asked plain and streamed, and holds when
+Three client formats at upstreams of three dialects. Each scenario is one conversation, written once
+independently of formats ([\`test/e2e/nine-pairs/\`](../test/e2e/nine-pairs)), and runs for every pair
+through the whole system: the official client of the format, gateway, billing, catalog,
+inference-proxy, and a simulated upstream of the dialect. Each case (✓) runs plain and streamed, and
+passes when
 
-- the reply says what the scenario says that it must, in either mode, and the official client folds the stream to the plain reply;
-- the usage in the reply is that of the upstream's own rule, the same in every format at every dialect;
-- the bill, asked for as soon as the reply has ended, has that usage and costs it times the price, and nothing is held any more;
-- a failure before content costs nothing, and one after it what had come, by estimate.
+- the reply matches the scenario in both modes, and the official client folds the stream to the plain
+  reply;
+- the reported usage follows the upstream's rule, the same in every format at every dialect;
+- the bill, read as soon as the reply has ended, has that usage and costs usage times price, and no
+  hold is left;
+- a failure before content costs nothing, and a failure after content costs the received content by
+  estimate.
 
-A dash is a case that cannot be asked; a number, why it cannot, or what is different there.
+A dash is an impossible case. A number refers to its reason, or to the difference of a case.
 `;

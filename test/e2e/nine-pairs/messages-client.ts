@@ -4,10 +4,10 @@ import { type Ask, TOOLS, type ToolName, type Turn } from './scenario.js';
 
 type Body = Omit<Anthropic.MessageCreateParams, 'stream'>;
 
-/** The format demands a limit; this is what the others have when none is named. */
+/** The format requires a limit; this is the default of the other formats. */
 const DEFAULT_OUTPUT_TOKENS = 4_096;
 
-/** Messages, through the official client and its own fold of a stream. */
+/** Messages with the official client and its fold of a stream. */
 export function messagesClient(gatewayUrl: string, apiKey: string): FormatClient<Body> {
   const open = () => {
     const { fetch, head } = watchedFetch();
@@ -65,7 +65,7 @@ function renderMessages(ask: Ask, model: string): Body {
   };
 }
 
-/** Results of calls that follow each other are turns of the user; the gateway makes them one. */
+/** Consecutive results are separate user turns, which the gateway merges. */
 function renderTurn(turn: Turn): Anthropic.MessageParam {
   switch (turn.role) {
     case 'user': {
@@ -109,7 +109,7 @@ function read({ content, stop_reason, usage }: Anthropic.Message): SeenReply {
   };
 }
 
-/** Arguments that were cut stand in `_raw`, as the model wrote them (docs/protocols.md). */
+/** Arguments that were cut are in `_raw` as text (docs/protocols.md). */
 function readInput(input: unknown): unknown {
   return (input as { _raw?: string })._raw ?? input;
 }

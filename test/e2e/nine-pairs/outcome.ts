@@ -1,20 +1,20 @@
 import type { BillableUsage } from '#money/price.js';
-import type { Ask, Call, Ending } from './scenario.js';
+import type { Ask, Call, ReplyEnd } from './scenario.js';
 
-/** What a client has got, in no format's words. */
+/** A reply as its client received it, independent of formats. */
 export interface SeenReply {
   reasoning: string;
   text: string;
   calls: Call[];
-  ending: Ending;
-  /** As the reply tells it. `reasoningTokens` is absent where a format does not. */
+  ending: ReplyEnd;
+  /** Reported usage. Some formats report no `reasoningTokens`. */
   usage: BillableUsage & { reasoningTokens?: number };
 }
 
 export interface SeenFailure {
-  /** The format's own word for it. */
+  /** Error code or type of the format. */
   word: string;
-  /** What had come before. */
+  /** Text before the failure. */
   text: string;
 }
 
@@ -22,18 +22,18 @@ export interface Outcome {
   requestId: string;
   status: number;
   seen: SeenReply | SeenFailure;
-  /** The reply as the client's library has it, without what is of this one request. Absent when it failed. */
+  /** The reply object of the client library, without ids and times. Absent for a failure. */
   whole?: unknown;
 }
 
-/** One client that speaks one format. */
+/** A client of one format. */
 export interface FormatClient<Body> {
   render(ask: Ask, model: string): Body;
   plain(body: Body): Promise<Outcome>;
   streamed(body: Body): Promise<Outcome>;
 }
 
-/** A `fetch` for one request of an official client, and what the reply's head said. */
+/** A `fetch` for one request, which records the head of the reply. */
 export function watchedFetch(): { fetch: typeof fetch; head: { requestId: string; status: number } } {
   const head = { requestId: '', status: 0 };
   return {
@@ -47,7 +47,7 @@ export function watchedFetch(): { fetch: typeof fetch; head: { requestId: string
   };
 }
 
-/** Times, and what the libraries add on their own: parsed copies, and nulls for what was not sent. */
+/** Times, and fields that the libraries add: parsed copies, and nulls for absent fields. */
 const NOT_OF_THE_REPLY = new Set([
   'created',
   'created_at',
@@ -60,7 +60,7 @@ const NOT_OF_THE_REPLY = new Set([
   '_request_id',
 ]);
 
-/** A reply such that two of them compare. Ids stay, but for the part that is of this one reply. */
+/** Normalizes a reply for comparison. Replaces the part of ids that is specific to this reply. */
 export function comparable(reply: { id: string }, ...absentWhenNull: string[]): unknown {
   const own = reply.id.slice(reply.id.indexOf('-') + 1 || reply.id.indexOf('_') + 1);
   const text = JSON.stringify(reply, (key, value: unknown) =>
@@ -69,7 +69,7 @@ export function comparable(reply: { id: string }, ...absentWhenNull: string[]): 
   return JSON.parse(text.replaceAll(own, '~'));
 }
 
-/** Arguments as an object; as text when they were cut, or are more than JavaScript's numbers can say. */
+/** Parses arguments; returns the text if they were cut, or have numbers beyond a double. */
 export function readArguments(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

@@ -2,11 +2,11 @@ import OpenAI from 'openai';
 import type { Response, ResponseCreateParams, ResponseInputItem, Tool } from 'openai/resources/responses/responses';
 import { readFailure } from './chat-client.js';
 import { comparable, type FormatClient, readArguments, type SeenReply, watchedFetch } from './outcome.js';
-import { type Ask, type Ending, TOOLS, type ToolName, type Turn } from './scenario.js';
+import { type Ask, type ReplyEnd, TOOLS, type ToolName, type Turn } from './scenario.js';
 
 type Body = Omit<ResponseCreateParams, 'stream'>;
 
-/** Responses, through the official client and its own fold of a stream. */
+/** Responses with the official client and its fold of a stream. */
 export function responsesClient(gatewayUrl: string, apiKey: string): FormatClient<Body> {
   const open = () => {
     const { fetch, head } = watchedFetch();
@@ -116,8 +116,8 @@ function read({ output, status, incomplete_details: details, usage }: Response):
     if (item.type === 'custom_tool_call') seen.calls.push({ name: item.name as ToolName, input: item.input });
   }
   const isRefused = output.some((item) => item.type === 'message' && item.content.some(({ type }) => type === 'refusal'));
-  const whole: Ending = isRefused ? 'refused' : seen.calls.length > 0 ? 'calls' : 'end';
-  const cut: Ending = details?.reason === 'content_filter' ? 'filtered' : 'length';
+  const whole: ReplyEnd = isRefused ? 'refused' : seen.calls.length > 0 ? 'calls' : 'end';
+  const cut: ReplyEnd = details?.reason === 'content_filter' ? 'filtered' : 'length';
   return {
     ...seen,
     ending: status === 'completed' ? whole : cut,

@@ -1,31 +1,31 @@
 import type { ErrorCode } from '#inference/errors.js';
 import type { ProtocolName } from '../../../apps/gateway/src/protocols/protocol-adapter.js';
 
-/** What clients speak: the endpoints of the gateway. */
+/** Formats of the gateway. */
 export type ClientFormat = ProtocolName;
 export const CLIENT_FORMATS: readonly ClientFormat[] = ['chat', 'responses', 'messages'];
 
-/** What upstreams speak (docs/upstreams.md). */
+/** Dialects of upstreams (docs/upstreams.md). */
 export const DIALECTS = ['openai-chat', 'openai-responses', 'anthropic-messages'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 
 export type SimModel = 'sim-fast' | 'sim-reason' | 'sim-vision';
 
-/** One thing that is asked, and what must come of it, in no format's words: every client renders it, every dialect carries it. */
+/** A request and its expected outcome, independent of formats and dialects. */
 export interface Scenario {
   name: string;
   ask: Ask;
-  /** What the client has in the end; parts that are left out are empty, and the ending is `end`. Absent where it fails. */
+  /** Expected reply. Missing parts are empty, and the default end is `end`. Absent for a failure. */
   reply?: Partial<Reply>;
   failure?: Failure;
   /** Prompt tokens that the upstream reads from its cache. */
   cachedTokens?: number;
-  /** Pairs for which it is not so, each with its reason. */
+  /** Pairs with another outcome, each with its reason. */
   exceptions?: Exception[];
 }
 
 export interface Ask {
-  /** `sim-fast` if absent. */
+  /** Default `sim-fast`. */
   model?: SimModel;
   system?: string;
   turns: Turn[];
@@ -34,7 +34,7 @@ export interface Ask {
   maxTokens?: number;
   stop?: string[];
   schema?: Record<string, unknown>;
-  /** Reasoning is to be shown, in formats where one asks for that. */
+  /** Request reasoning, in formats that return it only on request. */
   showReasoning?: boolean;
 }
 
@@ -45,42 +45,42 @@ export type Turn =
 
 export interface Call {
   name: ToolName;
-  /** The object of arguments; text, where arguments were cut or JavaScript has no such numbers, and for tools that take text. */
+  /** Arguments as an object, or as text: for custom tools, arguments that were cut, and numbers beyond a double. */
   input: unknown;
-  /** Of tools that have one. */
+  /** Namespace of the tool, if any. */
   namespace?: string;
 }
 
-export type Ending = 'end' | 'calls' | 'length' | 'refused' | 'filtered';
+export type ReplyEnd = 'end' | 'calls' | 'length' | 'refused' | 'filtered';
 
 export interface Reply {
   reasoning: string;
   text: string;
   calls: Call[];
-  ending: Ending;
+  ending: ReplyEnd;
 }
 
-export interface Failure {
+interface Failure {
   code: ErrorCode;
-  /** Of the reply that fails before its content. */
+  /** HTTP status of a failure before content. */
   status: number;
-  /** What a stream has brought before it failed; the plain reply brings nothing. */
+  /** Streamed text before the failure; a plain reply has none. */
   textBefore?: string;
-  /** All that the model had written by then, names and arguments of calls included; absent: the text. It is what is billed. */
+  /** Billed output before the failure, names and arguments of calls included. Default: `textBefore`. */
   writtenBefore?: string;
 }
 
-/** Where a pair differs. What it is about: the named client, dialect, or mode; absent, all of them. */
+/** A different outcome for the named client, dialect or mode; absent fields match all. */
 export interface Exception {
   client?: ClientFormat;
   dialect?: Dialect;
   mode?: 'plain' | 'streamed';
   reason: string;
-  /** The scenario cannot be asked: it is left out. */
+  /** The scenario is not possible for this pair. */
   impossible?: true;
-  /** The client gets this instead. */
+  /** Replaces the expected reply. */
   reply?: Partial<Reply>;
-  /** All that the model writes, where it is billed for more than the client gets. */
+  /** Billed reply, if it has more than the client receives. */
   written?: Partial<Reply>;
 }
 
@@ -88,7 +88,7 @@ export type ToolName = 'weather' | 'traffic' | 'clock' | 'shell' | 'spawn';
 
 const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 
-/** Tools with a schema take JSON, the one with a grammar takes text. */
+/** Tools with a schema take JSON; the tool with a grammar takes text. */
 export const TOOLS: Record<ToolName, { description: string; parameters?: Record<string, unknown>; lark?: string; namespace?: string }> = {
   weather: { description: 'The weather of a city', parameters: CITY },
   traffic: { description: 'The traffic of a city', parameters: CITY },
@@ -97,7 +97,7 @@ export const TOOLS: Record<ToolName, { description: string; parameters?: Record<
   spawn: { description: 'Starts an agent', parameters: { type: 'object' }, namespace: 'agents' },
 };
 
-/** The parts of a conversation of one text. */
+/** A conversation of one user text. */
 export function saying(text: string): Pick<Ask, 'turns'> {
   return { turns: [{ role: 'user', text }] };
 }

@@ -3,11 +3,11 @@ import { type Scenario, saying } from './scenario.js';
 const THREE = 'call weather {"city":"Rome"}, call traffic {"city":"Oslo"}, call clock {"zone":"Asia/Tokyo"}';
 
 const CUSTOM_TOOLS = [
-  { client: 'chat', impossible: true, reason: 'spec 4.3 has functions only' },
-  { client: 'messages', impossible: true, reason: 'spec 4.5 has tools with a schema only' },
+  { client: 'chat', impossible: true, reason: 'chat has only functions' },
+  { client: 'messages', impossible: true, reason: 'Messages has only tools with a schema' },
 ] as const;
 
-/** Models that call tools. */
+/** Scenarios with tool calls. */
 export const TOOL_CALLS: Scenario[] = [
   {
     name: 'one call',
@@ -25,14 +25,14 @@ export const TOOL_CALLS: Scenario[] = [
     reply: { calls: [{ name: 'weather', input: { city: 'São Paulo 🌍' } }], ending: 'calls' },
   },
   {
-    name: 'a call with a number that is no double',
+    name: 'a call with a number beyond a double',
     ask: { ...saying('call weather {"city":"Rome","id":12345678901234567890}'), tools: ['weather'] },
     reply: { calls: [{ name: 'weather', input: '{"city":"Rome","id":12345678901234567890}' }], ending: 'calls' },
     exceptions: [
       {
         client: 'messages',
         reply: { calls: [{ name: 'weather', input: { city: 'Rome', id: 12345678901234567000 } }] },
-        reason: 'all digits are sent, but its library makes numbers of them',
+        reason: 'all digits are sent, but the client library parses them as numbers',
       },
     ],
   },
@@ -77,12 +77,12 @@ export const TOOL_CALLS: Scenario[] = [
     reply: { calls: [{ name: 'traffic', input: { city: 'sim' } }], ending: 'calls' },
   },
   {
-    name: 'some call, as required',
+    name: 'any call, with tool_choice required',
     ask: { ...saying('Now'), tools: ['weather', 'traffic'], toolChoice: 'required' },
     reply: { calls: [{ name: 'weather', input: { city: 'sim' } }], ending: 'calls' },
   },
   {
-    name: 'no call, as required',
+    name: 'no call, with tool_choice none',
     ask: { ...saying('call weather [[sim say="No."]]'), tools: ['weather'], toolChoice: 'none' },
     reply: { text: 'No.' },
   },
@@ -156,8 +156,8 @@ export const TOOL_CALLS: Scenario[] = [
       ending: 'calls',
     },
     exceptions: [
-      { client: 'chat', impossible: true, reason: 'spec 4.3 has functions only' },
-      { client: 'messages', impossible: true, reason: 'spec 4.5 has tools with a schema only' },
+      { client: 'chat', impossible: true, reason: 'chat has only functions' },
+      { client: 'messages', impossible: true, reason: 'Messages has only tools with a schema' },
     ],
   },
 ];

@@ -4,7 +4,7 @@ import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/s
 import { type Case, everyCase, MODES, type Mode, SCENARIOS } from './grid.js';
 import { DIALECTS, type Dialect, type SimModel } from './scenario.js';
 
-/** No two prices are alike, so that one taken for another shows. */
+/** All prices differ, so that a mix-up shows. */
 const LIST_PRICES: Record<SimModel, { inputUsdPerMTok: string; cachedInputUsdPerMTok: string; outputUsdPerMTok: string }> = {
   'sim-fast': { inputUsdPerMTok: '0.15', cachedInputUsdPerMTok: '0.015', outputUsdPerMTok: '0.60' },
   'sim-reason': { inputUsdPerMTok: '0.55', cachedInputUsdPerMTok: '0.14', outputUsdPerMTok: '2.19' },
@@ -13,13 +13,13 @@ const LIST_PRICES: Record<SimModel, { inputUsdPerMTok: string; cachedInputUsdPer
 
 export type Upstreams = Record<Dialect, SimServer>;
 
-/** A simulator for each dialect, so that it is seen who was asked what. */
+/** Starts a simulator for each dialect, which records its own requests. */
 export async function startUpstreams(): Promise<Upstreams> {
   const started = DIALECTS.map(async (dialect) => [dialect, await startSimServer({ host: '127.0.0.1', port: 0, record: true })] as const);
   return Object.fromEntries(await Promise.all(started)) as Upstreams;
 }
 
-/** Every model that is asked for, at the upstream of its dialect. */
+/** The catalog of all models, at the upstream of each dialect. */
 export function catalogOf(upstreams: Upstreams): string {
   const catalog = {
     upstreams: DIALECTS.map((kind) => ({
@@ -40,18 +40,18 @@ export function catalogOf(upstreams: Upstreams): string {
       routes: [{ upstream: dialect, model }],
     })),
   };
-  // The catalog takes no aliases for what is the same.
+  // The catalog accepts no YAML aliases.
   return stringify(catalog, { aliasDuplicateObjects: false });
 }
 
-/** Which model of which simulator a name of the catalog is. */
+/** Simulator model and dialect of each catalog model. */
 const OFFERED = new Map(
   everyCase().flatMap((one) => MODES.map((mode) => [modelOf(one, mode), { model: simModelOf(one), dialect: one.dialect }])),
 );
-/** The names of all models of `catalogOf`. */
+/** Names of all models of `catalogOf`. */
 export const PAIR_MODELS: readonly string[] = [...OFFERED.keys()];
 
-/** The model that a case is asked of. What fails has a model of its own: a route that has failed, or was full, is given a rest. */
+/** Catalog model of a case. Failing cases have models of their own, because a failed route opens its circuit. */
 export function modelOf(one: Case, mode: Mode): string {
   const { scenario, client, dialect } = one;
   const model = modelAt(simModelOf(one), dialect);
@@ -62,7 +62,7 @@ function simModelOf({ scenario }: Case): SimModel {
   return scenario.ask.model ?? 'sim-fast';
 }
 
-/** The catalog's name of a model that runs at the upstream of this dialect. */
+/** Catalog name of a model at the upstream of this dialect. */
 export function modelAt(model: SimModel, dialect: Dialect): string {
   return `${model}-${dialect}`;
 }
@@ -76,7 +76,7 @@ export function priceOf(model: SimModel): Price {
   };
 }
 
-/** What a simulator was asked (the last 100 paths), and how its requests ended, once none is open. */
+/** Waits until no request is open. Returns the last 100 paths of a simulator, and its request counts. */
 export async function heardBy({ url }: SimServer): Promise<{ paths: Set<string>; started: number; aborted: number }> {
   const read = async (path: string): Promise<unknown> => (await fetch(`${url}/sim/${path}`)).json();
   const paths = new Set(((await read('requests')) as { path: string }[]).map(({ path }) => path));

@@ -4,7 +4,7 @@ import type { Converse } from './official-clients.js';
 
 type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]['providerOptions']>;
 
-/** The messages of a result go on into the next turn, as the documentation of the AI SDK has it. */
+/** The messages of a result go into the next turn, as in the documentation of the AI SDK. */
 export function aiSdk(
   open: (model: string) => LanguageModel,
   stream: boolean,

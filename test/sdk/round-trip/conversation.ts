@@ -1,6 +1,6 @@
 /**
- * Five turns that every client holds: a call, words, two calls at once with words before them, a call without arguments whose
- * result is empty, words with line ends and quotes. Results are quoted by the simulator, so a lost one shows in the answer too.
+ * Five turns: a call, text, text with two parallel calls, a call without arguments and with an empty result, text with line breaks and
+ * quotes. The simulator quotes results, so that a lost one shows in the answer.
  */
 export const SYSTEM = 'You plan trips.';
 export const OUTPUT_TOKENS_MAX = 3_000;
@@ -32,7 +32,7 @@ interface Tool {
   run(input: unknown): string;
 }
 
-/** The tools as every client declares them, and what they answer. */
+/** The tools and their results. */
 export const TOOLS: Tool[] = [
   {
     name: 'get_weather',

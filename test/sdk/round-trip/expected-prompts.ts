@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { RoutedModel } from './upstreams.js';
 
-/** The conversation as an upstream of the dialect has to see it: what every request says, and how much of the history each has. */
+/** The conversation in one dialect: the constant part of every request, and the history of each. */
 interface Transcript {
   request: Record<string, unknown>;
   historyField: 'messages' | 'input';
@@ -10,10 +10,10 @@ interface Transcript {
   history: Record<string, unknown>[];
 }
 
-/** What the model thought, by the place of its message in the history of the chat dialect. */
+/** Reasoning of the model, by index of its message in the chat history. */
 const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8: 'Two\nthings.', 11: 'Two\nthings.' };
 
-/** Every body each upstream has to be asked with, in order. `echoed`: the client has carried the model's reasoning back. */
+/** Expected request bodies of each upstream, in order. `echoed`: the client sends reasoning back. */
 export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: boolean }): Record<RoutedModel, unknown[]> {
   const chat = transcriptOf('openai-chat');
   const thoughtful = chat.history.map((message, index) =>

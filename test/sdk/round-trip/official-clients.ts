@@ -6,7 +6,7 @@ import { OUTPUT_TOKENS_MAX, runTool, SYSTEM, TOOLS, TURNS } from './conversation
 /** Holds the conversation with a model and returns the answers of its turns. */
 export type Converse = (model: string) => Promise<string[]>;
 
-/** `runTools`: the helper runs the tools, and its messages go on into the next turn. */
+/** `runTools`: the helper runs the tools, and its messages go into the next turn. */
 export function chatRunTools(client: OpenAI, stream: boolean): Converse {
   const tools = TOOLS.map(({ run, ...tool }) => ({
     type: 'function' as const,
@@ -26,7 +26,7 @@ export function chatRunTools(client: OpenAI, stream: boolean): Converse {
   };
 }
 
-/** `responses.stream`, or `create`: the output goes back as input, every item as it came. */
+/** `responses.stream`, or `create`: every output item goes back as input unchanged. */
 export function responsesLoop(client: OpenAI, stream: boolean): Converse {
   const tools = TOOLS.map(({ run: _run, ...tool }) => ({ type: 'function' as const, ...tool, strict: false }));
   return async (model) => {
@@ -57,7 +57,7 @@ export function responsesLoop(client: OpenAI, stream: boolean): Converse {
 
 const THINKING = { type: 'enabled' as const, budget_tokens: 1_024 };
 
-/** `messages.stream`, or `create`: the content goes back as the assistant's turn, thinking included. */
+/** `messages.stream`, or `create`: the content, thinking included, goes back as the assistant's turn. */
 export function messagesLoop(client: Anthropic, stream: boolean): Converse {
   const tools = TOOLS.map(({ run: _run, parameters, ...tool }) => ({ ...tool, input_schema: parameters }));
   return async (model) => {
@@ -86,7 +86,7 @@ export function messagesLoop(client: Anthropic, stream: boolean): Converse {
   };
 }
 
-/** `beta.messages.toolRunner`: the helper runs the tools, and its messages go on into the next turn. */
+/** `beta.messages.toolRunner`: the helper runs the tools, and its messages go into the next turn. */
 export function messagesToolRunner(client: Anthropic, stream: boolean): Converse {
   const tools = TOOLS.map(({ parameters, ...tool }) => betaTool({ ...tool, inputSchema: parameters as never, run: tool.run }));
   return async (model) => {

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml';
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { type SimServer, startSimServer } from '../../../apps/upstream-sim/src/sim-server.js';
 
-/** A model at a simulator of its own, which keeps what it is asked. */
+/** A model at a simulator of its own, which records requests. */
 interface Route {
   model: string;
   kind: (typeof UPSTREAM_KINDS)[number];
@@ -48,7 +48,7 @@ export function catalogWith(upstreams: Upstreams): string {
   });
 }
 
-/** The bodies an upstream was asked with since the last time, in order. */
+/** Request bodies of an upstream since the last call, in order. */
 export async function takePrompts({ url }: SimServer): Promise<unknown[]> {
   const requests = (await (await fetch(`${url}/sim/requests`)).json()) as { body: unknown }[];
   await fetch(`${url}/sim/requests`, { method: 'DELETE' });

@@ -13,7 +13,10 @@ import { parseUsd } from '#money/pico-usd.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
-/** Opens an account. Repeating it with the same id and name answers with the same account; another name is a `conflict`. */
+/**
+ * Opens an account. A repeated request with the same id and name returns the same account.
+ * @throws {ServiceError} `conflict` when the id belongs to an account with another name.
+ */
 export async function createAccount(prisma: PrismaClient, request: AccountCreateRequest): Promise<Account> {
   const id = request.accountId ?? randomUUID();
   try {
@@ -26,11 +29,14 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
   }
 }
 
-/** Changes what the request names; a frozen account is refused at its next reserve. `not_found` if there is no such account. */
+/**
+ * Changes the given fields. A frozen account is refused from its next reserve on.
+ * @throws {ServiceError} `not_found`.
+ */
 export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest): Promise<Account> {
   const { accountId: id, name, status, statusReason, lowBalanceUsd } = request;
   if (statusReason && status !== 'frozen') {
-    throw new ServiceError('invalid_request', 'Only what is frozen has a reason.', 'statusReason');
+    throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
   }
   const data = {
     ...(name && { name }),
@@ -45,7 +51,7 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
   }
 }
 
-/** All accounts, or the one with `accountId`; oldest first. */
+/** Lists all accounts, or the one with `accountId`; oldest first. */
 export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
   const where = { id: request.accountId ?? undefined };
   const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
@@ -54,13 +60,13 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
   return { accounts: rows.map(renderAccount), nextCursor };
 }
 
-/** `ServiceError('not_found')` if there is no such account. */
+/** Throws `ServiceError('not_found')` when the account does not exist. */
 export async function demandAccount(prisma: PrismaClient, accountId: string): Promise<void> {
   const account = await prisma.account.findUnique({ where: { id: accountId }, select: { id: true } });
   if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
 }
 
-/** Zero is no threshold: no balance is below it. */
+/** Returns null for zero, since no balance is below it. */
 function thresholdOf(usd: string): string | null {
   const amount = parseUsd(usd);
   return amount === 0n ? null : String(amount);

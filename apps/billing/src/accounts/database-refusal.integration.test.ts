@@ -50,12 +50,12 @@ test('a database that refuses connections is unavailable', async () => {
   expect(await ask()).toBe('unavailable');
 });
 
-test('a database nobody hears from is unavailable, for who connects and for who waits for a connection', async () => {
+test('a database that does not answer is unavailable, for a new connection and for a caller waiting for one', async () => {
   link.cut('silence');
   expect(await Promise.all([ask(), ask(), ask(), ask()])).toEqual(['unavailable', 'unavailable', 'unavailable', 'unavailable']);
 });
 
-test('a connection that breaks under a question makes it unavailable, and the next one is answered', async () => {
+test('a connection that breaks during a query makes it unavailable, and the next query succeeds', async () => {
   expect(await ask()).toBe('answered');
   const asked = ask('SELECT pg_sleep(20)::text');
   await underWay('%pg_sleep(20)::text%');
@@ -64,7 +64,7 @@ test('a connection that breaks under a question makes it unavailable, and the ne
   expect(await ask()).toBe('answered');
 });
 
-test('a connection the server ends under a question makes it unavailable', async () => {
+test('a connection that the server ends during a query makes it unavailable', async () => {
   expect(await ask()).toBe('answered');
   expect(await ask('SELECT pg_terminate_backend(pg_backend_pid())')).toBe('unavailable');
   expect(await ask()).toBe('answered');

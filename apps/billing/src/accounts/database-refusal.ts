@@ -5,24 +5,24 @@ const UNIQUE_VIOLATION = 'P2002';
 const FOREIGN_KEY_VIOLATION = 'P2003';
 const ROW_NOT_FOUND = 'P2025';
 
-/** Whether the row was refused because another has the same key. */
+/** True when another row has the same key. */
 export function isDuplicate(error: unknown): boolean {
   return hasCode(error, UNIQUE_VIOLATION);
 }
 
-/** Whether what a row belongs to, or the row itself, is not there. */
+/** True when the row, or a row it refers to, does not exist. */
 export function isMissing(error: unknown): boolean {
   return hasCode(error, FOREIGN_KEY_VIOLATION) || hasCode(error, ROW_NOT_FOUND);
 }
 
-/** Whether a statement took longer than it may. */
+/** True when a statement exceeded its time limit. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof Prisma.PrismaClientKnownRequestError && stateOf(error) === '57014';
 }
 
 /**
- * Waits for work off the hot path. A database that is away or restarting becomes `ServiceError('unavailable')`; refusals
- * pass as they are, and so does what nobody expected, which the transport logs and hides.
+ * Waits for a query off the hot path. Turns the error of a database that is away into `ServiceError('unavailable')`; other errors pass
+ * unchanged.
  */
 export async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
   try {
@@ -33,11 +33,11 @@ export async function orUnavailable<Result>(work: Promise<Result>): Promise<Resu
   }
 }
 
-/** Prisma's codes for a server that cannot be reached or is too slow, and Postgres' classes 08, 53 and 57. */
+/** Codes of Prisma for a server that is unreachable or too slow, and classes 08, 53 and 57 of Postgres. */
 const AWAY_CODES: readonly string[] = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024'];
 const AWAY_KINDS: readonly string[] = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'];
 const AWAY_STATES = /^(08|53|57)/;
-/** The driver's words where there is no code: Prisma passes its errors on as they are. */
+/** Messages of the driver for errors without a code. */
 const AWAY_WORDS = /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 function isAway(error: unknown): boolean {
@@ -47,7 +47,7 @@ function isAway(error: unknown): boolean {
   return AWAY_KINDS.includes(causeOf(error)?.kind ?? '') || AWAY_STATES.test(stateOf(error));
 }
 
-/** Postgres' own code, or nothing if it did not come from there. */
+/** Returns the SQLSTATE; undefined when the error is not from Postgres. */
 function stateOf(error: Prisma.PrismaClientKnownRequestError): string {
   return causeOf(error)?.originalCode ?? '';
 }

@@ -6,15 +6,15 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
-/** The limits of a project that names none. */
+/** Limits of a project that names none. */
 export interface LimitDefaults {
   requestsPerMinute: number;
   concurrency: number;
 }
 
 /**
- * Adds a project to an account; `not_found` if there is no such account. Repeating it with the same id, account and name answers with
- * the project as it is now; another account or name is a `conflict`.
+ * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now.
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another project.
  */
 export async function createProject(prisma: PrismaClient, request: ProjectCreateRequest, defaults: LimitDefaults): Promise<Project> {
   const { accountId, name } = request;
@@ -41,7 +41,10 @@ async function sameProject(
   throw new ServiceError('conflict', 'There is a project with this id, and another account or name.', 'projectId', { cause });
 }
 
-/** Changes what the request names. Limits and state count from the next reserve on. `not_found` if there is no such project. */
+/**
+ * Changes the given fields. New limits apply from the next reserve on.
+ * @throws {ServiceError} `not_found`.
+ */
 export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest): Promise<Project> {
   const { projectId, name, enabled, requestsPerMinuteMax, concurrencyMax } = request;
   try {
@@ -54,7 +57,6 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
   }
 }
 
-/** Oldest first. */
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
   const where = { id: request.projectId ?? undefined, accountId: request.accountId ?? undefined };
   const { rows, nextCursor } = await pageOf(['projects', where], request, (page) =>

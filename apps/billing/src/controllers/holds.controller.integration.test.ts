@@ -16,7 +16,7 @@ afterAll(() => ledger.close());
 
 const FULL = { code: 'unavailable', message: 'The billing service has too much to do for this account.' };
 
-test('items of an account whose queue is full fail alone in a partial message: the others are decided', async () => {
+test('in a partial message only the items of an account with a full queue fail', async () => {
   const [busy, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];
   const [first, second, third] = [reserveOf(busy, 10n), reserveOf(busy, 10n), reserveOf(busy, 10n)];
   const settle = { holdId: randomUUID(), accountId: other.accountId, reason: 'completed' as const, usage: usageOf(1) };
@@ -33,7 +33,7 @@ test('items of an account whose queue is full fail alone in a partial message: t
   expect(await ledger.account(busy.accountId)).toMatchObject({ topup_held: '20', open_holds: 2 });
 });
 
-test('a caller that does not ask for a partial answer gets the error for the whole message', async () => {
+test('a message that is not partial fails as a whole', async () => {
   const busy = await ledger.customer({ topup: 1_000n });
   const reserves = Array.from({ length: 3 }, () => reserveOf(busy, 10n));
   await expect(controller.apply({ settles: [], reserves })).rejects.toMatchObject({ error: FULL });

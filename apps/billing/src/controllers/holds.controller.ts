@@ -26,7 +26,6 @@ import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { HoldLanes } from '../holds/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
-import { parseApply, parseRenew, parseReserve, parseSettle } from '../holds/parse-hold-requests.js';
 import { Renewals } from '../holds/renewals.js';
 import { showRequest } from '../holds/show-request.js';
 import { PRISMA } from './injected.js';
@@ -40,9 +39,8 @@ export class HoldsController {
   ) {}
 
   /** Every item goes to the lane of its account: one whose lane is full or cannot reach the database fails alone, where the caller is ready for that. */
-  @Serves(holdApply, { validate: false })
-  async apply(payload: HoldApplyRequest): Promise<HoldApplyReply> {
-    const { settles, reserves, partial } = parseApply(payload);
+  @Serves(holdApply)
+  async apply({ settles, reserves, partial }: HoldApplyRequest): Promise<HoldApplyReply> {
     const alone = <Outcome>({ holdId }: { holdId: string }, outcome: Promise<Outcome>): Promise<Outcome | FailedItem> =>
       partial ? outcome.catch((error) => failedItem(holdId, error)) : outcome;
     const [settled, reserved] = await Promise.all([
@@ -52,29 +50,29 @@ export class HoldsController {
     return { settles: settled, reserves: reserved };
   }
 
-  @Serves(holdReserve, { validate: false })
-  async reserve(payload: ReserveRequest): Promise<ReserveOutcome> {
-    return this.lanes.reserve(parseReserve(payload));
+  @Serves(holdReserve)
+  async reserve(request: ReserveRequest): Promise<ReserveOutcome> {
+    return this.lanes.reserve(request);
   }
 
-  @Serves(holdSettle, { validate: false })
-  async settle(payload: SettleRequest): Promise<SettleOutcome> {
-    return this.lanes.settle(parseSettle(payload));
+  @Serves(holdSettle)
+  async settle(request: SettleRequest): Promise<SettleOutcome> {
+    return this.lanes.settle(request);
   }
 
-  @Serves(holdRelease, { validate: false })
+  @Serves(holdRelease)
   async release({ holdId, accountId }: HoldReleaseRequest): Promise<SettleOutcome> {
-    return this.lanes.settle(parseSettle({ holdId, accountId, reason: 'released' }));
+    return this.lanes.settle({ holdId, accountId, reason: 'released' });
   }
 
-  @Serves(holdRenew, { validate: false })
-  async renew(payload: HoldRenewRequest): Promise<HoldRenewReply> {
-    return this.renewals.renew(parseRenew(payload));
+  @Serves(holdRenew)
+  async renew(request: HoldRenewRequest): Promise<HoldRenewReply> {
+    return this.renewals.renew(request);
   }
 
   @Serves(holdList)
-  async list(payload: HoldListRequest): Promise<HoldListReply> {
-    return orUnavailable(listHolds(this.prisma, payload));
+  async list(request: HoldListRequest): Promise<HoldListReply> {
+    return orUnavailable(listHolds(this.prisma, request));
   }
 
   @Serves(requestShow)

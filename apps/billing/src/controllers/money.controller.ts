@@ -21,14 +21,14 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { listMovements } from '../ledger/list-movements.js';
+import { MoneyOperations } from '../ledger/money-operations.js';
 import { readBalance } from '../ledger/read-balance.js';
-import { Treasury } from '../ledger/treasury.js';
 import { PRISMA } from './injected.js';
 
 @Controller()
 export class MoneyController {
   constructor(
-    private readonly treasury: Treasury,
+    private readonly operations: MoneyOperations,
     @Inject(PRISMA) private readonly prisma: PrismaClient,
   ) {}
 
@@ -39,22 +39,22 @@ export class MoneyController {
 
   @Serves(topupCreate)
   async topUp(request: TopupCreateRequest): Promise<TopupCreateReply> {
-    return this.treasury.topUp(request);
+    return this.operations.topUp(request);
   }
 
   @Serves(planGrant)
   async grant(request: PlanGrantRequest): Promise<PlanGrantReply> {
-    return this.treasury.grant(request);
+    return this.operations.grant(request);
   }
 
   @Serves(refundCreate)
   async refund(request: RefundCreateRequest): Promise<RefundCreateReply> {
-    return this.treasury.refund(request);
+    return this.operations.refund(request);
   }
 
   @Serves(adjustmentCreate)
   async adjust(request: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
-    return this.treasury.adjust(request);
+    return this.operations.adjust(request);
   }
 
   @Serves(movementList)

@@ -31,7 +31,7 @@ async function customer(usd: string, lowBalanceUsd?: string): Promise<Customer> 
   return { accountId, projectId, keyId };
 }
 
-/** What `internal` hears of a topic about this, from now on. */
+/** Collects events of a topic about `accountId` that the user `internal` receives. */
 function hear<Event extends object>(topic: Topic<Event>, about: string): { next: () => Promise<Event> } {
   const heard: Event[] = [];
   let wake: (() => void) | undefined;
@@ -48,7 +48,7 @@ function hear<Event extends object>(topic: Topic<Event>, about: string): { next:
   };
 }
 
-test('a settlement, and the balance it made low', async () => {
+test('a settlement, and balance-low when it crosses the threshold', async () => {
   const acme = await customer('1', '0.50');
   const { accountId, projectId } = acme;
   const [settled, low] = [hear(holdSettled, accountId), hear(balanceLow, accountId)];
@@ -66,11 +66,11 @@ test('a settlement, and the balance it made low', async () => {
   expect(await low.next()).toEqual({ accountId, balancePicoUsd: '399999999999', lowBalancePicoUsd: '500000000000' });
 });
 
-test('a refund and a debit make a balance low too', async () => {
+test('balance-low after a refund and a debit', async () => {
   const { accountId } = await customer('10', '5');
   const low = hear(balanceLow, accountId);
   await administrator.request(refundCreate, { accountId, refundId: randomUUID(), usd: '5.5' });
-  /** A threshold is compared after the reply that set it: what falls in between may be told twice. */
+  /** A threshold is compared after the reply that set it, so a balance that falls in between may be published twice. */
   const told = async (lowBalance: bigint): Promise<object> => {
     for (;;) {
       const event = await low.next();
@@ -85,7 +85,7 @@ test('a refund and a debit make a balance low too', async () => {
   expect(await told(100n * PICO)).toMatchObject({ balancePicoUsd: String((7n * PICO) / 2n) });
 });
 
-test('a balance that does not suffice', async () => {
+test('balance-exhausted when the balance cannot cover a request', async () => {
   const acme = await customer('1');
   const { accountId } = acme;
   const exhausted = hear(balanceExhausted, accountId);
@@ -93,7 +93,7 @@ test('a balance that does not suffice', async () => {
   expect(await exhausted.next()).toEqual({ accountId, balancePicoUsd: String(PICO), requiredPicoUsd: String(2n * PICO) });
 });
 
-test('a plan whose time is over, or that another replaced', async () => {
+test('plan-expired when a plan expires or is replaced', async () => {
   const { accountId } = await customer('1');
   const expired = hear(planExpired, accountId);
   const first = await administrator.request(planGrant, { accountId, usd: '2', expiresAt: '2099-01-01' });

@@ -15,7 +15,7 @@ const NOW = 1_800_000_000_000;
 
 type Funds = AccountState['funds'];
 
-/** What a batch commits on an account with an open hold of 60. */
+/** A committed batch of an account with an open hold of 60. */
 function commit(batch: Partial<Batch>, funds: Partial<Funds> = {}, lowBalance?: bigint): Committed {
   const whole: Funds = { topup: 100n, topupHeld: 60n, plan: 0n, planHeld: 0n, expired: 0n, grant: null, ...funds };
   const price = { inputPicoUsd: 1n, cachedInputPicoUsd: 0n, outputPicoUsd: 2n };
@@ -96,7 +96,7 @@ function newEvents(options: { holdSettled?: boolean; threshold?: () => Threshold
   return { events, published, after };
 }
 
-test('settlements are told only where somebody wants them, a batch in one message', async () => {
+test('hold-settled is published only when it is on, one message per batch', async () => {
   const batch = commit({ settles: [settle(7)] });
   expect(await newEvents().after(batch)).toEqual([]);
   expect(await newEvents({ holdSettled: true }).after(batch)).toEqual([
@@ -123,12 +123,12 @@ test.each<[what: string, batch: Committed, told: boolean]>([
   expect(events).toEqual(told ? [['balance-low', event]] : []);
 });
 
-test('plan-expired tells what was forfeited', async () => {
+test('plan-expired has the forfeited amount', async () => {
   const batch = commit({ sweeps: [ACCOUNT] }, { plan: 50n, planHeld: 20n, grant: { id: GRANT, endsAt: NOW } });
   expect(await newEvents().after(batch)).toEqual([['plan-expired', { accountId: ACCOUNT, grantId: GRANT, forfeitedPicoUsd: '30' }]]);
 });
 
-test('balance-exhausted when the whole balance would not do, held money included; once a minute', async () => {
+test('balance-exhausted when the whole balance, held money included, cannot cover a request; once a minute', async () => {
   let now = NOW;
   const { after } = newEvents({ now: () => now });
   expect(await after(commit({ reserves: [reserve('41')] }), commit({ reserves: [reserve('100')] }))).toEqual([]);
@@ -140,7 +140,7 @@ test('balance-exhausted when the whole balance would not do, held money included
   expect(await after(commit({ reserves: [reserve('101')] }))).toEqual([exhausted]);
 });
 
-test('a refund or a debit crosses the threshold too; who sets one above the balance is told at once', async () => {
+test('balance-low after a refund or a debit, and at once when a threshold above the balance is set', async () => {
   let threshold: Threshold = { balance: 70n, lowBalance: 80n };
   const { events, published } = newEvents({ threshold: () => threshold });
   const low = ['balance-low', { accountId: ACCOUNT, balancePicoUsd: '70', lowBalancePicoUsd: '80' }];
@@ -157,7 +157,7 @@ test('a refund or a debit crosses the threshold too; who sets one above the bala
   expect(published).toEqual([]);
 });
 
-test('nothing that goes wrong reaches the money', async () => {
+test('a failure to publish does not affect money', async () => {
   const threshold = (): Threshold => ({ balance: 1n, lowBalance: 2n });
   const { events, after } = newEvents({ broken: true, holdSettled: true, threshold });
   expect(await after(commit({ settles: [settle(60)] }, {}, 80n))).toEqual([]);

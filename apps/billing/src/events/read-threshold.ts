@@ -2,7 +2,7 @@ import type { PrismaClient } from '#database/prisma-client.js';
 import { readBalance } from '../ledger/read-balance.js';
 import type { Threshold } from './billing-events.js';
 
-/** What an account has, and from where on that is low. Undefined where nobody wants to know. */
+/** Returns the balance of an account and its threshold. Undefined when it has none. */
 export async function readThreshold(prisma: PrismaClient, accountId: string): Promise<Threshold | undefined> {
   const account = await prisma.account.findUnique({ where: { id: accountId }, select: { lowBalance: true } });
   if (!account?.lowBalance) return undefined;

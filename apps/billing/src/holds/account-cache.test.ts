@@ -43,14 +43,14 @@ function isKnown(cache: AccountCache, account: string): boolean {
   return cache.stateOf(batchOf(account).batch, 0) !== undefined;
 }
 
-test('what was read and found again is what a batch is decided from', () => {
+test('an account that was found unchanged is decided from memory', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
   const { batch, state } = batchOf('a');
   expect(cache.stateOf(batch, 5)).toEqual({ ...state, now: 5 });
 });
 
-test('a version that another one has raised drops what was known', () => {
+test('a version raised by another transaction drops the account', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
   const { batch, state } = batchOf('a');
@@ -59,7 +59,7 @@ test('a version that another one has raised drops what was known', () => {
   expect(isKnown(cache, 'a')).toBe(false);
 });
 
-test("a project's new version drops the keys that were known of it", () => {
+test('a new version of a project drops its keys', () => {
   const cache = new AccountCache();
   learn(cache, 'a');
   const { batch, state } = batchOf('a');
@@ -68,7 +68,7 @@ test("a project's new version drops the keys that were known of it", () => {
   expect(isKnown(cache, 'a')).toBe(false);
 });
 
-test('10,000 accounts are known, those that were used last', () => {
+test('the cache keeps the 10,000 accounts used last', () => {
   const cache = new AccountCache();
   for (let account = 0; account < 10_000; account++) learn(cache, `a${account}`);
   learn(cache, 'a0');
@@ -76,7 +76,7 @@ test('10,000 accounts are known, those that were used last', () => {
   expect(['a0', 'a1', 'a2', 'one more'].map((account) => isKnown(cache, account))).toEqual([true, false, true, true]);
 });
 
-test('20,000 open holds are known, and accounts that were used long ago go for more', () => {
+test('the cache keeps 20,000 open holds and evicts the least recently used accounts', () => {
   const cache = new AccountCache();
   for (const [account, holds] of [
     ['many', 20_000],

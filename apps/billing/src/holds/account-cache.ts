@@ -2,55 +2,54 @@ import type { AccountState, Batch, BatchRows, BatchState, OpenedHold, ProjectSta
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
 
-/** A batch that is decided from memory is at most so much older than the moment at which its account is locked. */
+/** Maximum age of a batch decided from memory when its account is locked. */
 export const MOMENT_TOLERANCE_MS = 250;
 
 /**
- * Batches in a row that found an account as the one before had left it, before the next is decided from memory. An account that replicas
- * share is mostly found changed: a statement that fails would cost more than the lock.
+ * Consecutive batches that must find an account unchanged before the next is decided from memory. An account that replicas share is usually
+ * changed, and a failed statement costs more than the lock.
  */
 const OWN_BATCHES_MIN = 2;
 
-/** About 1 kB an account, and 0.5 kB a hold: at most some 20 MB a lane. */
+/** An account takes about 1 kB and a hold 0.5 kB: at most 20 MB a lane. */
 const ACCOUNTS_MAX = 10_000;
 const HOLDS_MAX = 20_000;
 
-/** Ids of transactions come again after 2³² of them, which no server can do in so short a time. */
+/** Transaction ids repeat after 2³² of them, which takes longer than this. */
 const UNUSED_MAX_MS = 600_000;
 
 /** An account as the last batch of this lane left it. */
 interface CachedAccount {
   state: AccountState;
-  /** Batches in a row that found the account as the one before had left it. */
+  /** Consecutive batches that found the account unchanged. */
   ownBatches: number;
-  /** By this process's own clock, in milliseconds. */
+  /** On the process's monotonic clock, in milliseconds. */
   usedAt: number;
   projects: Map<string, CachedProject>;
-  /** Open ones, by id. Their leases and meter readings go on in the database: only the reaper asks for those. */
+  /** Open holds by id. Lease and meter change in the database, but only the reaper reads them. */
   holds: Map<string, Hold>;
 }
 
 interface CachedProject {
   state: ProjectState;
-  /** Ids of keys that were not revoked. */
+  /** Keys that are not revoked. */
   keys: Set<string>;
 }
 
 /**
- * What one lane's batches have left in the database, so that the next can be decided without reading. Nothing here is trusted: the statement
- * that writes such a batch demands that the versions of its accounts and projects are still these. Whatever another one writes raises
- * them, so all that is known of an account is dropped with its version.
+ * State that the batches of one lane left in the database, so that the next can be decided without reading. The cache is not trusted: the
+ * statement that writes a batch demands that the versions of its accounts and projects are unchanged. Every other write raises a version,
+ * and all that is known of an account goes with its version.
  *
- * It belongs to one connection and goes with it, since a database that was restored, or another server that took over, may have the same
- * versions for something else.
+ * A cache belongs to one connection and goes with it: a restored database, or another server, may have the same versions for other rows.
  */
 export class AccountCache {
   readonly clock = new BatchClock();
-  /** The least recently used first. */
+  /** Least recently used first. */
   private readonly accounts = new Map<string, CachedAccount>();
   private holds = 0;
 
-  /** Returns the state to decide the batch from; undefined when a part of it is not cached, or is rare, such as an expired lease. */
+  /** Returns the state to decide the batch from. Undefined when a part is not cached, or is rare, such as an expired lease. */
   stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
     const accounts = new Map<string, AccountState>();
@@ -77,7 +76,7 @@ export class AccountCache {
     return { now, accounts, projects, keys, holds, settlements: new Map(), reaped: new Map() };
   }
 
-  /** Keeps what a committed batch has read and written. `version` is that of the accounts in `rows`. */
+  /** Keeps what a committed batch read and wrote. `version` is that of the accounts in `rows`. */
   learn(batch: Batch, state: BatchState, rows: Omit<BatchRows, 'late' | 'tombstones' | 'forfeits'>, version: string | undefined): void {
     const touched = new Map<string, CachedAccount>();
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
@@ -101,7 +100,7 @@ export class AccountCache {
     return grant && grant.endsAt <= now + MOMENT_TOLERANCE_MS ? undefined : account;
   }
 
-  /** Takes out what is known of an account that was read as `state`: nothing, if another one has written it. */
+  /** Takes an account out of the cache. Its projects and holds are empty if another transaction wrote it. */
   private take(state: AccountState): CachedAccount {
     const cached = this.accounts.get(state.accountId);
     const usedAt = performance.now();
@@ -126,14 +125,14 @@ export class AccountCache {
   }
 }
 
-/** The keys that are known of a project stay known as long as its version does. */
+/** Keeps the known keys of a project while its version is unchanged. */
 function keepProject(account: CachedAccount | undefined, state: ProjectState): void {
   const cached = account?.projects.get(state.projectId);
   if (cached && cached.state.version === state.version) cached.state = state;
   else account?.projects.set(state.projectId, { state, keys: new Set() });
 }
 
-/** Undefined for a key's project that was not read with it. */
+/** Undefined when the project of a key was not read with it. */
 function projectOf(touched: ReadonlyMap<string, CachedAccount>, state: BatchState, projectId: string): CachedProject | undefined {
   return touched.get(state.projects.get(projectId)?.accountId ?? '')?.projects.get(projectId);
 }

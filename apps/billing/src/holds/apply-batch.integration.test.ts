@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
 import { longOr } from '#testing/long-run.js';
-import { LedgerFixture, TERMS } from '../../test/ledger-fixture.js';
+import { LedgerFixture, TIMES } from '../../test/ledger-fixture.js';
 import { makeTenants, RandomTraffic, type Step, type Tenant } from '../../test/random-traffic.js';
 import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
 import { grantPlan } from '../ledger/grant-plan.js';
@@ -80,7 +80,7 @@ test.each(Array.from({ length: SEEDS_WITHOUT_MEMORY }, (_, seed) => seed + 6_000
 async function takeAll(traffic: RandomTraffic, between?: () => Promise<void>): Promise<void> {
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
-  const model = new SerialModel(TERMS);
+  const model = new SerialModel(TIMES);
   for (const tenant of tenants) await open(tenant, model);
   for (let count = 1; count <= STEPS; count++) {
     await take(traffic.next(), model);
@@ -94,7 +94,7 @@ async function take(step: Step, model: SerialModel): Promise<void> {
   switch (step.kind) {
     case 'batch': {
       batches += 1;
-      const { outcomes } = await applyBatch(lane, step.batch, TERMS, step.now);
+      const { outcomes } = await applyBatch(lane, step.batch, TIMES, step.now);
       expect(outcomes).toEqual(model.apply(step.batch, step.now));
       return;
     }

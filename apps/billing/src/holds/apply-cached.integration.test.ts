@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ReserveOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { picoUsd } from '#money/pico-usd.js';
-import { type Customer, LedgerFixture, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { type Customer, LedgerFixture, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { ShiftedClock } from '../../test/shifted-clock.js';
 import { updateAccount } from '../accounts/accounts.js';
 import { updateProject } from '../accounts/projects.js';
@@ -62,7 +62,7 @@ class Replica {
 
   async apply({ settles = [], reserves = [] }: Partial<Batch>, now: number | 'clock' = NOW) {
     this.sent.length = 0;
-    const { outcomes } = await applyBatch(this.connection, { settles, reserves }, TERMS, now === 'clock' ? undefined : now);
+    const { outcomes } = await applyBatch(this.connection, { settles, reserves }, TIMES, now === 'clock' ? undefined : now);
     return { ...outcomes, sent: [...this.sent] };
   }
 
@@ -79,7 +79,7 @@ class Replica {
   }
 }
 
-const held = (holdId: string): ReserveOutcome => ({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+const held = (holdId: string): ReserveOutcome => ({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
 
 test('the fourth batch of an account is one statement, and its rows are those of a locked batch', async () => {
   const rows: unknown[] = [];
@@ -189,7 +189,7 @@ describe('the next batch sees', () => {
   });
 });
 
-test('a plan that ends within the tolerance of the moment is ended under the lock', async () => {
+test('a plan that ends within the tolerance of the clock ends under the lock', async () => {
   const customer = await ledger.customer({ topup: 10n });
   const { accountId } = customer;
   const endsAt = new Date(NOW + 3_600_000);
@@ -204,7 +204,7 @@ test('a plan that ends within the tolerance of the moment is ended under the loc
   });
 });
 
-test('two replicas that take turns at one account: every batch counts, and neither tries its memory of a shared account again and again', async () => {
+test('two replicas that alternate on one account: every batch counts, and neither retries its memory of a shared account', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const [first, second] = [await Replica.knowing(customer), await Replica.open()];
   const holdIds = Array.from({ length: 6 }, () => randomUUID());
@@ -234,7 +234,7 @@ test('a hold that another replica has settled is answered with what was recorded
   expect(again).toEqual({ outcome: { status: 'already', holdId, costPicoUsd: '30' }, sent: [...FROM_MEMORY, ...LOCKED_REFUSAL] });
 });
 
-test('a batch whose answer was lost is answered with what was recorded, on another connection and on the same', async () => {
+test('a batch whose reply was lost gets its recorded outcomes, on another connection and on the same', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.knowing(customer);
   const first = reserveOf(customer, 100n);
@@ -272,7 +272,7 @@ describe('a reserve whose id was settled before is closed', () => {
     const { accountId } = customer;
     const holdId = randomUUID();
     const replica = await Replica.knowing(customer);
-    // As another replica does it, which leaves the account's row as it is.
+    // Writes as another replica does, without a change of the account's row.
     const other = await ledger.connect();
     await other.query('BEGIN');
     await other.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
@@ -321,7 +321,7 @@ test('a balance that another replica changes while the batch waits for the accou
   });
 });
 
-test('the reaper bills the meter reading that the database has, not what is remembered of the hold', async () => {
+test('the reaper bills the meter reading in the database, not the cached hold', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.knowing(customer);
   const holdId = randomUUID();

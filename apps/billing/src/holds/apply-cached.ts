@@ -1,17 +1,16 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import { type AccountCache, MOMENT_TOLERANCE_MS } from './account-cache.js';
-import type { AccountState, Batch, Committed, OpenedHold, ProjectState, Settlement, Terms } from './batch.js';
+import type { AccountState, Batch, Committed, HoldTimes, OpenedHold, ProjectState, Settlement } from './batch.js';
 import { foldBatch } from './fold-batch.js';
-import { execute, plainArray } from './pipeline.js';
+import { execute, plainArray } from './pipelined-query.js';
 import { ACCOUNT_SET, accountColumns, CLOSE_AND_OPEN_HOLDS, holdColumns, PROJECT_SET, projectColumns } from './write-rows.js';
 
 /**
- * Writes a batch that was decided from memory, if that is still what the database has: one statement, and so one transaction. The demands
- * are evaluated in their order. The first takes the locks of the accounts, which every other batch of them waits for. An UPDATE that has
- * waited for a lock compares the row as it is then, and `demand_new` has snapshots of its own, so both see what was committed
- * meanwhile.
+ * Writes a batch that was decided from memory, in one statement and so one transaction, and fails if the database has changed. Postgres
+ * evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that waited for a lock
+ * compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
  *
- * The limits of the moment also stop a statement that is late: one whose batch has been repeated on another connection by then.
+ * The limits of the time stop a statement that arrives late, after its batch was repeated on another connection.
  */
 const WRITE_CACHED_BATCH = {
   name: 'write_cached_batch',
@@ -36,26 +35,26 @@ const WRITE_CACHED_BATCH = {
 };
 
 /**
- * Applies a batch in one round trip, decided from what the batches before have left. Returns undefined, and has done nothing, if not all of
- * it is known or the database has refused it, mostly because another replica was there. Throws when it is unknown whether it was done.
+ * Applies a batch in one round trip, decided from what earlier batches left. Returns undefined, with nothing done, when the cache lacks a
+ * part or the database refuses, mostly because another replica wrote. Throws when the outcome is unknown.
  *
- * It writes every account and project it was decided from, whether they change or not: a refusal depends on them too.
+ * It writes every account and project that it read, changed or not, because a refusal depends on them too.
  */
 export async function applyCached(
   connection: PgConnection,
   cache: AccountCache,
   batch: Batch,
-  terms: Terms,
+  times: HoldTimes,
   now?: number,
 ): Promise<Committed | undefined> {
   const moment = now ?? cache.clock.now();
   const state = moment === undefined ? undefined : cache.stateOf(batch, moment);
   if (!state) return undefined;
-  const applied = foldBatch(state, batch, terms);
+  const applied = foldBatch(state, batch, times);
   const rows = {
     accounts: written(state.accounts, applied.rows.accounts, ({ accountId }) => accountId),
     projects: written(state.projects, applied.rows.projects, ({ projectId }) => projectId),
-    // Ascending, as renewals and locked batches lock them.
+    // Ascending: all transactions lock holds in this order.
     settled: applied.rows.settled.toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1)),
     opened: applied.rows.opened,
   };
@@ -100,13 +99,13 @@ function valuesOf({ reserves }: Batch, rows: Rows, now: number, isClock: boolean
   ];
 }
 
-/** All that were read, as the batch leaves them; in ascending order, in which every batch takes its locks. */
+/** Returns all rows that were read, with their changes, in ascending order: every batch locks in this order. */
 function written<State>(read: ReadonlyMap<string, State>, changed: readonly State[], idOf: (state: State) => string): State[] {
   const all = new Map([...read, ...changed.map((state): [string, State] => [idOf(state), state])]);
   return [...all.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, state]) => state);
 }
 
-/** True for what Postgres has undone: values (22), constraints (23), demands (P0). The locked batch says whether it can be done. */
+/** True when Postgres rolled back: values (22), constraints (23), demands (P0). The locked batch then decides. */
 function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^(22|23|P0)[0-9A-Z]{3}$/.test(code);

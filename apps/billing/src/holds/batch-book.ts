@@ -2,28 +2,28 @@ import { endDueGrant } from '../ledger/funds.js';
 import type { AccountState, BatchRows, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
 
-/** What a reserve that comes again is known by. */
+/** Fields that tell a repeated reserve from another one with the same id. */
 export type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
 
-/** The working copy of one fold: what was read, changed step by step, and the rows gathered on the way. */
+/** Working copy of the state of one fold, and the rows it will write. */
 export interface BatchBook {
   readonly now: number;
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly projects: ReadonlyMap<string, ProjectState>;
   readonly keys: ReadonlyMap<string, string>;
-  /** The holds a settle of this batch may end. */
+  /** Holds that the settles of the batch may end. */
   readonly holds: ReadonlyMap<string, Hold>;
-  /** What is held under every open id among the batch's, those of this batch included. */
+  /** Open holds among the ids of the batch, including those that it opens. */
   readonly held: Map<string, Held>;
-  /** Costs of the closed ones among the batch's ids, those of this batch included. */
+  /** Costs of the closed holds among the ids of the batch, including those that it closes. */
   readonly settlements: Map<string, bigint>;
-  /** Those that may be settled late, once. */
+  /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
   readonly rows: Omit<BatchRows, 'accounts' | 'projects'>;
   readonly changed: Set<AccountState | ProjectState>;
 }
 
-/** Copies what a fold may change, and ends the grants whose time has come. */
+/** Copies the state, and ends every plan grant that is due. */
 export function openBook(state: BatchState): BatchBook {
   const book: BatchBook = {
     now: state.now,

@@ -8,18 +8,18 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-test('it is not known before the first reading', () => {
+test('the clock is undefined before the first reading', () => {
   expect(new BatchClock().now()).toBeUndefined();
 });
 
-test('it runs on with our own, and a little slower, so that it is never ahead', () => {
+test('the clock advances with the process clock, slightly slower, so that it is never ahead', () => {
   const clock = new BatchClock();
   clock.set(1_000_000);
   ours += 2_000;
   expect(clock.now()).toBe(1_001_998);
 });
 
-test('of two readings the one counts that has come faster, whichever was first', () => {
+test('the faster of two readings counts', () => {
   const clock = new BatchClock();
   clock.set(1_000_000); // 40 ms old
   ours += 100;
@@ -30,7 +30,7 @@ test('of two readings the one counts that has come faster, whichever was first',
   expect(clock.now()).toBe(1_000_239);
 });
 
-test('it never goes back, but for the reading of a locked batch', () => {
+test('the clock never goes back, except for the reading of a locked batch', () => {
   const clock = new BatchClock();
   clock.set(1_000_000);
   ours += 1_000;

@@ -1,18 +1,17 @@
-/** More than a clock that is being corrected gains or loses on this process's own. */
+/** Drift allowed between the two clocks, above what clock correction causes. */
 const DRIFT = 0.001;
 
 /**
- * The database's clock between two readings, for batches that are decided before they reach the database. A reading is older than its
- * answer, so the clock that is made of it and of this process's own is never ahead, unless the database's was set back. The answer that came
- * fastest counts for the longest.
+ * Estimates the database's clock between two readings, for batches that are decided before they reach the database. A reading is older than
+ * its answer, so the estimate is never ahead, unless the database's clock was set back. The fastest answer counts longest.
  */
 export class BatchClock {
-  /** The database's clock less ours, in milliseconds; at least so much when it was read, at `readAt` of ours. */
+  /** Lower bound of the database's clock less ours, in milliseconds, as read at `readAt` of ours. */
   private ahead: number | undefined;
   private readAt = 0;
   private last = 0;
 
-  /** Milliseconds, never less than those of the batch before. Undefined before the first reading. */
+  /** Returns milliseconds, never less than those of the batch before. Undefined before the first reading. */
   now(): number | undefined {
     if (this.ahead === undefined) return undefined;
     const at = performance.now();
@@ -20,14 +19,14 @@ export class BatchClock {
     return this.last;
   }
 
-  /** Call with the clock that a locked batch was decided by, as soon as it is read: it counts, whatever was known. */
+  /** Call with the clock that decided a locked batch, as soon as it is read. Replaces the estimate. */
   set(now: number): void {
     this.readAt = performance.now();
     this.ahead = now - this.readAt;
     this.last = now;
   }
 
-  /** Call with the clock that a batch from memory has found, as soon as it has answered. */
+  /** Call with the clock that a batch from memory returned, as soon as it arrives. Only raises the estimate. */
   read(now: number): void {
     const at = performance.now();
     this.ahead = Math.max(now - at, this.aheadAt(at));

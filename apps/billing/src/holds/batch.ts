@@ -3,7 +3,7 @@ import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold, ReapedHold } from './hold.js';
 
-/** A request to end a hold. `lease-expired` is the reaper's: it bills the hold's meter, and only if the lease has run out. */
+/** A request to end a hold. `lease-expired` comes from the reaper: it bills the meter reading, and only after the lease. */
 export interface Settle {
   holdId: string;
   accountId: string;
@@ -13,7 +13,7 @@ export interface Settle {
   settledBy?: Settler;
 }
 
-/** What is decided together: settles before reserves. `sweeps` are accounts of which only the plan's end is looked at. */
+/** Requests that are decided together: settles before reserves. `sweeps` are accounts whose plan may be due to end. */
 export interface Batch {
   settles: readonly Settle[];
   reserves: readonly ReserveRequest[];
@@ -28,18 +28,18 @@ export interface BatchOutcomes {
 
 export interface AccountState {
   accountId: string;
-  /** Id of the transaction that wrote the row last. Absent in tests that have no database. */
+  /** Id of the transaction that last wrote the row (`xmin`). Absent in tests without a database. */
   version?: string;
   active: boolean;
   openHolds: number;
   funds: Funds;
-  /** From where on its balance is low; absent where nobody wants to know. Never written. */
+  /** Threshold of the event `balance-low`. Absent: no event. Never written. */
   lowBalance?: bigint;
 }
 
 export interface ProjectState {
   projectId: string;
-  /** Rises with every change of the project's settings and keys. Absent in tests that have no database. */
+  /** Incremented by every change of the settings or keys of the project. Absent in tests without a database. */
   version?: string;
   accountId: string;
   enabled: boolean;
@@ -49,25 +49,25 @@ export interface ProjectState {
   requestWindow: RequestWindow;
 }
 
-/** Everything a batch is decided from, read after its accounts were locked. */
+/** Everything that a batch is decided from, read after its accounts were locked. */
 export interface BatchState {
   /** The database's clock in milliseconds, read after the lock. */
   now: number;
   accounts: ReadonlyMap<string, AccountState>;
   projects: ReadonlyMap<string, ProjectState>;
-  /** Project by id of each key that is not revoked. */
+  /** Project of each key that is not revoked. */
   keys: ReadonlyMap<string, string>;
-  /** The open ones among the batch's ids. */
+  /** Open holds among the ids of the batch. */
   holds: ReadonlyMap<string, Hold>;
-  /** What the settled ones among the batch's ids have cost, late settlements included. */
+  /** Costs of the settled holds among the ids of the batch, late settlements included. */
   settlements: ReadonlyMap<string, bigint>;
-  /** Those of them that the reaper ended and nobody has settled since. */
+  /** Settled holds that the reaper ended, without a late settlement. */
   reaped: ReadonlyMap<string, ReapedHold>;
 }
 
-export interface Terms {
+export interface HoldTimes {
   leaseMs: number;
-  /** How long after the end of its lease a hold may be reaped. */
+  /** Milliseconds from the end of a lease until the reaper may end the hold. */
   reaperGraceMs: number;
 }
 
@@ -82,21 +82,21 @@ export interface Settlement {
   holdId: string;
   reason: SettleReason;
   upstream: string | null;
-  /** Null: the reaper, or a caller that did not say. */
+  /** Null: the reaper, or a release. */
   settledBy: Settler | null;
   cost: bigint;
   over: bigint;
   charge: Charge;
   usage: TokenUsage;
-  /** False: no usage came, nothing is billed. */
+  /** False: the settle had no usage, and nothing is billed. */
   metered: boolean;
 }
 
-/** What a request came to whose hold was reaped before it was settled. */
+/** The late settlement of a hold that was reaped. */
 export interface LateSettlement {
   settle: Settle;
   hold: ReapedHold;
-  /** Beyond what was billed; below zero, what was billed too much. */
+  /** Cost less what the reaper billed; negative when it billed too much. */
   due: bigint;
   over: bigint;
   charge: LateCharge;
@@ -110,7 +110,7 @@ export interface Forfeit {
   amount: bigint;
 }
 
-/** What a batch writes. Accounts and projects are the changed ones, whole. */
+/** Rows that a batch writes. Accounts and projects are the changed ones, with all their columns. */
 export interface BatchRows {
   accounts: AccountState[];
   projects: ProjectState[];
@@ -126,9 +126,9 @@ export interface Applied {
   outcomes: BatchOutcomes;
 }
 
-/** What a batch came to, and what it was decided from. */
+/** The result of a batch, and the state it was decided from. */
 export interface Committed extends Applied {
   state: BatchState;
-  /** Those that `outcomes.reserves` answers. */
+  /** The reserves that `outcomes.reserves` answers. */
   reserves: readonly ReserveRequest[];
 }

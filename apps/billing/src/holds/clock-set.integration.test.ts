@@ -7,7 +7,7 @@ import type { HoldLanes } from './hold-lanes.js';
 import { Reaper } from './reaper.js';
 
 /** The clock of the database is set while requests run. */
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 const HOUR_MS = 3_600_000;
 
 let ledger: LedgerFixture;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await clock.set(0);
-  lanes = ledger.newLanes({ connect: clock.connect, terms: TERMS });
+  lanes = ledger.newLanes({ connect: clock.connect, times: TIMES });
 });
 afterEach(async () => {
   await Promise.all(reapers.splice(0).map((reaper) => reaper.stop()));
@@ -29,7 +29,7 @@ afterEach(async () => {
 afterAll(() => ledger.close());
 
 function newReaper(): Reaper {
-  const options = { lanes, terms: TERMS, intervalMs: 60_000, sweepIntervalMs: 0, logger: ledger.logger };
+  const options = { lanes, times: TIMES, intervalMs: 60_000, sweepIntervalMs: 0, logger: ledger.logger };
   const reaper = new Reaper({ connect: clock.connect, renewalsArrive: async () => true, ...options });
   reapers.push(reaper);
   return reaper;
@@ -51,7 +51,7 @@ async function release(customer: Customer, ...holdIds: string[]): Promise<void> 
   for (const holdId of holdIds) await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 }
 
-test('set back by an hour: a project at its limit is refused for its minute, and not for the hour', async () => {
+test('set back by an hour: a project at its limit is refused for a minute, not for the hour', async () => {
   const customer = await ledger.customer({ topup: 1_000n, requestsPerMinuteMax: 2 });
   await release(customer, await hold(customer), await hold(customer));
   await clock.set(-HOUR_MS);
@@ -61,7 +61,7 @@ test('set back by an hour: a project at its limit is refused for its minute, and
   expect(await lanes.reserve(reserveOf(customer, 1n))).toMatchObject({ status: 'held' });
 });
 
-test('set back by an hour: leases of old requests run as long as they should, not an hour longer', async () => {
+test('set back by an hour: leases of running requests keep their length', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const reaper = newReaper();
   await reaper.tick(); // leads
@@ -76,7 +76,7 @@ test('set back by an hour: leases of old requests run as long as they should, no
   await release(customer, holdId);
 });
 
-test('set back by an hour while every replica is restarted: holds of the future get a lease of their own length', async () => {
+test('set back by an hour while every replica restarts: holds from the future get a full lease', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   await clock.set(HOUR_MS);
   const holdId = await hold(customer);
@@ -86,7 +86,7 @@ test('set back by an hour while every replica is restarted: holds of the future 
   await release(customer, holdId);
 });
 
-test('set forward by an hour: nothing that runs is reaped', async () => {
+test('set forward by an hour: no running request is reaped', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const reaper = newReaper();
   await reaper.tick(); // leads
@@ -98,9 +98,9 @@ test('set forward by an hour: nothing that runs is reaped', async () => {
   await release(customer, holdId);
 });
 
-test('a lease that a replica granted for longer is not cut by another that leads', async () => {
+test('the leader does not shorten a longer lease of another replica', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
-  const longer = ledger.newLanes({ connect: clock.connect, terms: { ...TERMS, leaseMs: 600_000 } });
+  const longer = ledger.newLanes({ connect: clock.connect, times: { ...TIMES, leaseMs: 600_000 } });
   const reserve = reserveOf(customer, 100n);
   await longer.reserve(reserve);
   await newReaper().tick();
@@ -108,7 +108,7 @@ test('a lease that a replica granted for longer is not cut by another that leads
   await release(customer, reserve.holdId);
 });
 
-test('set back between a reserve and its settle: charged once, and settling again is answered with it', async () => {
+test('set back between a reserve and its settle: charged once, and a repeated settle gets that cost', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const holdId = await hold(customer);
   await clock.set(-HOUR_MS);
@@ -119,7 +119,7 @@ test('set back between a reserve and its settle: charged once, and settling agai
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '960', topup_held: '0', open_holds: 0 });
 });
 
-test('set back after a plan has ended: it stays ended, and is forfeited once', async () => {
+test('set back after the end of a plan: it stays ended, and is forfeited once', async () => {
   const customer = await ledger.customer({ topup: 10n });
   const { accountId } = customer;
   const grant = { grantId: randomUUID(), accountId, amount: picoUsd(500n), endsAt: new Date(Date.now() + HOUR_MS / 2) };

@@ -1,14 +1,14 @@
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** Smaller steps are corrections of a clock that runs well, and no lease minds them. */
+/** Clock correction makes smaller steps, which leases tolerate. */
 const STEP_MS = 1_000;
 
-/** Compares the database's clock with this process's own, which only ever runs on: where they part, the database's was set. */
+/** Detects that the database's clock was set, by comparing it with the monotonic clock of this process. */
 export class DatabaseClock {
-  /** The database's clock less ours lies between these, in milliseconds. */
+  /** Bounds of the database's clock less ours, in milliseconds. */
   private ahead: { least: number; most: number } | undefined;
 
-  /** Reads the clock. Returns true when it was set, by more than a second, since the last reading. */
+  /** Reads the clock. Returns true when it was set by more than a second since the last reading. */
   async wasSet(connection: PgConnection): Promise<boolean> {
     const before = performance.now();
     const { rows } = await connection.query<{ now: number }>('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now');

@@ -2,31 +2,31 @@ import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js
 import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
-import type { AccountState, ProjectState, Terms } from './batch.js';
+import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import type { BatchBook, Held } from './batch-book.js';
 
-/** A place frees when any running request ends, which nobody can foresee. */
+/** A place frees when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
 
 /**
- * Opens a hold, or says why not, in this order: key, requests per minute, concurrency, funds (architecture.md, "Order of
- * refusals"). A reserve that was already decided is answered with what it came to, whatever has changed since; one
- * that wants something else under the id of an open hold is told not to start: it would not be paid for.
+ * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds. A repeated reserve is answered with its
+ * recorded outcome, even if limits have changed. A different reserve under the id of an open hold is `closed`: its work would not be paid
+ * for.
  */
-export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: Terms): ReserveOutcome {
+export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;
   const account = book.accounts.get(reserve.accountId);
   const project = book.projects.get(reserve.projectId);
   const held = book.held.get(holdId);
   if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
-  if (held) return { status: 'held', holdId, leaseMs: terms.leaseMs };
+  if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };
 
   if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
   const window = slideWindow(project.requestWindow, book.now);
   if (isAhead(project.requestWindow, book.now)) {
     project.requestWindow = window;
-    book.changed.add(account).add(project); // the account shows to other replicas that its projects have changed
+    book.changed.add(account).add(project); // the version of the account tells other replicas that its projects have changed
   }
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;
@@ -43,15 +43,15 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, terms: T
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd, availablePicoUsd: String(available) };
   }
 
-  // From here on it succeeds.
+  // Nothing below can fail.
   const parts = takeHold(account.funds, amount);
   account.openHolds += 1;
   project.openHolds += 1;
   project.requestWindow = admitRequest(window, book.now);
   book.changed.add(account).add(project);
   book.held.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
-  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + terms.leaseMs });
-  return { status: 'held', holdId, leaseMs: terms.leaseMs };
+  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + times.leaseMs });
+  return { status: 'held', holdId, leaseMs: times.leaseMs };
 }
 
 function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequest): boolean {

@@ -1,20 +1,19 @@
 import type { SettleOutcome, TokenUsage } from '#contracts/billing/holds.js';
 import { charge, chargeLate, giveBack, type HeldParts, type LateCharge, returnHold } from '../ledger/funds.js';
-import type { AccountState, Settle, Terms } from './batch.js';
+import type { AccountState, HoldTimes, Settle } from './batch.js';
 import type { BatchBook } from './batch-book.js';
 import { billableUsage, costWithin, type Hold, NO_USAGE, type ReapedHold } from './hold.js';
 
 /**
- * Ends holds, each once. A hold settled before is answered with what was recorded; one that the reaper ended may be settled
- * late, once. One that was never seen gets a tombstone, so that a reserve that arrives late finds it closed (billing.md 4).
- * Someone else's hold is left alone.
+ * Ends holds, each once. A settled hold is answered with its recorded cost. A hold that the reaper ended may be settled late, once. An
+ * unknown hold gets a tombstone, so that a reserve that arrives later is `closed`. A hold of another account is `unknown`.
  */
-export function decideSettles(book: BatchBook, settles: readonly Settle[], terms: Terms): SettleOutcome[] {
-  // The reaper yields to whoever settles in the same batch.
+export function decideSettles(book: BatchBook, settles: readonly Settle[], times: HoldTimes): SettleOutcome[] {
+  // Settles of services go before those of the reaper.
   const reaping = settles.map(({ reason }) => reason === 'lease-expired');
-  const asked = settles.map((settle, position) => (reaping[position] ? undefined : endHold(book, settle, terms)));
-  const endings = settles.map((settle, position) => asked[position] ?? endHold(book, settle, terms));
-  // Everything is given back before anything is charged (see `returnHold`), and late settlements get what is left after that.
+  const asked = settles.map((settle, position) => (reaping[position] ? undefined : endHold(book, settle, times)));
+  const endings = settles.map((settle, position) => asked[position] ?? endHold(book, settle, times));
+  // All holds are returned before any is charged (see `returnHold`). Late settlements get what is left.
   for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);
   for (const ending of endings) if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);
   return endings.map((ending, position) => {
@@ -24,25 +23,25 @@ export function decideSettles(book: BatchBook, settles: readonly Settle[], terms
   });
 }
 
-interface Ending {
+interface EndedHold {
   settle: Settle;
   hold: Hold;
   account: AccountState;
   parts: HeldParts;
 }
 
-interface LateEnding {
+interface LateSettle {
   settle: Settle;
   reaped: ReapedHold;
   account: AccountState;
   usage: TokenUsage;
   over: bigint;
   due: bigint;
-  /** Where it went, if it is below zero: given back already. */
+  /** Set when `due` is negative: the money is already back. */
   returned?: LateCharge;
 }
 
-function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEnding | 'already' | 'unknown' {
+function endHold(book: BatchBook, settle: Settle, times: HoldTimes): EndedHold | LateSettle | 'already' | 'unknown' {
   const { holdId } = settle;
   const account = book.accounts.get(settle.accountId);
   const expiring = settle.reason === 'lease-expired';
@@ -50,11 +49,11 @@ function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEn
   if (!account) return 'unknown';
   const hold = book.holds.get(holdId);
   if (!hold) {
-    if (!expiring) bury(book, settle);
+    if (!expiring) recordTombstone(book, settle);
     return 'unknown';
   }
   if (hold.accountId !== account.accountId) return 'unknown';
-  if (expiring && hold.leaseUntil + terms.reaperGraceMs >= book.now) return 'unknown';
+  if (expiring && hold.leaseUntil + times.reaperGraceMs >= book.now) return 'unknown';
   const parts = { plan: hold.planPart, topup: hold.amount - hold.planPart, grantId: hold.grantId };
   returnHold(account.funds, parts);
   account.openHolds -= 1;
@@ -64,11 +63,11 @@ function endHold(book: BatchBook, settle: Settle, terms: Terms): Ending | LateEn
   project.openHolds -= 1;
   book.changed.add(project);
   book.held.delete(holdId);
-  book.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; the cost follows
+  book.settlements.set(holdId, 0n); // a second settle in this batch is 'already'; chargeHold sets the cost
   return { settle, hold, account, parts };
 }
 
-function chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): void {
+function chargeHold(book: BatchBook, { settle, hold, account, parts }: EndedHold): void {
   const reported = settle.reason === 'lease-expired' ? hold.meter : settle.usage;
   const usage = reported ? billableUsage(reported) : NO_USAGE;
   const { cost, over } = costWithin(hold, usage);
@@ -87,10 +86,10 @@ function chargeHold(book: BatchBook, { settle, hold, account, parts }: Ending): 
 }
 
 /**
- * The first settle of a reaped hold takes it, and any other is 'already'. The reading that was billed is an estimate until the upstream
- * reports: what it was too high is given back.
+ * Takes a reaped hold for the first settle that asks for it; later ones are `already`. The reaper billed a meter reading, an estimate: the
+ * excess over the actual cost goes back to the account.
  */
-function takeReaped(book: BatchBook, settle: Settle, account: AccountState): LateEnding | undefined {
+function takeReaped(book: BatchBook, settle: Settle, account: AccountState): LateSettle | undefined {
   const reaped = book.reaped.get(settle.holdId);
   if (reaped?.accountId !== account.accountId) return undefined;
   book.reaped.delete(settle.holdId);
@@ -100,14 +99,14 @@ function takeReaped(book: BatchBook, settle: Settle, account: AccountState): Lat
   return { settle, reaped, account, usage, over, due, ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };
 }
 
-function chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateEnding): void {
+function chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateSettle): void {
   const parts = returned ?? chargeLate(account.funds, due);
   if (parts.planCost !== 0n || parts.topupCost !== 0n) book.changed.add(account);
   book.settlements.set(settle.holdId, reaped.billed + due - parts.writeoff);
   book.rows.late.push({ settle, hold: reaped, due, over, charge: parts, usage, metered: settle.usage !== undefined });
 }
 
-function bury(book: BatchBook, settle: Settle): void {
+function recordTombstone(book: BatchBook, settle: Settle): void {
   book.settlements.set(settle.holdId, 0n);
   book.rows.tombstones.push(settle);
 }

@@ -5,19 +5,19 @@ import { type ModelAccount, SerialModel } from '../../test/serial-model.js';
 import { endGrant } from '../ledger/funds.js';
 import type { AccountState } from './batch.js';
 
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 30_000 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 const SEEDS = longOr(40, 2_000);
 const STEPS = 150;
 
-/** Rare paths the traffic must have reached, or the comparison proves little (billing.md 5). */
+/** Rare paths that the traffic must reach, or the comparison proves little. */
 const reached = new Set<string>();
 
-test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold does what the serial model does', (seed) => {
+test.each(Array.from({ length: SEEDS }, (_, seed) => seed))('seed %i: the fold equals the serial model', (seed) => {
   const traffic = new RandomTraffic(seed, []);
   const tenants = makeTenants(traffic);
   traffic.tenants.push(...tenants);
-  const ledger = new MemoryLedger(TERMS);
-  const model = new SerialModel(TERMS);
+  const ledger = new MemoryLedger(TIMES);
+  const model = new SerialModel(TIMES);
   for (const { accountId, projects } of tenants) {
     const funds = { topup: 3_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
     ledger.accounts.set(accountId, { accountId, active: true, openHolds: 0, funds });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LedgerFixture, PRICE, reserveOf, TERMS, usageOf } from '../../test/ledger-fixture.js';
+import { LedgerFixture, PRICE, reserveOf, TIMES, usageOf } from '../../test/ledger-fixture.js';
 import { showRequest } from './show-request.js';
 
 let ledger: LedgerFixture;
@@ -30,12 +30,12 @@ test('200 parallel reserves from two replicas on money for 10: exactly 10 held, 
   expect(await ledger.account(customer.accountId)).toEqual(row({ topup: '1000', topup_held: '1000', open_holds: 10 }));
 });
 
-test('a request is charged its usage, the rest of the hold comes back, and everything about it can be shown [hold-then-charge, hold-settled]', async () => {
+test('a request is charged its usage, the rest of the hold is returned, and request.show has all of it [hold-then-charge, hold-settled]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
   const { holdId, accountId } = reserve;
-  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   const shown = {
     requestId: reserve.requestId,
     holdId,
@@ -71,7 +71,7 @@ test('a request is charged its usage, the rest of the hold comes back, and every
   });
 });
 
-test('settling again, from wherever and at the same time, charges once and answers what was recorded', async () => {
+test('concurrent settles from several replicas charge once and return the recorded cost', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replicas = [ledger.newLanes(), ledger.newLanes()];
   const reserve = reserveOf(customer, 500n);
@@ -89,7 +89,7 @@ test('settling again, from wherever and at the same time, charges once and answe
   expect(await replicas[0]?.reserve(reserve)).toEqual({ status: 'closed', holdId });
 });
 
-test('a reserve that arrives after its release finds it closed; the release can be repeated', async () => {
+test('a reserve that arrives after its release is closed; the release can be repeated', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
@@ -104,7 +104,7 @@ test('reserving again with the same id is answered "held" and holds once, even w
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 500n);
-  const held = { status: 'held', holdId: reserve.holdId, leaseMs: TERMS.leaseMs };
+  const held = { status: 'held', holdId: reserve.holdId, leaseMs: TIMES.leaseMs };
   expect(await Promise.all([lanes.reserve(reserve), lanes.reserve(reserve)])).toEqual([held, held]);
   await ledger.sql.query('UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', [customer.keyId]);
   expect(await lanes.reserve(reserve)).toEqual(held);
@@ -123,7 +123,7 @@ test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: r
   },
 );
 
-test('a usage above the hold costs the hold; the excess is kept beside it and nobody pays it [limit-hold]', async () => {
+test('a usage above the hold costs the hold; the excess is recorded and not charged [limit-hold]', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const reserve = reserveOf(customer, 100n);
@@ -146,7 +146,7 @@ test('more cached tokens than prompt tokens, as some upstreams report, count as 
   expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
 });
 
-test('a hold of more than a million dollars is refused, whatever there is', async () => {
+test('a hold of more than a million dollars is refused at any balance', async () => {
   const customer = await ledger.customer({ topup: 3n * 10n ** 18n });
   const lanes = ledger.newLanes();
   expect(await lanes.reserve(reserveOf(customer, 10n ** 18n + 1n))).toEqual({
@@ -165,7 +165,7 @@ test('a free model holds and costs nothing, with an empty account', async () => 
   const free = { version: 1, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   const reserve = { ...reserveOf(customer, 0n), price: free };
   const { holdId, accountId } = reserve;
-  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TERMS.leaseMs });
+  expect(await lanes.reserve(reserve)).toEqual({ status: 'held', holdId, leaseMs: TIMES.leaseMs });
   expect(await lanes.settle({ holdId, accountId, reason: 'completed', usage: usageOf(10, 5) })).toEqual({
     status: 'settled',
     holdId,
@@ -227,7 +227,7 @@ test("requests per minute and concurrency are exact over replicas: a hundred at 
   expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
 });
 
-test('a settle that has waited too long is settled all the same; a reserve is not, since nobody waits for it any more', async () => {
+test('a settle past its deadline is still settled; a reserve is dropped', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes({ lanes: 1, deadlineMs: 400 });
   const reserve = reserveOf(customer, 100n);
@@ -247,7 +247,7 @@ test('a settle that has waited too long is settled all the same; a reserve is no
   expect(await settled).toEqual({ status: 'settled', holdId, costPicoUsd: '7' });
 });
 
-test('an item the database refuses does not spoil its batch', async () => {
+test('an item that the database refuses does not fail its batch', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes();
   const good = Array.from({ length: 9 }, () => reserveOf(customer, 1n));

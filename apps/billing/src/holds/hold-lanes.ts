@@ -1,10 +1,10 @@
 import type { ReserveOutcome, ReserveRequest, SettleOutcome } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { applyBatch } from './apply-batch.js';
-import type { Batch, Committed, Settle, Terms } from './batch.js';
+import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
-/** What a lane can be asked: to end a hold, to open one, or to look whether an account's plan has ended. */
+/** Work of a lane: end a hold, open one, or end the plan of an account if it is due. */
 type Request = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
@@ -12,21 +12,21 @@ export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'w
   lanes: number;
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
-  terms: Terms;
-  /** Told of every batch after its commit. Must not throw: the batch is done. */
+  times: HoldTimes;
+  /** Called after the commit of each batch. Must not throw. */
   onApplied?: (applied: Committed, milliseconds: number) => void;
   /** Replaces the database's clock in tests. */
   now?: () => number;
 }
 
-/** The door to `applyBatch`: every account has its lane, so that its requests meet in the same batches. */
+/** Sends requests to `applyBatch`. All requests of an account use one lane, so that they meet in the same batches. */
 export class HoldLanes {
   private readonly lanes: Lane<Request, Outcome>[];
 
   constructor(private readonly options: HoldLanesOptions) {
     const work = (connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> => this.apply(connection, requests);
     const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
-    // Whoever asked to reserve has given up by then, and the hold would have to be released; a settle is always worth sending.
+    // A reserve is dropped after its deadline, since its caller has given up. A settle is always sent.
     const isPerishable = (request: Request): boolean => 'reserve' in request;
     this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work, share, isPerishable }));
   }
@@ -36,7 +36,7 @@ export class HoldLanes {
     return this.lanes.reduce((sum, lane) => sum + lane.queued, 0);
   }
 
-  /** How long the oldest of them has waited, in milliseconds. */
+  /** Milliseconds that the oldest waiting request has waited. */
   get waitingMs(): number {
     return Math.max(...this.lanes.map((lane) => lane.waitingMs));
   }
@@ -53,7 +53,7 @@ export class HoldLanes {
     await this.laneOf(accountId).push({ sweep: accountId });
   }
 
-  /** Finishes what is queued. */
+  /** Resolves when the queues are empty and the connections closed. */
   async close(): Promise<void> {
     await Promise.all(this.lanes.map((lane) => lane.close()));
   }
@@ -65,7 +65,7 @@ export class HoldLanes {
       sweeps: requests.flatMap((request) => ('sweep' in request ? [request.sweep] : [])),
     } satisfies Batch;
     const start = performance.now();
-    const applied = await applyBatch(connection, batch, this.options.terms, this.options.now?.());
+    const applied = await applyBatch(connection, batch, this.options.times, this.options.now?.());
     this.options.onApplied?.(applied, performance.now() - start);
     const settles = applied.outcomes.settles.values();
     const reserves = applied.outcomes.reserves.values();

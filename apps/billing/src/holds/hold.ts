@@ -1,11 +1,10 @@
-import type { TokenUsage } from '#contracts/billing/holds.js';
+import { ESTIMATED_SOURCES, type TokenUsage } from '#contracts/billing/holds.js';
 import { costOf, type Price } from '#money/price.js';
 import type { Charge } from '../ledger/funds.js';
-import { NO_SOURCES } from './usage-sources.js';
 
 /**
- * A hold is open (a row of `billing.hold`), then closed (a row of `billing.settlement`); never both, never open again.
- * A tombstone is a hold that was closed before it was opened.
+ * An open hold: a row of `billing.hold`. A closed one is a row of `billing.settlement`. A hold is never both, and never opens again. A
+ * tombstone is a hold that was closed before it was opened.
  */
 export interface Hold {
   holdId: string;
@@ -14,19 +13,19 @@ export interface Hold {
   amount: bigint;
   planPart: bigint;
   grantId: string | null;
-  /** Pinned when the hold was made: a price change never touches a running request. */
+  /** Fixed at the reserve: a price change never affects a running request. */
   price: Price;
-  /** The last meter reading: billed when the lease runs out. Undefined before the first. */
+  /** The last meter reading, billed when the lease expires. Undefined before the first. */
   meter: TokenUsage | undefined;
   /** Milliseconds. */
   leaseUntil: number;
 }
 
-/** A hold the reaper has ended: what it needs to be settled late. */
+/** A hold that the reaper ended, with what a late settlement needs. */
 export interface ReapedHold {
   accountId: string;
   amount: bigint;
-  /** What the reaper billed, and to what. */
+  /** Amount billed by the reaper, and its sources. */
   billed: bigint;
   charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>;
   price: Price;
@@ -37,10 +36,10 @@ export const NO_USAGE: Readonly<TokenUsage> = {
   cachedTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
-  ...NO_SOURCES,
+  ...ESTIMATED_SOURCES,
 };
 
-/** A usage that can be billed: cached tokens are a part of the prompt, reasoning a part of the output, whatever an upstream says. */
+/** Returns a usage whose cached tokens are within the prompt and reasoning tokens within the output, whatever the upstream reported. */
 export function billableUsage(usage: TokenUsage): TokenUsage {
   return {
     promptTokens: usage.promptTokens,
@@ -52,7 +51,7 @@ export function billableUsage(usage: TokenUsage): TokenUsage {
   };
 }
 
-/** The cost of a usage under a hold: never above the hold; what it came to beyond is `over` (spec 3, billing.md 2.3). */
+/** Returns the cost of a usage, at most the hold. `over` is the rest, which no customer pays. */
 export function costWithin(hold: Pick<Hold, 'amount' | 'price'>, usage: TokenUsage): { cost: bigint; over: bigint } {
   const actual = costOf(usage, hold.price);
   return actual > hold.amount ? { cost: hold.amount, over: actual - hold.amount } : { cost: actual, over: 0n };

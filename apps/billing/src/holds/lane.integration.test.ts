@@ -19,7 +19,7 @@ function newLane<Item, Outcome>(
   return new Lane({ connect: ledger.connect, work, batchMax: 100, queueMax: 1_000, deadlineMs: 30_000, logger: ledger.logger, ...options });
 }
 
-test('what is pushed while a batch is under way is the next batch', async () => {
+test('items pushed during a batch are the next batch', async () => {
   const batches: number[][] = [];
   const lane = newLane<number, number>(async (connection, items) => {
     batches.push([...items]);
@@ -35,7 +35,7 @@ test('what is pushed while a batch is under way is the next batch', async () => 
   await lane.close();
 });
 
-test('a full queue refuses at once, and what is queued is finished at the end', async () => {
+test('a full queue refuses at once, and close finishes the queued items', async () => {
   const lane = newLane<number, number>(async (_, items) => [...items], { queueMax: 2 });
   const accepted = [lane.push(1), lane.push(2)];
   await expect(lane.push(3)).rejects.toMatchObject({ name: 'ServiceError', code: 'unavailable' });
@@ -44,7 +44,7 @@ test('a full queue refuses at once, and what is queued is finished at the end', 
   await expect(lane.push(4)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('one owner cannot fill the queue for all: a share is the most that may wait', async () => {
+test('one owner cannot fill the queue: at most its share may wait', async () => {
   const share = { ownerOf: (item: string) => item, max: 2 };
   const lane = newLane<string, string>(async (_, items) => [...items], { queueMax: 8, share });
   const accepted = [lane.push('big'), lane.push('big')];
@@ -55,7 +55,7 @@ test('one owner cannot fill the queue for all: a share is the most that may wait
   await lane.close();
 });
 
-test('what has waited past its deadline is dropped if it is perishable, and sent if not', async () => {
+test('a perishable item past its deadline is dropped, any other is sent', async () => {
   const sent: string[] = [];
   const options = { deadlineMs: 400, isPerishable: (item: string) => item.startsWith('reserve') };
   const lane = newLane<string, string>(async (_, items) => {
@@ -111,7 +111,7 @@ test('without a database a push fails at once', async () => {
   await lane.close();
 });
 
-test('connections that die at any moment, before the commit or after it: every hold is charged once, none is lost', async () => {
+test('connections that break before or after the commit: every hold is charged once, none is lost', async () => {
   const customer = await ledger.customer({ topup: 1_000_000n });
   const { accountId } = customer;
   const lanes = ledger.newLanes({ lanes: 1, batchMax: 8, deadlineMs: 30_000 });
@@ -143,7 +143,7 @@ test('connections that die at any moment, before the commit or after it: every h
   expect(await ledger.account(accountId)).toMatchObject({ topup: String(1_000_000n - spent), topup_held: '0', open_holds: 0 });
 });
 
-test('a reply that was lost after the commit is answered on the new connection', async () => {
+test('a batch whose reply was lost after the commit is answered on the new connection', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;
   let cut = 0;

@@ -4,22 +4,22 @@ import type { Logger } from '#observability/logger.js';
 
 export interface LaneOptions<Item, Outcome> {
   connect: () => Promise<PgConnection>;
-  /** Does all of a batch or, when it throws, nothing of it. Doing it again must be harmless. Outcomes in the order of items. */
+  /** Does a whole batch, or throws and does nothing. Must be idempotent. Outcomes are in the order of the items. */
   work: (connection: PgConnection, items: readonly Item[]) => Promise<Outcome[]>;
   batchMax: number;
   queueMax: number;
-  /** At most `max` of the items that wait are one owner's, so that nobody can fill the queue for all. */
+  /** Limit of the waiting items of one owner, so that no owner can fill the queue. */
   share?: { ownerOf: (item: Item) => string; max: number };
-  /** How long an item may wait for its outcome while the database is away. */
+  /** Milliseconds that an item may wait for its outcome while the database is away. */
   deadlineMs: number;
-  /** Items nobody waits for any more once they are over the deadline: they are dropped instead of sent. */
+  /** True for items that are dropped when their deadline has passed. */
   isPerishable?: (item: Item) => boolean;
   logger: Logger;
 }
 
 interface Queued<Item, Outcome> {
   item: Item;
-  /** By this process's own clock: one that is set would drop what is fresh, or wait for what is lost. */
+  /** On the process's monotonic clock, which is never set. */
   deadline: number;
   resolve: (outcome: Outcome) => void;
   reject: (error: Error) => void;
@@ -28,23 +28,22 @@ interface Queued<Item, Outcome> {
 const RECONNECT_PAUSE_MS = 50;
 
 /**
- * Work that is batched by being busy: one batch is under way, and whatever was pushed meanwhile is the next (billing.md 3).
- * No timer: a lone item goes out at the end of the event loop's turn, and under load batches grow by themselves.
+ * Batches work while the connection is busy: one batch is under way, and what arrives meanwhile is the next. There is no timer: a single
+ * item leaves at the end of the event loop turn, and batches grow under load.
  *
- * Errors of `push`: `ServiceError('unavailable')` when the queue or the owner's share of it is full, the item was dropped,
- * or the database is away; what `work` itself threw if that is a `ServiceError`; `internal_error` when the item cannot be
- * done.
+ * `push` rejects with `ServiceError`: `unavailable` when the queue or the share of the owner is full, the item was dropped, or the database
+ * is away; the error of `work` if it is a `ServiceError`; else `internal_error`.
  */
 export class Lane<Item, Outcome> {
   private readonly queue: Queued<Item, Outcome>[] = [];
-  /** How many of the queued are each owner's. */
+  /** Number of queued items by owner. */
   private readonly owned = new Map<string, number>();
   /** The oldest item of the batch under way. */
   private oldest: Queued<Item, Outcome> | undefined;
   private connection: PgConnection | undefined;
   private running: Promise<void> | undefined;
   private closing = false;
-  /** So that an outage is logged when it begins and when it ends, not once a batch. */
+  /** True during an outage, which is logged at its start and end only. */
   private away = false;
 
   constructor(private readonly options: LaneOptions<Item, Outcome>) {}
@@ -53,7 +52,7 @@ export class Lane<Item, Outcome> {
     return this.queue.length;
   }
 
-  /** How long the oldest item without an outcome has waited, in milliseconds. */
+  /** Milliseconds that the oldest item without an outcome has waited. */
   get waitingMs(): number {
     const { deadline } = this.oldest ?? this.queue[0] ?? {};
     return deadline === undefined ? 0 : performance.now() - (deadline - this.options.deadlineMs);
@@ -70,7 +69,7 @@ export class Lane<Item, Outcome> {
     return outcome;
   }
 
-  /** Finishes what is queued, then closes the connection. */
+  /** Resolves when the queue is empty and the connection closed. */
   async close(): Promise<void> {
     this.closing = true;
     await this.running;
@@ -78,7 +77,7 @@ export class Lane<Item, Outcome> {
   }
 
   private async run(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve)); // what arrives in the same turn goes in the same batch
+    await new Promise((resolve) => setImmediate(resolve)); // items of one event loop turn share a batch
     while (this.queue.length > 0) {
       const batch = this.take();
       [this.oldest] = batch;
@@ -104,7 +103,7 @@ export class Lane<Item, Outcome> {
     else this.owned.delete(owner);
   }
 
-  /** The next batch, without what is not worth sending any more. */
+  /** Takes the next batch from the queue, and rejects dropped items. */
   private take(): Queued<Item, Outcome>[] {
     const taken = this.queue.splice(0, this.options.batchMax);
     for (const { item } of taken) this.own(item, -1);
@@ -124,15 +123,15 @@ export class Lane<Item, Outcome> {
         const connection = this.connection ?? (await this.openConnection());
         sent = true;
         await this.work(connection, pending);
-        if (this.away) this.options.logger.info('batches are done again');
+        if (this.away) this.options.logger.info('database connection works again');
         this.away = false;
         return;
       } catch (error) {
         if (isRefusal(error)) return this.runHalves(pending, error);
-        if (!this.away) this.options.logger.warn({ err: error, items: pending.length }, 'batch not done');
+        if (!this.away) this.options.logger.warn({ err: error, items: pending.length }, 'batch failed; retrying');
         this.away = true;
         this.dropConnection();
-        // What was sent may have been done, so it is worth sending again; the rest can be told at once.
+        // A batch that was sent may have been done, so it is sent again. Items that were not sent are rejected at once.
         const now = performance.now();
         const [late, waiting] = partition(pending, ({ deadline }) => !sent || deadline <= now);
         for (const { reject } of late)
@@ -154,7 +153,7 @@ export class Lane<Item, Outcome> {
     });
   }
 
-  /** One item can spoil a batch, a constraint's last word for instance: the others must not suffer for it. */
+  /** One item can make a batch fail, by a constraint for instance. The halves are tried apart, until it fails alone. */
   private async runHalves(batch: Queued<Item, Outcome>[], error: unknown): Promise<void> {
     const [only] = batch;
     if (batch.length === 1 && only) {
@@ -188,8 +187,8 @@ export class Lane<Item, Outcome> {
 }
 
 /**
- * Whether the data was refused (constraints, values, assertions, our own rules), as opposed to the database being away,
- * restarting, out of resources or too slow.
+ * True when the database or our code refused the data (constraint, value, assertion). False when the database is away, restarting, out of
+ * resources or too slow.
  */
 function isRefusal(error: unknown): boolean {
   if (error instanceof ServiceError) return true;

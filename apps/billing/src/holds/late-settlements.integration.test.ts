@@ -5,7 +5,7 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { showRequest } from './show-request.js';
 
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 let lanes: HoldLanes;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: TERMS });
+  lanes = ledger.newLanes({ times: TIMES });
 });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
@@ -42,7 +42,7 @@ async function reaped(amount: bigint): Promise<string> {
 const settle = (holdId: string, tokens: number) =>
   lanes.settle({ holdId, accountId: customer.accountId, reason: 'completed', usage: usageOf(tokens), upstream: 'local' });
 
-test('a settlement after the reaper adds what it comes to beyond the reading, once, within the hold', async () => {
+test('a settlement after the reaper charges the difference to the reading, once, within the hold', async () => {
   const holdId = await reaped(100n);
   expect(await settle(holdId, 130)).toEqual({ status: 'settled', holdId, costPicoUsd: '100' });
   expect(await settle(holdId, 99)).toEqual({ status: 'already', holdId, costPicoUsd: '100' });
@@ -54,7 +54,7 @@ test('a settlement after the reaper adds what it comes to beyond the reading, on
   });
 });
 
-test('a settlement after the reaper that comes to less gives the difference back, and leaves no second chance', async () => {
+test('a settlement after the reaper that costs less returns the difference, once', async () => {
   const holdId = await reaped(100n);
   expect(await settle(holdId, 7)).toEqual({ status: 'settled', holdId, costPicoUsd: '7' });
   expect(await settle(holdId, 70)).toEqual({ status: 'already', holdId, costPicoUsd: '7' });
@@ -64,7 +64,7 @@ test('a settlement after the reaper that comes to less gives the difference back
   });
 });
 
-test('a request that failed without content is free, also after the reaper has billed a reading of it', async () => {
+test('a request that failed without content is free, even after the reaper billed a reading', async () => {
   const holdId = await reaped(100n);
   const failed = { holdId, accountId: customer.accountId, reason: 'failed' as const };
   expect(await lanes.settle(failed)).toEqual({ status: 'settled', holdId, costPicoUsd: '0' });
@@ -76,14 +76,14 @@ function grant(amount: bigint): Promise<unknown> {
   return grantPlan(ledger.sql, { grantId: randomUUID(), accountId: customer.accountId, amount: picoUsd(amount), endsAt });
 }
 
-test('what is given back goes to the top-up first, then to the plan it came from', async () => {
+test('returned money goes to the top-up first, then to the plan it came from', async () => {
   await grant(30n);
   const holdId = await reaped(100n); // 30 of the plan, 12 of the top-up
   expect(await settle(holdId, 20)).toEqual({ status: 'settled', holdId, costPicoUsd: '20' });
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '1000', plan: '10' });
 });
 
-test('what would go back to a plan that has ended is forfeited, and not paid', async () => {
+test('money that would go back to an ended plan is forfeited', async () => {
   await grant(30n);
   const holdId = await reaped(100n);
   await grant(500n);
@@ -95,10 +95,10 @@ test('what would go back to a plan that has ended is forfeited, and not paid', a
   expect(rows).toEqual([{ due: '-22', plan_cost: '0', topup_cost: '-12', forfeit: '10' }]);
 });
 
-test('what is given back pays for what is late in the same batch', async () => {
+test('returned money pays for late settlements of the same batch', async () => {
   const [lower, higher] = [await reaped(100n), await reaped(1_000n - 42n)];
   const other = await hold(916n); // all that is free
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { accountId: customer.accountId, reason: 'completed' as const };
   const outcomes = await Promise.all([
     single.settle({ ...ending, holdId: higher, usage: usageOf(80) }),
@@ -108,7 +108,7 @@ test('what is given back pays for what is late in the same batch', async () => {
   await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
 });
 
-test('what a late settlement does not find is written off: others hold the money, and the balance is never negative', async () => {
+test('a late settlement writes off what other holds need: the balance is never negative', async () => {
   const holdId = await reaped(1_000n);
   const other = await hold(950n);
   expect(await settle(holdId, 500)).toEqual({ status: 'settled', holdId, costPicoUsd: '50' });
@@ -120,10 +120,10 @@ test('what a late settlement does not find is written off: others hold the money
   await lanes.settle({ holdId: other, accountId: customer.accountId, reason: 'released' });
 });
 
-test('in one batch what is owed within a hold goes before what is late', async () => {
+test('in one batch settlements within their hold are charged before late ones', async () => {
   const late = await reaped(1_000n);
   const other = await hold(958n);
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { accountId: customer.accountId, reason: 'completed' as const };
   expect(
     await Promise.all([
@@ -139,7 +139,7 @@ test('in one batch what is owed within a hold goes before what is late', async (
 
 test('two replicas settle a reaped hold late at once: one charges', async () => {
   const holdId = await reaped(500n);
-  const other = ledger.newLanes({ terms: TERMS });
+  const other = ledger.newLanes({ times: TIMES });
   const settlement = (tokens: number) => ({ holdId, accountId: customer.accountId, reason: 'completed' as const, usage: usageOf(tokens) });
   const outcomes = await Promise.all([lanes.settle(settlement(100)), other.settle(settlement(200))]);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['already', 'settled']);

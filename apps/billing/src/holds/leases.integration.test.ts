@@ -8,7 +8,7 @@ import { Reaper, type ReaperOptions } from './reaper.js';
 import { renewHolds } from './renew.js';
 import { Renewals } from './renewals.js';
 
-const TERMS = { leaseMs: 60_000, reaperGraceMs: 0 };
+const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 
 let ledger: LedgerFixture;
 let lanes: HoldLanes;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: TERMS });
+  lanes = ledger.newLanes({ times: TIMES });
 });
 afterEach(async () => {
   await Promise.all(reapers.splice(0).map((reaper) => reaper.stop()));
@@ -37,14 +37,14 @@ async function hold(amount = 100n): Promise<string> {
 }
 
 async function newReaper(options: Partial<ReaperOptions> = {}): Promise<Reaper> {
-  const defaults = { connect: ledger.connect, lanes, terms: TERMS, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
+  const defaults = { connect: ledger.connect, lanes, times: TIMES, intervalMs: 1_000, sweepIntervalMs: 0, logger: ledger.logger };
   const reaper = new Reaper({ ...defaults, renewalsArrive: async () => true, ...options });
   reapers.push(reaper);
   await reaper.tick(); // the first round only extends leases: the service was away until now
   return reaper;
 }
 
-/** As if a hold's lease had run out a second ago. */
+/** Ends the lease of a hold one second ago. */
 function lapse(holdId: string): Promise<unknown> {
   return ledger.sql.query(`UPDATE billing.hold SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [holdId]);
 }
@@ -67,7 +67,7 @@ const settle = (holdId: string, tokens: number) =>
 
 const renewal = (holdId: string, sequence: number, tokens: number) => ({ holdId, sequence, usage: usageOf(tokens) });
 
-test('a hold everybody lost is billed its last meter reading, once its lease has run out', async () => {
+test('an abandoned hold is billed its last meter reading after its lease', async () => {
   const [lost, kept, silent] = [await hold(), await hold(), await hold()];
   expect(await renew(renewal(lost, 1, 10), renewal(lost, 2, 42), renewal(kept, 1, 7))).toEqual([lost, kept].sort());
   const reaper = await newReaper();
@@ -88,10 +88,10 @@ test('a hold everybody lost is billed its last meter reading, once its lease has
   await lanes.settle({ ...late, holdId: kept, usage: undefined });
 });
 
-test('the reaper and a settlement in one batch: the settlement is the one that counts', async () => {
+test('the reaper and a settle in one batch: the settle counts', async () => {
   const holdId = await hold();
   await lapse(holdId);
-  const single = ledger.newLanes({ terms: TERMS, lanes: 1 });
+  const single = ledger.newLanes({ times: TIMES, lanes: 1 });
   const ending = { holdId, accountId: customer.accountId };
   expect(
     await Promise.all([
@@ -104,7 +104,7 @@ test('the reaper and a settlement in one batch: the settlement is the one that c
   ]);
 });
 
-test('an older reading extends the lease and changes no reading', async () => {
+test('an older reading extends the lease and keeps the newer reading', async () => {
   const holdId = await hold();
   await renewHolds(connection, [renewal(holdId, 5, 50)], 60_000);
   await lapse(holdId);
@@ -118,7 +118,7 @@ test('an older reading extends the lease and changes no reading', async () => {
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 });
 
-test('a renewal that comes before the reaper decides keeps the hold', async () => {
+test('a renewal before the reaper decides keeps the hold', async () => {
   const holdId = await hold();
   await lapse(holdId);
   await renewHolds(connection, [renewal(holdId, 1, 10)], 60_000);
@@ -128,7 +128,7 @@ test('a renewal that comes before the reaper decides keeps the hold', async () =
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 });
 
-test('a renewal under way when the reaper looks keeps the hold: it waits for the row, and decides on what is then there', async () => {
+test('a renewal that the reaper waits for keeps the hold', async () => {
   const holdId = await hold();
   await lapse(holdId);
   await ledger.sql.query('BEGIN');
@@ -141,7 +141,7 @@ test('a renewal under way when the reaper looks keeps the hold: it waits for the
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' });
 });
 
-test('renewals of the same holds in opposite orders never wait for each other', async () => {
+test('renewals of the same holds in opposite orders do not deadlock', async () => {
   const ids = (await Promise.all(Array.from({ length: 3 }, () => hold(1n)))).sort();
   const [forward, backward] = await Promise.all([ledger.connect(), ledger.connect()]);
   const renewals = ids.map((holdId) => renewal(holdId, 1, 1));
@@ -155,8 +155,8 @@ test('renewals of the same holds in opposite orders never wait for each other', 
   await Promise.all(ids.map((holdId) => lanes.settle({ holdId, accountId: customer.accountId, reason: 'released' })));
 });
 
-test('the grace after a lease belongs to whoever settles late', async () => {
-  const patient = ledger.newLanes({ terms: { ...TERMS, reaperGraceMs: 30_000 } });
+test('within the grace after a lease a settle may still arrive', async () => {
+  const patient = ledger.newLanes({ times: { ...TIMES, reaperGraceMs: 30_000 } });
   const holdId = await hold();
   await lapse(holdId);
   const expire = { holdId, accountId: customer.accountId, reason: 'lease-expired' as const };
@@ -170,7 +170,7 @@ test('after an interruption all leases are extended once before anything is reap
   const holdId = await hold();
   await lapse(holdId);
   arrive = false;
-  await reaper.tick(); // NATS is away: nobody could have renewed
+  await reaper.tick(); // NATS is away, so leases cannot be renewed
   expect(await leaseLeft(holdId)).toBeLessThan(0);
   arrive = true;
   await reaper.tick();
@@ -201,7 +201,7 @@ test('nothing is reaped while settles wait', async () => {
   expect(await ledger.account(customer.accountId)).toMatchObject({ open_holds: 0 });
 });
 
-test('a leader whom renewals do not reach leaves the lead to one whom they do', async () => {
+test('a leader that renewals do not reach resigns to one that they reach', async () => {
   let arrive = true;
   const first = await newReaper({ renewalsArrive: async () => arrive });
   const second = await newReaper();
@@ -220,7 +220,7 @@ test.each([
   ['its key was revoked', 'UPDATE billing.api_key SET revoked_at = now() WHERE id = $1', 'keyId'],
   ['its project was disabled', 'UPDATE billing.project SET enabled = false WHERE id = $1', 'projectId'],
   ['its account was stopped', `UPDATE billing.account SET status = 'frozen' WHERE id = $1`, 'accountId'],
-] as const)('a running request is told to stop at the next renewal when %s, and its hold lives on to be settled', async (_, sql, id) => {
+] as const)('the next renewal stops a running request when %s, and its hold stays open to be settled', async (_, sql, id) => {
   const renewals = new Renewals(60_000, {
     connect: ledger.connect,
     batchMax: 10,
@@ -238,7 +238,7 @@ test.each([
   await renewals.close();
 });
 
-test('whoever asks learns which ended requests nobody has settled, those of the reaper among them', async () => {
+test('a renewal reports which ended requests are not settled, those of the reaper included', async () => {
   const renewals = new Renewals(60_000, {
     connect: ledger.connect,
     batchMax: 10,
@@ -262,7 +262,7 @@ test('whoever asks learns which ended requests nobody has settled, those of the 
   await renewals.close();
 });
 
-test('a renewal probe tells whether renewals arrive', async () => {
+test('a renewal probe detects whether renewals arrive', async () => {
   let away = false;
   const connect = (): Promise<PgConnection> => (away ? Promise.reject(new Error('away')) : ledger.connect());
   const options = { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger: ledger.logger };
@@ -302,7 +302,7 @@ test('one reaper leads; another takes over when its connection is lost', async (
   await first.tick();
 });
 
-test('plans whose time is over are moved along', async () => {
+test('expired plans are ended by the sweep', async () => {
   await ledger.sql.query(
     `WITH g AS (INSERT INTO billing.movement (account_id, kind, amount, grant_id, grant_ends_at, idempotency_key)
        VALUES ($1, 'grant', 50, gen_random_uuid(), clock_timestamp() - interval '1 second', gen_random_uuid()) RETURNING *)

@@ -5,8 +5,8 @@ import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor
 const LIMIT_DEFAULT = 1_000;
 
 /**
- * Open holds of one account or all, oldest first. Holds end at any moment: a page goes on behind where the last one ended, whether or not that
- * hold is still there, so that none which is open all the while is left out or told twice.
+ * Lists open holds of one account or all, oldest first. A page starts after the position of the last one, even if that hold has ended, so
+ * that a hold that stays open is listed exactly once.
  */
 export async function listHolds(prisma: PrismaClient, request: HoldListRequest): Promise<HoldListReply> {
   const accountId = request.accountId ?? null;
@@ -36,7 +36,7 @@ interface HoldRow {
   projectId: string;
   model: string;
   amount: string;
-  /** To the microsecond. */
+  /** With microseconds. */
   createdAt: string;
   leaseUntil: Date;
 }

@@ -1,12 +1,13 @@
+import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
-import { allOf, execute, plainArray } from './pipeline.js';
-import { NO_SOURCES, sourcesOfRow } from './usage-sources.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
+import { sourcesOfRow } from './usage-sources.js';
 
-/** Ascending, so that two batches can never wait for each other. */
+/** Ascending, so that two batches cannot deadlock. */
 const LOCK_ACCOUNTS = {
   name: 'lock_accounts',
   text: `SELECT id, xmin::text AS version, status = 'active' AS active, open_holds, topup, topup_held, plan, plan_held, expired, grant_id,
@@ -15,9 +16,9 @@ const LOCK_ACCOUNTS = {
 };
 
 /**
- * Everything else a batch is decided from, as JSON in one row: a statement costs more than what it reads. Holds are locked
- * too: a renewal that comes in between must either be seen here or find the hold gone. Projects are those of the reserves
- * and of the holds to end. Amounts are text, since a JSON number would round them.
+ * Reads the rest of the state as JSON in one row, because a statement costs more than what it reads. Holds are locked too: a renewal must
+ * either be seen here or find the hold gone. Projects are those of the reserves and of the holds to end. Amounts are text, because JSON
+ * numbers would round them.
  */
 const READ_BATCH = {
   name: 'read_batch',
@@ -41,8 +42,8 @@ const READ_BATCH = {
 };
 
 /**
- * Begins a transaction, locks the batch's accounts and reads all it is decided from: one round trip. Lock and read stay
- * apart because only a statement after the lock sees what was committed while we waited for it.
+ * Begins a transaction, locks the accounts of the batch and reads its state, in one round trip. Lock and read are two statements because
+ * only a statement after the lock sees what was committed while it waited.
  */
 export async function readState(connection: PgConnection, batch: Batch, now?: number): Promise<BatchState> {
   const { settles, reserves, sweeps = [] } = batch;
@@ -69,7 +70,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   };
 }
 
-/** Null stands for none: that is what an aggregate of no rows is. */
+/** Null: no rows. */
 interface BatchRow {
   now: number;
   holds: HoldRow[] | null;
@@ -174,7 +175,7 @@ function hold(row: HoldRow): Hold {
   };
 }
 
-/** A label does not change a bill: a reading without sources counts like any other. */
+/** A reading without sources is billed like any other. */
 function reading(row: HoldRow): Hold['meter'] {
   if (row.meter_sequence === 0) return undefined;
   const { meter_prompt_source: promptSource, meter_output_source: outputSource, meter_source: formerSource } = row;
@@ -183,7 +184,7 @@ function reading(row: HoldRow): Hold['meter'] {
     cachedTokens: row.meter_cached_tokens,
     outputTokens: row.meter_output_tokens,
     reasoningTokens: row.meter_reasoning_tokens,
-    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? NO_SOURCES),
+    ...(sourcesOfRow({ promptSource, outputSource, formerSource }) ?? ESTIMATED_SOURCES),
   };
 }
 
@@ -192,12 +193,12 @@ interface SettlementRow {
   account_id: string;
   held: string;
   cost: string;
-  /** By the reaper, and not settled late. */
+  /** True when the reaper ended the hold and no late settlement followed. */
   reaped: boolean;
   plan_cost: string;
   live_grant_id: string | null;
   topup_cost: string;
-  /** Null for tombstones, which nobody reaps. */
+  /** Null for tombstones, which are never reaped. */
   input_price: string | null;
   cached_input_price: string | null;
   output_price: string | null;

@@ -1,43 +1,42 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
-import type { Terms } from './batch.js';
+import type { HoldTimes } from './batch.js';
 import { DatabaseClock } from './database-clock.js';
 import type { HoldLanes } from './hold-lanes.js';
 
 export interface ReaperOptions {
   connect: () => Promise<PgConnection>;
   lanes: Pick<HoldLanes, 'settle' | 'sweep' | 'waitingMs'>;
-  terms: Terms;
+  times: HoldTimes;
   intervalMs: number;
-  /** How often ended plans are looked for. Balances are right without: this only moves the rows along. */
+  /** Milliseconds between searches for plans that have ended. Balances are right without them; they only write the rows. */
   sweepIntervalMs: number;
-  /** Whether a renewal can reach this service and its table at this moment. */
+  /** True when a renewal can reach this service and its table now. */
   renewalsArrive: () => Promise<boolean>;
   onOpenHolds?: (count: number) => void;
   logger: Logger;
 }
 
-/** Names the lock of the one reaper among the replicas. */
+/** Advisory lock of the one active reaper. */
 const LEADER_LOCK = 7_243_001;
 const BATCH_MAX = 1_000;
-/** A settle that has waited for so long shows a backlog: it must not lose its hold to a reaper that is served beside it. */
+/** A settle that waits longer shows a backlog: the reaper must not end its hold first. */
 const BACKLOG_MS = 1_000;
-/** A leader that is stopped keeps its session, and with it the lock: the server ends a session that says nothing for so long. */
+/** A stopped leader keeps its session and its lock; the server ends a session that is silent this long. */
 const LEADER_SILENCE_MIN_MS = 30_000;
 
 /**
- * Ends the holds that everybody lost, and the plans whose time is over. One replica at a time leads; that only saves work,
- * because a hold is ended by the lanes, once, and only if its lease has really run out.
+ * Ends holds whose lease expired, and plans whose time is over. One replica leads at a time, which only saves work: the lanes end a hold
+ * once, and only if its lease has expired.
  *
- * A lease may only run while renewing was possible: after this service, NATS or Postgres was away, all leases are extended
- * once before anything is reaped. That is also the time in which everybody asks again to settle; while settles of ours still
- * wait, nothing is reaped either (billing.md 2.3). After the database's clock was set, no lease says any more how long it has
- * to run: all begin anew.
+ * A lease may expire only while it could be renewed. After this service, NATS or Postgres was away, all leases are extended once before
+ * anything is reaped, so that services can settle again first. While settles wait in a lane, nothing is reaped either. After the database's
+ * clock was set, all leases begin again.
  */
 export class Reaper {
   private connection: PgConnection | undefined;
   private leading = false;
-  /** The last one that no leases were extended for yet. Times of this class are those of this process's monotonic clock. */
+  /** The last interruption for which no leases were extended yet. Times are on the process's monotonic clock. */
   private interruption: { at: number; clockWasSet: boolean } | undefined = { at: performance.now(), clockWasSet: false };
   private readonly clock = new DatabaseClock();
   private lastTickAt = performance.now();
@@ -61,7 +60,7 @@ export class Reaper {
     await this.connection?.end().catch(() => undefined);
   }
 
-  /** One round. Never throws: what failed is tried again at the next. */
+  /** One round. Never throws: the next round retries. */
   async tick(): Promise<void> {
     try {
       const renewalsArrive = await this.noticeInterruption();
@@ -80,7 +79,7 @@ export class Reaper {
     }
   }
 
-  /** A round that comes far too late means that the process itself stood still. Answers whether renewals arrive now. */
+  /** Detects that the process stood still, by a late round. Returns true when renewals arrive now. */
   private async noticeInterruption(): Promise<boolean> {
     const stoodStill = performance.now() - this.lastTickAt > 2 * this.options.intervalMs + 1_000;
     const renewalsArrive = await this.options.renewalsArrive();
@@ -92,16 +91,16 @@ export class Reaper {
   private async noticeClock(connection: PgConnection): Promise<void> {
     if (!(await this.clock.wasSet(connection))) return;
     this.interrupted(true);
-    this.options.logger.warn('the clock of the database was set: leases begin anew');
+    this.options.logger.warn('database clock was set; all leases begin again');
   }
 
   private interrupted(clockWasSet = false): void {
     this.interruption = { at: performance.now(), clockWasSet: clockWasSet || this.interruption?.clockWasSet === true };
   }
 
-  /** An interruption a whole lease ago is the former leader's, who has dealt with it. */
+  /** An older interruption was handled by the leader of that time. */
   private recentInterruption(): { clockWasSet: boolean } | undefined {
-    const { leaseMs, reaperGraceMs } = this.options.terms;
+    const { leaseMs, reaperGraceMs } = this.options.times;
     if (this.interruption && performance.now() - this.interruption.at > leaseMs + reaperGraceMs) this.interruption = undefined;
     return this.interruption;
   }
@@ -113,21 +112,24 @@ export class Reaper {
     return this.leading;
   }
 
-  /** Leaves the lead to a replica that renewals do reach. */
+  /** Releases the lock to a replica that renewals reach. */
   private async resign(connection: PgConnection): Promise<void> {
     if (!this.leading) return;
     this.leading = false;
     await connection.query('SELECT pg_advisory_unlock($1)', [LEADER_LOCK]);
   }
 
-  /** A lease that ends later was granted under a longer `LEASE_MS`, unless the clock was set: then, or if the hold is of the future, it is cut. */
+  /**
+   * Extends all leases. A later end was granted under a longer `LEASE_MS` and stays, unless the clock was set or the hold is from the
+   * future.
+   */
   private async extendLeases(connection: PgConnection, clockWasSet: boolean): Promise<void> {
     const { rowCount } = await connection.query(
       `WITH locked AS MATERIALIZED (SELECT id FROM billing.hold ORDER BY id FOR UPDATE)
        UPDATE billing.hold h SET lease_until = CASE WHEN $2 OR h.created_at > clock_timestamp() THEN whole.lease
          ELSE greatest(h.lease_until, whole.lease) END
        FROM locked, (SELECT clock_timestamp() + $1 * interval '1 millisecond' AS lease) whole WHERE h.id = locked.id`,
-      [this.options.terms.leaseMs, clockWasSet],
+      [this.options.times.leaseMs, clockWasSet],
     );
     this.interruption = undefined;
     if (rowCount) this.options.logger.info({ holds: rowCount }, 'leases extended after an interruption');
@@ -137,13 +139,13 @@ export class Reaper {
     const { rows } = await connection.query<{ id: string; account_id: string }>(
       `SELECT id, account_id FROM billing.hold
        WHERE lease_until < clock_timestamp() - $1 * interval '1 millisecond' ORDER BY lease_until LIMIT ${BATCH_MAX}`,
-      [this.options.terms.reaperGraceMs],
+      [this.options.times.reaperGraceMs],
     );
     const outcomes = await Promise.all(
       rows.map((row) => this.options.lanes.settle({ holdId: row.id, accountId: row.account_id, reason: 'lease-expired' })),
     );
     const reaped = outcomes.filter(({ status }) => status === 'settled');
-    if (reaped.length > 0) this.options.logger.warn({ holds: reaped.map(({ holdId }) => holdId) }, 'holds reaped');
+    if (reaped.length > 0) this.options.logger.warn({ holds: reaped.map(({ holdId }) => holdId) }, 'leases expired; holds reaped');
   }
 
   private async sweep(connection: PgConnection): Promise<void> {

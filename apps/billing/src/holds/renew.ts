@@ -1,19 +1,19 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from './hold.js';
-import { allOf, execute, plainArray } from './pipeline.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
 
-/** What a batch of renewals came to. Ids are in lower case. */
+/** Result of a batch of renewals. Ids are in lower case. */
 export interface Renewed {
-  /** Every renewed hold, and whether its key, project and account may still call. */
+  /** Renewed holds; true when the key, project and account may still call. */
   readonly mayCall: ReadonlyMap<string, boolean>;
-  /** Those of the ended that nobody has settled. */
+  /** Ended requests without a settlement. */
   readonly unsettled: ReadonlySet<string>;
 }
 
 /**
- * A reading that is not newer than the recorded one only extends the lease: it may be a repetition. Rows are locked in
- * ascending order, as batches do, so that the two never wait for each other.
+ * A reading that is not newer, such as a repeated one, only extends the lease. Rows are locked in ascending order, as in batches, to avoid
+ * deadlocks.
  */
 const RENEW_HOLDS = {
   name: 'renew_holds',
@@ -38,7 +38,7 @@ const RENEW_HOLDS = {
     WHERE h.id = r.id RETURNING h.id, k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS may_call`,
 };
 
-/** Open, or ended by the reaper alone: who knows more than its last reading may still settle late. */
+/** Open holds, and holds that only the reaper ended: a service that knows more may still settle late. */
 const NOT_SETTLED = {
   name: 'not_settled',
   text: `SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])
@@ -48,8 +48,8 @@ const NOT_SETTLED = {
 };
 
 /**
- * Extends leases and keeps meter readings, several in one commit, and looks which of `ended` nobody has settled. The commit does
- * not wait for the disk: a reading that is lost in a crash comes again with the next renewal.
+ * Extends leases and keeps meter readings in one commit, and finds which of `ended` have no settlement. The commit does not wait for the
+ * disk: the next renewal repeats a reading that a crash loses.
  */
 export async function renewHolds(
   connection: PgConnection,

@@ -4,12 +4,12 @@ import { NO_USAGE } from './hold.js';
 import { Lane, type LaneOptions } from './lane.js';
 import { type Renewed, renewHolds } from './renew.js';
 
-/** The lease to extend, or ids to look whether they are still open. */
+/** A lease to extend, or ids of ended requests to check. */
 type Item = HoldRenewal | { ended: readonly string[] };
 
-const NOBODYS_HOLD = '00000000-0000-0000-0000-000000000000';
+const NO_HOLD = '00000000-0000-0000-0000-000000000000';
 
-/** The door to `renewHolds`: renewals of all proxies share a lane of their own. */
+/** Sends renewals of all proxies to `renewHolds` through one lane. */
 export class Renewals {
   private readonly lane: Lane<Item, Renewed>;
 
@@ -26,7 +26,6 @@ export class Renewals {
     this.lane = new Lane({ ...options, work });
   }
 
-  /** Ids of the request in lower case. */
   async renew({ renewals, ended = [] }: HoldRenewRequest): Promise<HoldRenewReply> {
     const [asked, ...renewed] = await Promise.all([
       ended.length > 0 ? this.lane.push({ ended }) : undefined,
@@ -41,9 +40,9 @@ export class Renewals {
     };
   }
 
-  /** Whether a renewal would be kept at this moment: one for a hold nobody has goes the whole way. */
+  /** True when a renewal would be stored now. Sends one for a hold that does not exist. */
   async arrive(): Promise<boolean> {
-    const probe = { holdId: NOBODYS_HOLD, sequence: 1, usage: NO_USAGE };
+    const probe = { holdId: NO_HOLD, sequence: 1, usage: NO_USAGE };
     return this.lane.push(probe).then(
       () => true,
       () => false,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   customer = await ledger.customer({ topup: 1_000n });
-  lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: 0 } });
+  lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: 0 } });
 });
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
@@ -64,7 +64,7 @@ test.each(SOURCES)('a prompt that is $promptSource and an output that is $output
   expect(await estimatedRequests()).toBe(sources.promptSource === 'reported' && sources.outputSource === 'reported' ? 0 : 1);
 });
 
-test('a reason that a service of the version before has stored is shown by its new name', async () => {
+test('a reason stored by the previous version is shown by its new name', async () => {
   const holdId = await hold();
   await lanes.settle({ holdId, accountId: customer.accountId, reason: 'client-left' as never });
   expect(await settlementOf(holdId)).toMatchObject({ reason: 'client-disconnected' });
@@ -159,7 +159,7 @@ test('a late settlement that the account has no money for shows what was written
   });
 });
 
-describe('rows of the version before, which have one source for both counts', () => {
+describe('rows of the previous version, with one source for both counts', () => {
   const OF_FORMER = [
     ['reported', { promptSource: 'reported', outputSource: 'reported' }],
     ['estimated', { promptSource: 'estimated', outputSource: 'counted' }],

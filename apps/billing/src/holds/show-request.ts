@@ -5,7 +5,10 @@ import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { NO_USAGE } from './hold.js';
 import { sourcesOfRow } from './usage-sources.js';
 
-/** Everything the ledger knows of one request, running or settled. `not_found` if it never held money. */
+/**
+ * Returns everything the ledger knows of one request, running or settled.
+ * @throws {ServiceError} `not_found` when the request never had a hold.
+ */
 export async function showRequest(prisma: PrismaClient, requestId: string): Promise<BilledRequest> {
   const hold = await prisma.hold.findFirst({ where: { requestId }, orderBy: { createdAt: 'desc' } });
   if (hold) return runningRequest(hold);
@@ -38,7 +41,7 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
 type LateRow = Prisma.LateSettlementModel;
 type Row = Prisma.SettlementModel & { late: LateRow | null };
 
-/** Only tombstones lack the columns of the request, and they have no request id to be found by. */
+/** Tombstones lack these columns, but have no request id to be found by. */
 function settledRequest(row: Row): BilledRequest {
   return {
     requestId: row.requestId ?? '',
@@ -64,7 +67,7 @@ function settlementInTime(row: Prisma.SettlementModel): RequestSettlement {
   return { ...lastWord(row), costPicoUsd: String(row.cost), writtenOffPicoUsd: '0', reaped: null };
 }
 
-/** A late settlement replaces the reaper's bill: it charged or gave back the difference. */
+/** A late settlement replaces the bill of the reaper: it charged or returned the difference. */
 function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSettlement {
   return {
     ...lastWord(late),

@@ -1,9 +1,4 @@
-import type { TokenUsage } from '#contracts/billing/holds.js';
-
-export type UsageSources = Pick<TokenUsage, 'promptSource' | 'outputSource'>;
-
-/** Sources of counts that no upstream is known to have reported. */
-export const NO_SOURCES: Readonly<UsageSources> = { promptSource: 'estimated', outputSource: 'counted' };
+import { sourcesOfFormer, type UsageSources } from '#contracts/billing/holds.js';
 
 /** Sources in a row of the database. `formerSource` is set only where a version before the two columns wrote the row last. */
 export interface SourceColumns {
@@ -17,13 +12,4 @@ export function sourcesOfRow({ promptSource, outputSource, formerSource }: Sourc
   if (formerSource !== null) return sourcesOfFormer(formerSource);
   if (promptSource === null || outputSource === null) return undefined;
   return { promptSource, outputSource } as UsageSources;
-}
-
-/**
- * Returns the meaning of the one word that stood for both counts before each had a source of its own: in rows of the database, and,
- * until the next version, in the field `source` of an older gateway or inference-proxy.
- */
-export function sourcesOfFormer(source: unknown): UsageSources | undefined {
-  if (source === 'reported') return { promptSource: 'reported', outputSource: 'reported' };
-  return source === 'estimated' ? NO_SOURCES : undefined;
 }

@@ -42,9 +42,11 @@ test.each([
   ['a project', { projects: [project] }],
 ])('%s that is not there undoes the batch', async (_, rows) => {
   const connection = await ledger.connect();
-  const bury = { holdId: randomUUID(), accountId: account.accountId, reason: 'released' as const };
+  const tombstone = { holdId: randomUUID(), accountId: account.accountId, reason: 'released' as const };
   await connection.query('BEGIN');
-  await expect(writeRows(connection, { ...NOTHING, tombstones: [bury], ...rows }, Date.now())).rejects.toMatchObject({ code: 'P0004' });
-  const { rowCount } = await ledger.sql.query('SELECT 1 FROM billing.settlement WHERE hold_id = $1', [bury.holdId]);
+  await expect(writeRows(connection, { ...NOTHING, tombstones: [tombstone], ...rows }, Date.now())).rejects.toMatchObject({
+    code: 'P0004',
+  });
+  const { rowCount } = await ledger.sql.query('SELECT 1 FROM billing.settlement WHERE hold_id = $1', [tombstone.holdId]);
   expect(rowCount).toBe(0);
 });

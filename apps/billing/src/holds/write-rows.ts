@@ -1,10 +1,10 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
-import { allOf, execute, plainArray } from './pipeline.js';
+import { allOf, execute, plainArray } from './pipelined-query.js';
 
 /**
- * Parts of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted row itself:
- * nothing else ends a hold. $1 is the batch's moment, $2 to $32 are settledColumns and openedColumns.
+ * Common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted
+ * row: nothing else ends a hold. $1 is the time of the batch, $2 to $32 are `holdColumns`.
  */
 export const CLOSE_AND_OPEN_HOLDS = `closed AS (
       DELETE FROM billing.hold h
@@ -33,10 +33,10 @@ export const CLOSE_AND_OPEN_HOLDS = `closed AS (
 export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
         open_holds = s.open_holds`;
-/** The project's limits are not written: an administrator may have changed them since. */
+/** Leaves out the limits, which an administrator may have changed. */
 export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.request_window';
 
-/** What nearly every batch writes, in one statement: a statement costs more than the rows it writes, and its parts touch different rows. */
+/** Writes the rows that nearly every batch has, in one statement, because a statement costs more than its rows. */
 const WRITE_BATCH = {
   name: 'write_batch',
   text: `WITH ${CLOSE_AND_OPEN_HOLDS}, changed_accounts AS (
@@ -55,8 +55,8 @@ const WRITE_BATCH = {
       billing.demand((SELECT count(*) FROM changed_projects) = cardinality($41), 'a project was not there')`,
 };
 
-const BURY_HOLDS = {
-  name: 'bury_holds',
+const RECORD_TOMBSTONES = {
+  name: 'record_tombstones',
   text: `INSERT INTO billing.settlement (hold_id, account_id, reason, upstream, held, cost, plan_cost, ended_cost, forfeit, topup_cost, over,
       prompt_tokens, cached_tokens, output_tokens, reasoning_tokens, settled_at)
     SELECT hold_id, account_id, reason, upstream, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $5::timestamptz
@@ -81,13 +81,13 @@ const FORFEIT = {
 };
 
 /**
- * Writes what a fold decided and commits: one round trip. If a statement fails, the server makes the COMMIT a rollback. `now` is the batch's
- * moment, in milliseconds. Returns the version of the accounts it has written.
+ * Writes the rows of a fold and commits, in one round trip. If a statement fails, the server makes the COMMIT a rollback. `now` is the time
+ * of the batch in milliseconds. Returns the new version of the accounts.
  */
 export async function writeRows(connection: PgConnection, rows: BatchRows, now: number): Promise<string | undefined> {
   const at = new Date(now).toISOString();
   const others: Promise<unknown>[] = [];
-  if (rows.tombstones.length > 0) others.push(execute(connection, BURY_HOLDS, tombstoneColumns(rows.tombstones, at)));
+  if (rows.tombstones.length > 0) others.push(execute(connection, RECORD_TOMBSTONES, tombstoneColumns(rows.tombstones, at)));
   if (rows.late.length > 0) others.push(execute(connection, SETTLE_LATE, lateColumns(rows.late, at)));
   if (rows.forfeits.length > 0) others.push(execute(connection, FORFEIT, forfeitColumns(rows.forfeits, at)));
   const changes = rows.settled.length + rows.opened.length + rows.accounts.length + rows.projects.length > 0;

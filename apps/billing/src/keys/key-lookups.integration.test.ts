@@ -60,7 +60,7 @@ test.each([
   await expect(lookups.resolve(sql ? digest : guess())).rejects.toMatchObject({ code: 'invalid_api_key' });
 });
 
-test('1,000 guesses at once cost ten queries, and keys among them are found each for its caller', async () => {
+test('1,000 concurrent guesses cost ten queries, and valid keys among them are found', async () => {
   const keys = await Promise.all([keyOf(), keyOf(), keyOf()]);
   await lookups.resolve(keys[0].digest);
   queries.length = 0;
@@ -71,19 +71,19 @@ test('1,000 guesses at once cost ten queries, and keys among them are found each
   expect(queries).toEqual(Array<number>(10).fill(100));
 });
 
-test('the same key asked for by many at once is one digest of one query', async () => {
+test('concurrent lookups of one key are one digest of one query', async () => {
   const { digest, ...customer } = await keyOf();
   expect(await Promise.all(Array.from({ length: 50 }, () => lookups.resolve(digest)))).toEqual(Array(50).fill(customer));
   expect(queries).toEqual([1]);
 });
 
-test('more than may wait are refused as unavailable', async () => {
+test('lookups beyond the queue are refused as unavailable', async () => {
   const waiting = Array.from({ length: 1_000 }, () => lookups.resolve(guess()).catch((error: { code: string }) => error.code));
   await expect(lookups.resolve(guess())).rejects.toMatchObject({ code: 'unavailable' });
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['invalid_api_key']));
 });
 
-test('a lookup whose connection is lost is asked again on another', async () => {
+test('a lookup whose connection is lost is repeated on another', async () => {
   const { digest, ...customer } = await keyOf();
   const opened: PgConnection[] = [];
   const connect = async (): Promise<PgConnection> => {

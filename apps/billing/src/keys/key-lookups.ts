@@ -12,8 +12,8 @@ const FIND_KEYS = {
 };
 
 /**
- * Finds keys by their digests. Lookups that come while a query is under way share the next one: however many keys are guessed, the
- * database answers one query at a time for them.
+ * Finds keys by their digests. Lookups that arrive during a query share the next one, so that guessing keys costs the database one query at
+ * a time.
  */
 export class KeyLookups {
   private readonly lane: Lane<Uint8Array, ResolvedKey | undefined>;
@@ -26,8 +26,9 @@ export class KeyLookups {
   }
 
   /**
-   * The key with this digest and whom it belongs to. `ServiceError`: `invalid_api_key` when it is unknown or revoked, or its project is
-   * disabled; `unavailable` when too many lookups wait or the database is away. A frozen account can still be read.
+   * Returns the key with this digest and its owner. A frozen account is no error.
+   * @throws {ServiceError} `invalid_api_key` when the key is unknown or revoked, or its project disabled; `unavailable` when too many
+   * lookups wait or the database is away.
    */
   async resolve(keyDigest: string): Promise<ResolvedKey> {
     const key = await this.lane.push(storedDigest(keyDigest, this.pepper));
@@ -47,7 +48,7 @@ async function findKeys(connection: PgConnection, digests: readonly Uint8Array[]
   return wanted.map((digest) => found.get(digest));
 }
 
-/** A Postgres array of `bytea`, from hexadecimal digits. */
+/** Returns a Postgres array of `bytea` from hexadecimal digits. */
 function byteaArray(values: readonly string[]): string {
   return `{${values.map((value) => `"\\\\x${value}"`).join(',')}}`;
 }

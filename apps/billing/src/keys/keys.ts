@@ -10,8 +10,8 @@ import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';
 
 /**
- * Makes a key of a project; the reply is the only place it is ever seen whole. `not_found` if there is no such project, `conflict` if
- * the id was used before.
+ * Makes a key. The reply is the only place that has the whole key.
+ * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before.
  */
 export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string): Promise<ApiKey & { key: string }> {
   const key = makeApiKey();
@@ -30,7 +30,10 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
   }
 }
 
-/** Ends a key for good; revoking it again changes nothing. `not_found` if there is no such key. */
+/**
+ * Revokes a key permanently. Repeating it changes nothing.
+ * @throws {ServiceError} `not_found`.
+ */
 export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<ApiKey> {
   await prisma.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
   const row = await prisma.apiKey.findUnique({ where: { id: keyId } });
@@ -38,7 +41,7 @@ export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<Ap
   return renderKey(row);
 }
 
-/** Oldest first, revoked ones included. */
+/** Lists keys, oldest first, revoked ones included. */
 export async function listKeys(prisma: PrismaClient, request: ListRequest): Promise<KeyListReply> {
   const where = {
     projectId: request.projectId ?? undefined,

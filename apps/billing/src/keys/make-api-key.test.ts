@@ -13,7 +13,7 @@ test('a new key has the prefix, 30 random characters and their checksum', () => 
   expect(new Set(keys).size).toBe(1_000);
 });
 
-test('one wrong character, or two swapped, is always noticed', () => {
+test('one wrong character, or two swapped, is always detected', () => {
   fc.assert(
     fc.property(fc.nat(43), fc.nat(61), fc.nat(42), (place, other, swap) => {
       const key = makeApiKey();
@@ -40,7 +40,7 @@ test('the checksum is stable: keys live for years', () => {
   expect(apiKeyChecksum(`tg_live_${'0'.repeat(30)}`)).toBe('3nUU1K');
 });
 
-test('what is stored depends on the key and on the pepper, and is neither', () => {
+test('the stored digest depends on the key and on the pepper', () => {
   const key = makeApiKey();
   const stored = storedDigest(digestApiKey(key), 'p'.repeat(32));
   expect(stored).toHaveLength(32);

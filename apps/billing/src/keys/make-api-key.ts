@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { API_KEY_PREFIX, API_KEY_RANDOM_LENGTH, apiKeyChecksum, BASE62 } from '#contracts/api-key.js';
 
-/** Makes a new API key from 178 random bits. Whoever calls this shows it once and forgets it. */
+/** Makes an API key from 178 random bits. */
 export function makeApiKey(): string {
   const body = API_KEY_PREFIX + randomBase62(API_KEY_RANDOM_LENGTH);
   return body + apiKeyChecksum(body);
 }
 
 function randomBase62(length: number): string {
-  // Bytes past the largest multiple of 62 are thrown away, or the first characters of the alphabet would come more often.
+  // Larger bytes would make the first characters of the alphabet more frequent.
   const limit = 256 - (256 % BASE62.length);
   let text = '';
   while (text.length < length) {

@@ -13,10 +13,10 @@ export interface Adjustment {
 }
 
 /**
- * Corrects the top-up balance, once by the adjustment's id; one round trip. A debit takes only what is free. Repeating it changes
+ * Corrects the top-up balance, once by the id of the adjustment, in one round trip. A debit takes only free money. Repeating it changes
  * nothing (`adjusted` false).
- * `ServiceError`: `not_found` for an unknown account, `conflict` when the id belongs to another adjustment,
- * `insufficient_balance` with the figures when a debit is too much.
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another adjustment, `insufficient_balance`
+ * with the figures.
  */
 export async function adjust(connection: PgConnection, adjustment: Adjustment): Promise<{ adjusted: boolean; topup: bigint }> {
   const { accountId, adjustmentId, kind, amount, reason } = adjustment;

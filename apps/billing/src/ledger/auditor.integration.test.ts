@@ -41,7 +41,7 @@ async function busyCustomer(): Promise<Customer & { grantId: string; open: strin
   const grantId = randomUUID();
   await grantPlan(ledger.sql, { grantId, accountId, amount: picoUsd(100n), endsAt: new Date(Date.now() + 3_600_000) });
   await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   const [open, settled, late] = [reserveOf(customer, 50n), reserveOf(customer, 120n), reserveOf(customer, 30n)];
   for (const reserve of [open, settled, late]) await lanes.reserve(reserve);
   await lanes.settle({ holdId: settled.holdId, accountId, reason: 'completed', usage: usageOf(110) });
@@ -50,7 +50,7 @@ async function busyCustomer(): Promise<Customer & { grantId: string; open: strin
   return { ...customer, grantId, open: open.holdId, settled: settled.holdId, late: late.holdId };
 }
 
-/** What a check would say after statements that triggers and constraints would refuse, which are then undone. */
+/** Returns the result of a check after statements that triggers and constraints would refuse, and undoes them. */
 async function checkAfter(statements: string[]): Promise<LedgerCheckReply> {
   await owner.query('BEGIN');
   try {
@@ -68,7 +68,7 @@ async function tamper(statements: string[]): Promise<void> {
   await owner.query('SET session_replication_role = DEFAULT');
 }
 
-test('a ledger that is right: what was checked, and no violation', async () => {
+test('a correct ledger: counts, and no violation', async () => {
   const before = await checkLedger(ledger.sql, OVERDUE_MS);
   await busyCustomer();
   const report = await checkLedger(ledger.sql, OVERDUE_MS);
@@ -83,7 +83,7 @@ test('a ledger that is right: what was checked, and no violation', async () => {
   });
 });
 
-describe('each invariant is missed where it is broken', () => {
+describe('each invariant detects its violation', () => {
   type Busy = Awaited<ReturnType<typeof busyCustomer>>;
   const cases: [id: string, what: string, sql: (customer: Busy) => string[]][] = [
     [
@@ -168,7 +168,7 @@ describe('each invariant is missed where it is broken', () => {
   });
 });
 
-test('a fault that is in many places is counted whole, and shown in part', async () => {
+test('violations are all counted, and the first hundred are listed', async () => {
   await Promise.all(Array.from({ length: 103 }, () => ledger.customer({ topup: 77n })));
   const { violations, invariants } = await checkAfter(['UPDATE billing.account SET topup = 78 WHERE topup = 77']);
   expect(invariants.filter((invariant) => invariant.violations > 0).map((invariant) => [invariant.id, invariant.violations])).toEqual([
@@ -178,7 +178,7 @@ test('a fault that is in many places is counted whole, and shown in part', async
   expect(violations).toHaveLength(101);
 });
 
-test('it is right at any moment while requests run and money comes and goes', async () => {
+test('the check passes at any moment while requests run and money moves', async () => {
   const customer = await ledger.customer({ topup: 10_000n });
   const lanes = ledger.newLanes();
   let running = true;
@@ -204,11 +204,11 @@ test('it is right at any moment while requests run and money comes and goes', as
   expect(last.checked.settlements).toBeGreaterThan(first.checked.settlements);
 });
 
-describe('on its schedule', () => {
+describe('a scheduled check', () => {
   const repair = (accountId: string) =>
     tamper([`UPDATE billing.account SET topup = topup - 1, status = 'active', status_reason = NULL WHERE id = '${accountId}'`]);
 
-  test('an account whose money is not right is frozen, gets no more holds, and the others go on', async () => {
+  test('freezes an account whose money is wrong; the others go on', async () => {
     const [customer, other] = [await busyCustomer(), await ledger.customer({ topup: 100n })];
     await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
     const checked: unknown[] = [];
@@ -230,7 +230,7 @@ describe('on its schedule', () => {
     await repair(customer.accountId);
   });
 
-  test('a hold that is open too long, or a window out of order, freezes nobody: the money is right', async () => {
+  test('does not freeze for a hold that is open too long, or a window out of order', async () => {
     const { projectId, open, ...customer } = await busyCustomer();
     await tamper([
       `UPDATE billing.hold SET lease_until = now() - interval '2 minutes' WHERE id = '${open}'`,
@@ -246,7 +246,7 @@ describe('on its schedule', () => {
     await tamper([`UPDATE billing.hold SET lease_until = now() WHERE id = '${open}'`]);
   });
 
-  test('one replica checks at a time, and another when that one is gone', async () => {
+  test('runs on one replica at a time, and on another when that one is gone', async () => {
     const log: string[] = [];
     const replicas = ['a', 'b', 'c'].map((name) =>
       newAuditor({ onChecked: () => log.push(`${name} checks`), onFollowing: () => log.push(`${name} follows`) }),
@@ -258,7 +258,7 @@ describe('on its schedule', () => {
     expect([log[0], log[1], log[2], ...log.slice(-2)]).toEqual(['a checks', 'b follows', 'c follows', 'b checks', 'c follows']);
   });
 
-  test('a connection that the server ended is no reason to stop checking', async () => {
+  test('runs again after the server ended its connection', async () => {
     let checks = 0;
     const auditor = newAuditor({ onChecked: () => (checks += 1) });
     await auditor.tick();
@@ -268,7 +268,7 @@ describe('on its schedule', () => {
     while (checks < 2) await auditor.tick();
   });
 
-  test('who only asks freezes nobody', async () => {
+  test('a requested check freezes no account', async () => {
     const customer = await busyCustomer();
     await tamper([`UPDATE billing.account SET topup = topup + 1 WHERE id = '${customer.accountId}'`]);
     expect((await newAuditor().check()).violations).not.toEqual([]);
@@ -277,7 +277,7 @@ describe('on its schedule', () => {
   });
 });
 
-test('a service that stops does not wait for a check', async () => {
+test('a stopping service does not wait for a check', async () => {
   const connect = () => connectPg({ url: ledger.url, applicationName: 'test-auditor', statementTimeoutMs: 600_000 }); // only a cancel ends it
   const auditor = newAuditor({ connect });
   await owner.query('BEGIN');
@@ -289,8 +289,8 @@ test('a service that stops does not wait for a check', async () => {
   await owner.query('ROLLBACK');
 });
 
-describe('a check that takes long', () => {
-  /** A connection on which one rule of the check takes as long as anybody waits, after others have read the accounts. */
+describe('a long check', () => {
+  /** A connection on which one rule of the check waits for `release`, after others have read the accounts. */
   let isSlow: boolean;
   beforeEach(() => {
     isSlow = true;
@@ -315,7 +315,7 @@ describe('a check that takes long', () => {
   const dropColumn = 'ALTER TABLE billing.account DROP COLUMN IF EXISTS added';
   afterEach(() => owner.query(dropColumn));
 
-  test('gives way to a change of the schema: it is made at once, and requests go on', async () => {
+  test('is cancelled by a migration: the migration runs at once, and requests go on', async () => {
     const customer = await ledger.customer({ topup: 1_000n });
     const checked = expect(newAuditor({ connect: slowly }).check()).rejects.toThrow('a change of the schema waited for the check');
     while (!(await asleep())) await delay(5);
@@ -326,7 +326,7 @@ describe('a check that takes long', () => {
     await checked;
   });
 
-  test('of the schedule is made at its next round instead', async () => {
+  test('runs again in the next round of the schedule', async () => {
     const reports: LedgerCheckReply[] = [];
     const auditor = newAuditor({ connect: slowly, onChecked: (report) => reports.push(report) });
     const ticking = auditor.tick();
@@ -339,7 +339,7 @@ describe('a check that takes long', () => {
     expect(reports).toHaveLength(1);
   });
 
-  test('is not disturbed by what does not wait for readers', async () => {
+  test('is not cancelled by statements that do not wait for readers', async () => {
     const checking = newAuditor({ connect: slowly }).check();
     checking.catch(() => undefined);
     while (!(await asleep())) await delay(5);
@@ -356,7 +356,7 @@ describe('a check that takes long', () => {
   });
 });
 
-test('many who ask at once share a check that begins after they asked', async () => {
+test('concurrent callers share a check that starts after their request', async () => {
   let connections = 0;
   const auditor = newAuditor({
     connect: () => {

@@ -7,25 +7,24 @@ import { GaveWay, guardCheck } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
 
 export interface AuditorOptions {
-  /** Connections of their own for each caller: a check keeps a snapshot open, and may take minutes. */
+  /** Opens a connection for each caller: a check keeps a snapshot open, for minutes perhaps. */
   connect: () => Promise<PgConnection>;
-  /** How long a hold may be open after its lease. */
+  /** Milliseconds that a hold may be open after its lease. */
   overdueMs: number;
   intervalMs: number;
-  /** Told of every check of the schedule, and how many accounts are frozen after it. */
+  /** Called after each scheduled check, with the number of frozen accounts. */
   onChecked?: (report: LedgerCheckReply, accountsFrozen: number) => void;
-  /** This replica does not check, or no longer: another does. */
+  /** Called when another replica checks. */
   onFollowing?: () => void;
   logger: Logger;
 }
 
-/** Names the lock of the one auditor among the replicas. */
+/** Advisory lock of the one active auditor. */
 const LEADER_LOCK = 7_243_003;
 
 /**
- * Checks the ledger: when somebody asks, and on a schedule, by one replica at a time. An account whose money is not right gets no
- * more holds, whatever the cause: the schedule freezes it, and an operator who has found the cause makes it active again
- * (billing.md 2.4). Who asks only asks: that never freezes anybody.
+ * Checks the ledger on request, and on a schedule by one replica at a time. A scheduled check freezes an account whose money is wrong: it
+ * gets no more holds, and an operator who has found the cause activates it. A requested check changes nothing.
  */
 export class Auditor {
   private connection: PgConnection | undefined;
@@ -49,14 +48,14 @@ export class Auditor {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    // A check may take minutes, and nothing is lost with it: what is at work is cancelled.
+    // A check may take minutes and changes nothing, so it is cancelled.
     this.stopping.abort();
     await this.ticking;
     await this.asked?.catch(() => undefined);
     await this.connection?.end().catch(() => undefined);
   }
 
-  /** A check that begins now; if one is at work, then after it, and the same for all who ask meanwhile. */
+  /** Returns a check that starts now or, when one is running, after it; one for all callers that wait. */
   check(): Promise<LedgerCheckReply> {
     if (!this.asked) {
       this.asked = this.checkOnce().finally(() => {
@@ -72,7 +71,7 @@ export class Auditor {
     return this.waiting;
   }
 
-  /** One round. Never throws: what failed is tried again at the next. */
+  /** One round. Never throws: the next round retries. */
   async tick(): Promise<void> {
     const { logger } = this.options;
     try {
@@ -82,12 +81,12 @@ export class Auditor {
       const frozen = await freezeAccounts(connection, accountsToFreeze(report));
       this.options.onChecked?.(report, await countFrozen(connection));
       const { milliseconds, checked, invariants, violations } = report;
-      if (violations.length === 0) return logger.info({ milliseconds, ...checked }, 'the ledger is right');
+      if (violations.length === 0) return logger.info({ milliseconds, ...checked }, 'ledger check passed');
       const broken = invariants.filter((invariant) => invariant.violations > 0);
-      logger.error({ milliseconds, broken, violations, frozen }, 'THE LEDGER IS WRONG');
+      logger.error({ milliseconds, broken, violations, frozen }, 'LEDGER CHECK FAILED');
     } catch (error) {
-      if (error instanceof GaveWay) return logger.info('ledger check cancelled: a change of the schema waited for it');
-      logger.warn({ err: error }, 'the ledger was not checked');
+      if (error instanceof GaveWay) return logger.info('ledger check cancelled: a migration waited for it');
+      logger.warn({ err: error }, 'ledger check did not run');
       this.connection?.end().catch(() => undefined);
       this.connection = undefined;
     }
@@ -109,7 +108,7 @@ export class Auditor {
     return guardCheck(guard, (signal) => checkLedger(connection, overdueMs, signal));
   }
 
-  /** The connection of the leader; whoever has it leads as long as it lasts. */
+  /** Returns the connection of the leader. This replica leads while the connection lasts. */
   private async lead(): Promise<PgConnection | undefined> {
     if (this.connection) return this.connection;
     const connection = await this.options.connect();
@@ -118,14 +117,14 @@ export class Auditor {
       await connection.end();
       return undefined;
     }
-    // A leader that is stopped keeps its session, and with it the lock: the server ends a session that says nothing for so long.
+    // A stopped leader keeps its session and its lock; the server ends a session that is silent this long.
     await connection.query(`SELECT set_config('idle_session_timeout', $1, false)`, [`${3 * this.options.intervalMs}ms`]);
     this.connection = connection;
     return connection;
   }
 }
 
-/** Why, by account; only where money is not right. */
+/** Returns the reason by account, for violations that affect money. */
 function accountsToFreeze({ violations }: LedgerCheckReply): ReadonlyMap<string, string> {
   const ofMoney = new Set(INVARIANTS.filter(({ isMoney }) => isMoney).map(({ id }) => id));
   const reasons = new Map<string, Set<string>>();

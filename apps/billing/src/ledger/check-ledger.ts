@@ -2,13 +2,12 @@ import type { LedgerCheckReply, LedgerCounts, LedgerInvariant, LedgerViolation }
 import type { PgConnection } from '#database/pg-connection.js';
 import { COUNTS, INVARIANTS, type Invariant } from './invariants.js';
 
-/** A fault of the engine breaks a rule everywhere at once: the first few say which, the count says how often. */
+/** A bug breaks a rule in many rows at once: the first rows and a count are enough. */
 const SHOWN_MAX = 100;
 
 /**
- * Proves the invariants from the rows, in one snapshot, while traffic runs: it takes no lock, and nothing waits for it.
- * A hold may be open `overdueMs` after the end of its lease. The connection serves nothing else meanwhile. `signal` ends it after
- * the statement that is under way.
+ * Checks the invariants on the rows, in one snapshot and without locks, while traffic runs. A hold may be open for `overdueMs` after its
+ * lease. The connection serves nothing else meanwhile. `signal` ends the check after the current statement.
  */
 export async function checkLedger(connection: PgConnection, overdueMs: number, signal?: AbortSignal): Promise<LedgerCheckReply> {
   const start = performance.now();
@@ -25,7 +24,7 @@ export async function checkLedger(connection: PgConnection, overdueMs: number, s
     }
     return { checkedAt: at.toISOString(), milliseconds: Math.round(performance.now() - start), checked, invariants, violations };
   } finally {
-    await connection.query('ROLLBACK').catch(() => undefined); // on a broken connection the server does so by itself
+    await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
   }
 }
 

@@ -1,6 +1,6 @@
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** Gives these accounts no more holds, each for its reason; those that are frozen keep theirs. Returns the ids that were active until now. */
+/** Freezes accounts, each for its reason. A frozen account keeps its reason. Returns the ids that were active. */
 export async function freezeAccounts(connection: PgConnection, reasons: ReadonlyMap<string, string>): Promise<string[]> {
   if (reasons.size === 0) return [];
   const { rows } = await connection.query<{ id: string }>(

@@ -1,6 +1,6 @@
 import { giveBack } from './funds.js';
 
-test('what was paid from a grant that has ended is forfeited, and not given to the grant that came after it', () => {
+test('money paid from an ended grant is forfeited, and not given to its successor', () => {
   const funds = { topup: 10n, topupHeld: 0n, plan: 5n, planHeld: 0n, expired: 0n, grant: { id: 'the-new-one', endsAt: 1 } };
   const given = giveBack(funds, { planCost: 7n, liveGrantId: 'the-ended-one', topupCost: 2n }, 6n);
   expect({ given, topup: funds.topup, plan: funds.plan }).toEqual({

@@ -1,54 +1,51 @@
 /**
- * The money of one account, in pico-USD: what a row of `billing.account` holds. All changes of balances by requests are
- * made by the functions here; each keeps `0 ≤ topupHeld ≤ topup`, `0 ≤ planHeld ≤ plan` and `expired ≥ 0`.
+ * The money of one account in pico-USD: a row of `billing.account`. Requests change balances only through the functions below, each of
+ * which keeps `0 ≤ topupHeld ≤ topup`, `0 ≤ planHeld ≤ plan` and `expired ≥ 0`.
  */
 export interface Funds {
   topup: bigint;
   topupHeld: bigint;
   plan: bigint;
   planHeld: bigint;
-  /** What open holds may still use of grants that have ended. In no balance. */
+  /** Money of ended grants that open holds may still use. In no balance. */
   expired: bigint;
   /** The live plan grant; `endsAt` in milliseconds. Null: `plan` is 0. */
   grant: { id: string; endsAt: number } | null;
 }
 
-/** Where the money of a hold came from. `grantId` is null when none of it came from a plan. */
+/** Sources of the money of a hold. `grantId` is null when no plan money is part of it. */
 export interface HeldParts {
   plan: bigint;
   topup: bigint;
   grantId: string | null;
 }
 
-/** Where the money of a cost came from; the parts sum to the cost. */
+/** Sources of the money of a cost; the parts sum to the cost. */
 export interface Charge {
   planCost: bigint;
   liveGrantId: string | null;
   endedCost: bigint;
   topupCost: bigint;
-  /** What the hold had of an ended grant and did not use: nobody can any more. */
+  /** Money of an ended grant that the hold did not use. It is lost to the account. */
   forfeit: bigint;
 }
 
-/**
- * Where the money of a late settlement came from, or, below zero, went back to. The costs and what is written off, less what is
- * forfeited, sum to what was due.
- */
+/** Sources of the money of a late settlement, negative when it goes back. Costs and `writeoff`, less `forfeit`, sum to what was due. */
 export interface LateCharge {
   planCost: bigint;
   liveGrantId: string | null;
   topupCost: bigint;
   writeoff: bigint;
-  /** What was paid too much from a grant that has ended since: nobody's any more. */
+  /** Overpaid money of a grant that has ended since. It is lost to the account. */
   forfeit: bigint;
 }
 
-/** What a new request can use. */
+/** Returns the money that a new request can use. */
 export function availableOf(funds: Funds): bigint {
   return freePlan(funds) + funds.topup - funds.topupHeld;
 }
 
-/** Sets `amount` aside, from the plan first. The caller has checked `availableOf`. */
+/** Holds `amount`, plan money first. The caller has checked `availableOf`. */
 export function takeHold(funds: Funds, amount: bigint): HeldParts {
   const plan = min(amount, freePlan(funds));
   const topup = amount - plan;
@@ -58,8 +55,8 @@ export function takeHold(funds: Funds, amount: bigint): HeldParts {
 }
 
 /**
- * Gives back what a hold had set aside. All holds of a batch are given back before any is charged: charged one by one,
- * the split between plan and top-up would depend on their order, and could ask the top-up for money others still hold.
+ * Returns the money of a hold. All holds of a batch are returned before any is charged: charged one by one, the split between plan and
+ * top-up would depend on their order, and could need top-up money that other holds have.
  */
 export function returnHold(funds: Funds, parts: HeldParts): void {
   if (isEnded(funds, parts)) funds.expired -= parts.plan;
@@ -68,8 +65,8 @@ export function returnHold(funds: Funds, parts: HeldParts): void {
 }
 
 /**
- * Takes `cost` from an account whose holds of this batch have been returned: first what the hold had of an ended grant,
- * then the free plan, then the top-up. It always fits, because no cost is above its hold (billing.md 2.3, "burn order").
+ * Takes `cost` from an account whose holds of this batch have been returned: first from the ended grant of the hold, then from the free
+ * plan, then from the top-up. It always fits, because a cost never exceeds its hold.
  */
 export function charge(funds: Funds, parts: HeldParts, cost: bigint): Charge {
   const ended = isEnded(funds, parts) ? parts.plan : 0n;
@@ -81,7 +78,7 @@ export function charge(funds: Funds, parts: HeldParts, cost: bigint): Charge {
   return { planCost, liveGrantId: planCost > 0n && funds.grant ? funds.grant.id : null, endedCost, topupCost, forfeit: ended - endedCost };
 }
 
-/** Takes what is due for a hold that has been given back already: from what is free now, the plan first, and no more than that. */
+/** Takes what is due for a returned hold from free money, plan first, and writes off the rest. */
 export function chargeLate(funds: Funds, due: bigint): LateCharge {
   const planCost = min(due, freePlan(funds));
   const topupCost = min(due - planCost, funds.topup - funds.topupHeld);
@@ -92,8 +89,8 @@ export function chargeLate(funds: Funds, due: bigint): LateCharge {
 }
 
 /**
- * Gives back `excess` of what a settlement charged, as if the rest alone had been charged: to the top-up, the last to be charged, then to
- * the plan. What the grant it came from can no longer take, because it has ended, is forfeited like all that is left of a grant.
+ * Returns `excess` of a settlement, as if only the rest had been charged: first to the top-up, which was charged last, then to the plan.
+ * The part of an ended grant is forfeited.
  */
 export function giveBack(funds: Funds, charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>, excess: bigint): LateCharge {
   const topup = min(excess, charged.topupCost);
@@ -105,7 +102,7 @@ export function giveBack(funds: Funds, charged: Pick<Charge, 'planCost' | 'liveG
   return { planCost: -plan, liveGrantId, topupCost: -topup, writeoff: 0n, forfeit: excess - topup - plan };
 }
 
-/** A grant's end: its free part is forfeited, its held part stays with the open holds alone. */
+/** Ends the grant: its free part is forfeited, its held part stays with the open holds. */
 export function endGrant(funds: Funds): { grantId: string; amount: bigint } | undefined {
   if (!funds.grant) return undefined;
   const forfeited = { grantId: funds.grant.id, amount: freePlan(funds) };
@@ -116,7 +113,7 @@ export function endGrant(funds: Funds): { grantId: string; amount: bigint } | un
   return forfeited;
 }
 
-/** Ends the grant if its time has come. */
+/** Ends the grant when it is due. */
 export function endDueGrant(funds: Funds, now: number): { grantId: string; amount: bigint } | undefined {
   return funds.grant && funds.grant.endsAt <= now ? endGrant(funds) : undefined;
 }

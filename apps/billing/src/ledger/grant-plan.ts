@@ -5,12 +5,12 @@ import type { PicoUsd } from '#money/pico-usd.js';
 import { underAccountLock } from './under-account-lock.js';
 
 export interface PlanGrant {
-  /** Made by the caller, so that sending it again is the same grant. */
+  /** Made by the caller, so that a repeated request is the same grant. */
   grantId: string;
   accountId: string;
   amount: PicoUsd;
   endsAt: Date;
-  /** Names the grant within its account: the same name is granted once. */
+  /** Names the grant within its account: the same key is granted once. */
   grantKey?: string;
 }
 
@@ -19,14 +19,14 @@ export interface Granted {
   grantId: string;
   plan: bigint;
   endsAt: Date;
-  /** The former grant, which this one has ended, and what was forfeited of it. */
+  /** The former grant, which this one ended, and the forfeited amount. */
   ended?: { grantId: string; amount: bigint };
 }
 
 /**
- * Replaces the plan of an account: the former grant ends now, its free part is forfeited and its held part stays with the
- * open holds (billing.md 2.3). Repeating a grant changes nothing (`granted` false).
- * `ServiceError`: `not_found` for an unknown account, `conflict` when the name was used for another amount or end.
+ * Replaces the plan of an account, in one round trip. The former grant ends now: its free part is forfeited, its held part stays with the
+ * open holds. Repeating a grant changes nothing (`granted` false).
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the key was used for another amount or end.
  */
 export async function grantPlan(connection: PgConnection, grant: PlanGrant): Promise<Granted> {
   const { grantId, accountId, amount, endsAt } = grant;

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** Requests queue up behind a change of the schema that waits for a check: this is about how long. */
+/** Milliseconds between two looks: requests queue behind a waiting migration for about this long. */
 const LOOK_MS = 100;
 
-/** Thrown by a check that was ended because a change of the schema waited for it. */
+/** Thrown by a check that was cancelled because a migration waited for it. */
 export class GaveWay extends Error {
   override readonly name = 'GaveWay';
 
@@ -14,9 +14,9 @@ export class GaveWay extends Error {
 }
 
 /**
- * Runs a check on `connection`, and watches it from another: it is cancelled when `stopping` aborts, and when a statement waits for a table
- * that the check reads (`GaveWay`). Only a change of the schema waits for readers; everything else would wait behind it.
- * `check` gets a signal that aborts with the reason, and must throw it between its statements.
+ * Runs a check on `connection` and watches it from another. The check is cancelled when `stopping` aborts, or with `GaveWay` when a
+ * migration waits for a table that the check reads, because all other requests would wait behind it. `check` gets a signal that aborts with
+ * the reason, and must throw it between its statements.
  */
 export async function guardCheck<Result>(
   { connection, connect, stopping }: { connection: PgConnection; connect: () => Promise<PgConnection>; stopping: AbortSignal },
@@ -46,7 +46,7 @@ export async function guardCheck<Result>(
 const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has ON has.relation = waits.relation AND has.database = waits.database
   WHERE has.pid = $1 AND has.granted AND NOT waits.granted AND waits.mode = 'AccessExclusiveLock'`;
 
-/** Cancels again and again once it has to: a statement that begins just then would miss a single time. Never throws. */
+/** Repeats the cancellation, because a statement that starts just then misses it. Never throws. */
 async function watch(
   watcher: PgConnection,
   pid: number,
@@ -58,7 +58,7 @@ async function watch(
       if (!cancelled.aborted && (await watcher.query(SCHEMA_CHANGE_WAITS, [pid])).rowCount) giveWay();
       if (cancelled.aborted && !done.aborted) await watcher.query('SELECT pg_cancel_backend($1)', [pid]);
     } catch {
-      // The connection is lost, and with it the database: the check's own ends as well.
+      // The connection is lost, and so is that of the check.
     }
     await delay(LOOK_MS, undefined, { signal: cancelled.aborted ? done : wake }).catch(() => undefined);
   }

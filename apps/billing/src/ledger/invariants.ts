@@ -1,16 +1,13 @@
-/** What always holds in the ledger, as the query that finds where it does not: rows of `subject` and `account_id`. */
+/** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
   id: string;
   rule: string;
-  /** False: the money is right all the same, so nobody is stopped over it. */
+  /** False: a violation does not affect money, so no account is frozen. */
   isMoney: boolean;
   sql: string;
 }
 
-/**
- * Billing.md 2.4, and what follows from prices and refunds. Each is one pass over the tables it sums: a subquery for every account
- * would read the journal as often as there are accounts.
- */
+/** Each query is one pass over the tables it sums: a subquery per account would read the journal once per account. */
 export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I1',
@@ -24,7 +21,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I2',
-    rule: 'top-up money is what came in less what went back and what was charged',
+    rule: 'top-up money is top-ups less refunds and charges',
     isMoney: true,
     sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a
       LEFT JOIN (SELECT account_id, sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END) AS came FROM billing.movement
@@ -36,7 +33,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I3',
-    rule: 'a grant is what was charged of it, forfeited, and is left',
+    rule: 'a grant is the sum of its charges, its forfeits and what is left',
     isMoney: true,
     sql: `SELECT g.grant_id AS subject, g.account_id FROM billing.movement g JOIN billing.account a ON a.id = g.account_id
       LEFT JOIN (SELECT grant_id, sum(amount) AS gone FROM (
@@ -88,8 +85,8 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I9',
-    // A late settlement without a forfeit is from before anything was given back.
-    rule: 'a cost is usage times the price of its hold, and what exceeds the hold is nobody’s',
+    // A late settlement without a forfeit is older than the column.
+    rule: 'a cost is usage times the price of its hold, at most the hold',
     isMoney: true,
     sql: `SELECT s.hold_id AS subject, s.account_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.project_id IS NOT NULL AND (
@@ -100,7 +97,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I10',
-    rule: 'only a reaped hold is settled late, within what it held, and what it gets back goes where it came from',
+    rule: 'only a reaped hold is settled late, within its amount, and refunds go to their source',
     isMoney: true,
     sql: `SELECT l.hold_id AS subject, l.account_id FROM billing.late_settlement l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
@@ -109,7 +106,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I11',
-    rule: 'no top-up is refunded beyond what it was',
+    rule: 'refunds of a top-up do not exceed it',
     isMoney: true,
     sql: `SELECT m.account_id AS subject, m.account_id FROM billing.movement m WHERE m.kind IN ('topup', 'refund') GROUP BY m.account_id
         HAVING sum(CASE m.kind WHEN 'topup' THEN m.amount ELSE -m.amount END) < 0
@@ -119,7 +116,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** How much there is to check. */
+/** Row counts of the snapshot. */
 export const COUNTS = `SELECT now() AS at,
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,

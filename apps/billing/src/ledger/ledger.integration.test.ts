@@ -3,9 +3,9 @@ import { picoUsd } from '#money/pico-usd.js';
 import type { Customer } from '../../test/ledger-fixture.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 import { grantPlan } from './grant-plan.js';
+import { MoneyOperations } from './money-operations.js';
 import { readBalance } from './read-balance.js';
 import { topUp } from './top-up.js';
-import { Treasury } from './treasury.js';
 
 let ledger: LedgerFixture;
 let clock: number;
@@ -26,7 +26,7 @@ async function grant(customer: Customer, amount: bigint, endsAt = new Date(clock
   return grantId;
 }
 
-test('the balance is exact to the last of 38 digits, and adds up [balance-amounts]', async () => {
+test('the balance is exact to 38 digits, and adds up [balance-amounts]', async () => {
   const customer = await ledger.customer({ topup: 123_456_789_012_345_678_901_234_567_890n });
   const endsAt = new Date(clock + SOON);
   await grant(customer, 1_000_000_000_001n, endsAt);
@@ -46,7 +46,7 @@ test('the balance is exact to the last of 38 digits, and adds up [balance-amount
   });
 });
 
-test('an account that has nothing has zeros and no plan [balance-no-plan]', async () => {
+test('an empty account has zeros and no plan [balance-no-plan]', async () => {
   const { accountId } = await ledger.customer();
   expect(await readBalance(ledger.prisma, accountId)).toEqual({
     object: 'balance',
@@ -75,7 +75,7 @@ test('burn order: the plan first, then the top-up, at the hold and again at the 
   expect(await ledger.account(accountId)).toEqual({ topup: '90', topup_held: '0', plan: '0', plan_held: '0', expired: '0', open_holds: 0 });
 });
 
-test('a plan that ends under open holds serves them to their end; what they leave is forfeited, not returned', async () => {
+test('a plan that ends under open holds serves them to their end; their unused part is forfeited', async () => {
   const customer = await ledger.customer({ topup: 100n });
   const grantId = await grant(customer, 50n);
   const lanes = ledger.newLanes({ now: () => clock });
@@ -107,7 +107,7 @@ test('a plan that ends under open holds serves them to their end; what they leav
   ]);
 });
 
-test('a plan that is over is in no balance and pays for nothing, even before anyone swept it [balance-plan]', async () => {
+test('an expired plan is in no balance and pays for nothing, even before the sweep [balance-plan]', async () => {
   const customer = await ledger.customer({ topup: 100n });
   await grant(customer, 50n, new Date(clock - 1));
   expect(await readBalance(ledger.prisma, customer.accountId)).toMatchObject({
@@ -124,7 +124,7 @@ test('a plan that is over is in no balance and pays for nothing, even before any
   expect(rows).toEqual([{ amount: '50' }]);
 });
 
-test('a new grant replaces the former one; the former stays with the holds made under it', async () => {
+test('a new grant replaces the former one, which stays with the holds made under it', async () => {
   const customer = await ledger.customer();
   await grant(customer, 50n);
   const lanes = ledger.newLanes();
@@ -137,7 +137,7 @@ test('a new grant replaces the former one; the former stays with the holds made 
   expect(await ledger.account(accountId)).toEqual({ topup: '0', topup_held: '0', plan: '70', plan_held: '0', expired: '0', open_holds: 0 });
 });
 
-test('a payment is credited once, whoever sends it how often', async () => {
+test('a payment is credited once, however often it is sent', async () => {
   const { accountId } = await ledger.customer();
   const payment = { accountId, amount: picoUsd(500n), paymentId: randomUUID() };
   const second = await ledger.connect();
@@ -151,31 +151,31 @@ test('a payment is credited once, whoever sends it how often', async () => {
   await expect(topUp(ledger.sql, { ...payment, accountId: randomUUID() })).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('dollars become pico-USD exactly; a grant key is granted once; nonsense is refused', async () => {
+test('dollars become pico-USD exactly; a grant key is granted once; invalid amounts are refused', async () => {
   const { accountId } = await ledger.customer();
-  const treasury = new Treasury((work) => work(ledger.sql));
-  expect(await treasury.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
+  const operations = new MoneyOperations((work) => work(ledger.sql));
+  expect(await operations.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
     accountId,
     credited: true,
     topupBalancePicoUsd: '100000000000',
   });
   const expiresAt = new Date(clock + SOON).toISOString();
   const request = { accountId, usd: '20.00', expiresAt, grantKey: '2026-11' };
-  const granted = await treasury.grant(request);
+  const granted = await operations.grant(request);
   expect(granted).toEqual({ accountId, grantId: expect.any(String), granted: true, planBalancePicoUsd: '20000000000000', expiresAt });
-  expect(await treasury.grant(request)).toEqual({ ...granted, granted: false });
-  await expect(treasury.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
-  await expect(treasury.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
+  expect(await operations.grant(request)).toEqual({ ...granted, granted: false });
+  await expect(operations.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
+  await expect(operations.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'expiresAt',
   });
-  await expect(treasury.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
+  await expect(operations.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'usd',
   });
 });
 
-test('top-ups, grants, reserves and settles of one account at once leave every sum right', async () => {
+test('concurrent top-ups, grants, reserves and settles of one account leave every sum correct', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const lanes = ledger.newLanes({ batchMax: 5 });
   const { accountId } = customer;
@@ -199,7 +199,7 @@ test('top-ups, grants, reserves and settles of one account at once leave every s
   expect(await ledger.account(accountId)).toMatchObject({ topup_held: '0', plan_held: '0', expired: '0', open_holds: 0 });
 });
 
-describe('the database refuses by itself', () => {
+describe('the database refuses', () => {
   test.each([
     ['holding more than there is', 'UPDATE billing.account SET topup_held = 101 WHERE id = $1', 'account_topup_covers_held'],
     ['spending what is held', 'UPDATE billing.account SET topup_held = 60, topup = 50 WHERE id = $1', 'account_topup_covers_held'],

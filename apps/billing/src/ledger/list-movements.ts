@@ -7,8 +7,9 @@ import { timeRange } from '../paging/time-range.js';
 const LIMIT_DEFAULT = 100;
 
 /**
- * The statement of an account, newest first, by the index `movement_account_id_created_at`. Movements never change, so pages stay
- * what they were; new ones come before the first page. `not_found` for an unknown account.
+ * Lists the movements of an account, newest first, by the index `movement_account_id_created_at`. Movements never change, so pages are
+ * stable; new movements appear before the first page.
+ * @throws {ServiceError} `not_found` for an unknown account.
  */
 export async function listMovements(prisma: PrismaClient, request: MovementListRequest): Promise<MovementListReply> {
   const { accountId } = request;
@@ -44,7 +45,7 @@ interface MovementRow {
   refundOf: string | null;
   reason: string | null;
   idempotencyKey: string;
-  /** To the microsecond. */
+  /** With microseconds. */
   createdAt: string;
 }
 
@@ -63,7 +64,7 @@ function renderMovement(row: MovementRow, accountId: string): Movement {
   };
 }
 
-/** The caller's part of the key: what is before it keeps the kinds apart, and grants of different accounts. */
+/** Returns the caller's part of the idempotency key. Its prefix separates kinds, and grants of different accounts. */
 function referenceOf({ kind, idempotencyKey }: MovementRow, accountId: string): string | null {
   switch (kind) {
     case 'topup':

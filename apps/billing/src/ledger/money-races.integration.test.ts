@@ -37,10 +37,10 @@ const grant: Operation = (connection, accountId, amount) =>
 const freeze: Operation = (connection, accountId) => freezeAccounts(connection, new Map([[accountId, 'a test']]));
 const unfreeze: Operation = (_, accountId) => updateAccount(ledger.prisma, { accountId, status: 'active' });
 const setThreshold: Operation = (_, accountId, amount) => updateAccount(ledger.prisma, { accountId, lowBalanceUsd: `0.${amount}` });
-/** As the operator does it, with the owner's rights. */
+/** Runs with the owner's rights, as an operator does. */
 const recount: Operation = (_, accountId) => ledger.sql.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
 
-describe('beside reserves and settles an operation is done or refused with its figures, never an internal error', () => {
+describe('beside reserves and settles an operation succeeds or is refused with its figures, never an internal error', () => {
   test.each<[what: string, first: Operation, second: Operation]>([
     ['top-ups', pay, pay],
     ['debits and credits', debit, credit],
@@ -69,36 +69,36 @@ describe('beside reserves and settles an operation is done or refused with its f
   });
 });
 
-describe('an operation that waits for the account decides on what is there once it has the lock', () => {
-  test('a debit finds the money that has come meanwhile', async () => {
+describe('an operation that waits for the account decides on the state after the lock', () => {
+  test('a debit sees money that arrived meanwhile', async () => {
     const { accountId } = await ledger.customer({ topup: 10n });
     expect(await whileLocked(accountId, (owner) => pay(owner, accountId, 90n), debit, 100n)).toEqual({ adjusted: true, topup: 0n });
   });
 
-  test('a debit finds that money was taken meanwhile', async () => {
+  test('a debit sees that money was taken meanwhile', async () => {
     const { accountId } = await ledger.customer({ topup: 100n });
     const debited = whileLocked(accountId, (owner) => debit(owner, accountId, 60n), debit, 41n);
     await expect(debited).rejects.toMatchObject({ code: 'insufficient_balance', details: { requestedPicoUsd: '41', freePicoUsd: '40' } });
   });
 
-  test('a refund finds the money that has come meanwhile', async () => {
+  test('a refund sees money that arrived meanwhile', async () => {
     const { accountId } = await ledger.customer({ topup: 10n });
     const refunded = whileLocked(accountId, (owner) => pay(owner, accountId, 90n), giveBack, 100n);
     expect(await refunded).toEqual({ refunded: true, amount: 100n, topup: 0n });
   });
 
-  test('a plan grant ends the grant that was made meanwhile', async () => {
+  test('a plan grant ends a grant that was made meanwhile', async () => {
     const { accountId } = await ledger.customer();
     const granted = await whileLocked(accountId, (owner) => grant(owner, accountId, 7n), grant, 5n);
     expect(granted).toMatchObject({ granted: true, plan: 5n, ended: { amount: 7n } });
   });
 
-  test('a top-up adds to the money that has come meanwhile', async () => {
+  test('a top-up adds to money that arrived meanwhile', async () => {
     const { accountId } = await ledger.customer({ topup: 10n });
     expect(await whileLocked(accountId, (owner) => pay(owner, accountId, 90n), pay, 1n)).toEqual({ credited: true, topup: 101n });
   });
 
-  test('a freeze keeps the reason of the one that came meanwhile', async () => {
+  test('a freeze keeps the reason of one that was made meanwhile', async () => {
     const { accountId } = await ledger.customer();
     const first = (owner: PgConnection) =>
       owner.query(`UPDATE billing.account SET status = 'frozen', status_reason = 'first' WHERE id = $1`, [accountId]);
@@ -138,7 +138,7 @@ async function whileLocked(
 ): Promise<unknown> {
   const connection = await ledger.connect();
   const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  // What `change` sends as BEGIN and COMMIT is part of this transaction.
+  // The BEGIN and COMMIT of `change` are part of this transaction.
   const within = { query: (sql: string, values?: unknown[]) => ledger.sql.query(/^(BEGIN|COMMIT)$/.test(sql) ? 'SELECT' : sql, values) };
   await ledger.sql.query('BEGIN');
   await change(within as unknown as PgConnection);

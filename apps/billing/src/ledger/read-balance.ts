@@ -5,8 +5,9 @@ import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { availableOf, endDueGrant, type Funds } from './funds.js';
 
 /**
- * The balance of spec 2.2 at this moment: a plan whose time is over is no longer in it, swept or not. Amounts come as text,
- * because Prisma's decimals round. `ServiceError('not_found')` for an unknown account.
+ * Returns the balance at this moment, without a plan whose time is over, even if its end is not written yet. Amounts are read as text,
+ * because the decimals of Prisma round.
+ * @throws {ServiceError} `not_found` for an unknown account.
  */
 export async function readBalance(prisma: PrismaClient, accountId: string): Promise<Balance & { expiredHeld: string }> {
   const [row] = await prisma.$queryRaw<FundsRow[]>`
@@ -17,7 +18,7 @@ export async function readBalance(prisma: PrismaClient, accountId: string): Prom
   return balanceAt(fundsOf(row), row.now);
 }
 
-/** Pure. `now` in milliseconds. */
+/** `now` is in milliseconds. */
 export function balanceAt(recorded: Funds, now: number): Balance & { expiredHeld: string } {
   const funds = { ...recorded };
   endDueGrant(funds, now);

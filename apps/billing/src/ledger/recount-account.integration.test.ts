@@ -20,7 +20,7 @@ afterAll(async () => {
   await ledger.close();
 });
 
-/** As psql does with `-v account=<id>`. */
+/** Substitutes the variable as `psql -v account=<id>` does. */
 async function recount(accountId: string): Promise<void> {
   await owner.query(RECOUNT.replaceAll(`:'account'`, `'${accountId}'`));
 }
@@ -43,7 +43,7 @@ async function busyCustomer(): Promise<Customer> {
   await refund(ledger.sql, { accountId, refundId: randomUUID(), amount: picoUsd(10n) });
   await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'credit', amount: picoUsd(5n), reason: 'test' });
   await grant(100n);
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   await lanes.reserve(reserveOf(customer, 70n)); // open, of the plan that ends
   await grant(200n);
   const [settled, late] = [reserveOf(customer, 120n), reserveOf(customer, 30n)];
@@ -61,7 +61,7 @@ test.each([
   ['held money', 'UPDATE billing.account SET topup_held = topup_held + 1, plan_held = plan_held - 1, expired = expired + 7 WHERE id = $1'],
   ['open holds', 'UPDATE billing.account SET open_holds = open_holds + 1 WHERE id = $1'],
   ['open holds of a project', 'UPDATE billing.project SET open_holds = open_holds + 1 WHERE account_id = $1'],
-])('the way back: %s that is wrong is counted again from the journals', async (_, damage) => {
+])('the recount restores a wrong %s from the journals', async (_, damage) => {
   const { accountId } = await busyCustomer();
   const before = await rowsOf(accountId);
   await owner.query(damage, [accountId]);
@@ -70,7 +70,7 @@ test.each([
   expect({ rows: await rowsOf(accountId), violations: await ledger.violations() }).toEqual({ rows: before, violations: [] });
 });
 
-test('an account that is right, new, or without a plan stays as it is', async () => {
+test('the recount leaves an account that is correct, new or without a plan', async () => {
   for (const { accountId } of [await busyCustomer(), await ledger.customer(), await ledger.customer({ topup: 5n })]) {
     const before = await rowsOf(accountId);
     await recount(accountId);
@@ -78,7 +78,7 @@ test('an account that is right, new, or without a plan stays as it is', async ()
   }
 });
 
-test('an adjustment is no way back: it changes the journal as much as the balance', async () => {
+test('an adjustment does not repair a balance: it changes the journal as well', async () => {
   const { accountId } = await ledger.customer({ topup: 100n });
   await owner.query('UPDATE billing.account SET topup = topup + 1 WHERE id = $1', [accountId]);
   await adjust(ledger.sql, { accountId, adjustmentId: randomUUID(), kind: 'debit', amount: picoUsd(1n), reason: 'repair' });

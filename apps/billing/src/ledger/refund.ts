@@ -7,9 +7,9 @@ import { underAccountLock } from './under-account-lock.js';
 export interface Refund {
   accountId: string;
   refundId: string;
-  /** Absent: against all top-ups of the account. */
+  /** Absent: all top-ups of the account. */
   paymentId?: string;
-  /** Absent: all that was not refunded yet. */
+  /** Absent: all that is not refunded yet. */
   amount?: PicoUsd;
   reason?: string;
 }
@@ -21,10 +21,10 @@ export interface Refunded {
 }
 
 /**
- * Takes a top-up back, once by the refund's id; one round trip. Only what was topped up and not refunded yet, and only what is
- * free. Repeating it changes nothing (`refunded` false).
- * `ServiceError`: `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
- * `insufficient_balance` with the figures when it is too much.
+ * Refunds a top-up, once by the id of the refund, in one round trip. Only money that is free and not refunded yet. Repeating it changes
+ * nothing (`refunded` false).
+ * @throws {ServiceError} `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
+ * `insufficient_balance` with the figures.
  */
 export async function refund(connection: PgConnection, wanted: Refund): Promise<Refunded> {
   const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
@@ -42,7 +42,7 @@ export async function refund(connection: PgConnection, wanted: Refund): Promise<
   return { refunded: done.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
 }
 
-/** Of the account $1, the payment $2, or all payments if it is null. */
+/** Refundable money of account $1 and payment $2, or of all payments when $2 is null. */
 const LIMITS = `payment AS (
     SELECT id, amount FROM billing.movement WHERE idempotency_key = $2 AND account_id = $1 AND kind = 'topup'
   ), limits AS (

@@ -34,7 +34,7 @@ function adjustment({ accountId }: Customer, kind: 'credit' | 'debit', amount: b
   return { accountId, adjustmentId, kind, amount: picoUsd(amount), reason: 'a test' };
 }
 
-/** What became of eight at once, each on a connection of its own. */
+/** Returns the outcomes of eight concurrent requests, each on its own connection. */
 async function atOnce(work: (connection: PgConnection) => Promise<unknown>): Promise<string[]> {
   const connections = await Promise.all(Array.from({ length: 8 }, () => ledger.connect()));
   const done = await Promise.allSettled(connections.map(work));
@@ -49,7 +49,7 @@ async function spend(customer: Customer, tokens: number): Promise<void> {
 }
 
 describe('a refund', () => {
-  test('gives back a payment whole, in parts, or an amount of all of them', async () => {
+  test('returns a payment in whole, in parts, or an amount of all payments', async () => {
     const customer = await paid(100n, 50n);
     const [first, second] = customer.payments as [string, string];
     expect(await refundOf(customer, { paymentId: first, amount: 30n })).toEqual({ refunded: true, amount: 30n, topup: 120n });
@@ -59,7 +59,7 @@ describe('a refund', () => {
     expect(await refundOf(customer, { paymentId: second })).toEqual({ refunded: true, amount: 40n, topup: 0n });
   });
 
-  test('is made once, whoever asks how often; the same id for another is a conflict', async () => {
+  test('is made once per id; the same id for another refund is a conflict', async () => {
     const customer = await paid(100n);
     const [paymentId] = customer.payments;
     const second = await ledger.connect();
@@ -78,7 +78,7 @@ describe('a refund', () => {
     }
   });
 
-  test('never exceeds what was topped up and not refunded yet, and says what could be', async () => {
+  test('never exceeds the top-ups not refunded yet, and the error has the refundable amount', async () => {
     const customer = await paid(100n, 50n);
     const [first] = customer.payments;
     await adjust(ledger.sql, adjustment(customer, 'credit', 1_000n));
@@ -99,7 +99,7 @@ describe('a refund', () => {
     });
   });
 
-  test('never takes held money, nor money that is spent', async () => {
+  test('never takes held or spent money', async () => {
     const customer = await paid(100n);
     await spend(customer, 30);
     await ledger.newLanes().reserve(reserveOf(customer, 50n));
@@ -112,7 +112,7 @@ describe('a refund', () => {
     expect(await refundOf(customer, { amount: 20n })).toMatchObject({ topup: 50n });
   });
 
-  test('of what does not exist is not found', async () => {
+  test('of an unknown account or payment is not found', async () => {
     const [customer, other] = [await paid(100n), await paid(100n)];
     await expect(refundOf(customer, { paymentId: other.payments[0] })).rejects.toMatchObject({ code: 'not_found', param: 'paymentId' });
     await expect(refundOf({ ...customer, accountId: randomUUID() }, { amount: 1n })).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('a refund', () => {
     });
   });
 
-  test('many at once, each for half: two are made', async () => {
+  test('of many concurrent ones for half each, two are made', async () => {
     const customer = await paid(100n);
     const wanted = (): Refund => ({ accountId: customer.accountId, refundId: randomUUID(), amount: picoUsd(50n) });
     expect(await atOnce((connection) => refund(connection, wanted()))).toEqual(TWO_OF_EIGHT);
@@ -130,7 +130,7 @@ describe('a refund', () => {
 });
 
 describe('an adjustment', () => {
-  test('adds or takes, once by its id', async () => {
+  test('adds or takes money, once by its id', async () => {
     const customer = await paid(100n);
     const credit = adjustment(customer, 'credit', 5n);
     const debit = adjustment(customer, 'debit', 25n);
@@ -142,7 +142,7 @@ describe('an adjustment', () => {
     }
   });
 
-  test('many debits at once, each for half: two are made', async () => {
+  test('of many concurrent debits for half each, two are made', async () => {
     const customer = await paid(100n);
     expect(await atOnce((connection) => adjust(connection, adjustment(customer, 'debit', 50n)))).toEqual(TWO_OF_EIGHT);
     expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '0' });
@@ -165,7 +165,7 @@ describe('an adjustment', () => {
   });
 });
 
-test('money comes and goes while requests run, and stays exact', async () => {
+test('balances stay exact while money moves and requests run', async () => {
   const customer = await paid(1_000n);
   const lanes = ledger.newLanes();
   const connections = await Promise.all(Array.from({ length: 3 }, () => ledger.connect()));
@@ -184,7 +184,7 @@ test('money comes and goes while requests run, and stays exact', async () => {
 });
 
 describe('the statement of account', () => {
-  test('shows all that moved money besides requests, newest first, with its sign, reference and reason', async () => {
+  test('lists all movements of money besides requests, newest first, with sign, reference and reason', async () => {
     const customer = await paid(100n);
     const { accountId } = customer;
     const at = expect.stringMatching(/^\d{4}-.*Z$/);
@@ -218,7 +218,7 @@ describe('the statement of account', () => {
     expect((await listMovements(ledger.prisma, { accountId, to: from })).movements.map(({ kind }) => kind)).toEqual(['grant', 'topup']);
   });
 
-  test('page by page it is the same as at once, whatever comes in meanwhile', async () => {
+  test('pages equal the whole list, even when movements are added meanwhile', async () => {
     const customer = await paid(...Array.from({ length: 7 }, () => 1n));
     const { accountId } = customer;
     const whole = await listMovements(ledger.prisma, { accountId });
@@ -233,7 +233,7 @@ describe('the statement of account', () => {
     expect(pages).toEqual(whole.movements);
   });
 
-  test('refuses what it cannot answer, naming the field', async () => {
+  test('refuses invalid queries, naming the field', async () => {
     const customer = await paid(1n, 2n);
     const { accountId } = customer;
     const { nextCursor } = await listMovements(ledger.prisma, { accountId, limit: 1 });
@@ -246,7 +246,7 @@ describe('the statement of account', () => {
   });
 });
 
-describe('the database refuses by itself', () => {
+describe('the database refuses', () => {
   const insert = (columns: string, values: string) =>
     `INSERT INTO billing.movement (account_id, idempotency_key, ${columns}) VALUES ($1, gen_random_uuid()::text, ${values})`;
   test.each([
@@ -267,7 +267,7 @@ describe('the database refuses by itself', () => {
     await expect(ledger.sql.query(sql, [accountId])).rejects.toMatchObject({ code: '23514', constraint });
   });
 
-  test('more of one top-up than it was, or of another account', async () => {
+  test('a refund beyond its top-up, or of another account', async () => {
     const [customer, other] = [await paid(100n, 50n), await paid(100n)];
     const sql = `INSERT INTO billing.movement (account_id, idempotency_key, kind, amount, refund_of)
       SELECT $1, gen_random_uuid()::text, 'refund', 51, id FROM billing.movement WHERE idempotency_key = $2`;

@@ -65,7 +65,7 @@ test.each([
   await expect(service.query(statement)).rejects.toMatchObject({ code: '42501' });
 });
 
-test('every table and column of the services is decided about in service-roles.mjs', async () => {
+test('service-roles.mjs covers every table and column of the services', async () => {
   const { GRANTS } = await import('../../../../scripts/prisma/service-roles.mjs');
   const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
@@ -89,7 +89,7 @@ test('the service has no just-in-time compilation and no rights beyond its schem
   ]);
 });
 
-test('setting the users up again changes nothing, takes away what else was granted, and leaves the owner alone', async () => {
+test('setting up the users again revokes other grants and leaves the owner unchanged', async () => {
   const { ensureServiceRoles } = await import('../../../../scripts/prisma/service-roles.mjs');
   const owner = ledger.ownerUrl;
   const role = new URL(ledger.url).username;
@@ -98,5 +98,5 @@ test('setting the users up again changes nothing, takes away what else was grant
   await expect(service.query('DELETE FROM billing.account')).rejects.toMatchObject({ code: '42501' });
   expect(await ensureServiceRoles(owner, { billing: owner })).toEqual([]);
   const unknown = Object.assign(new URL(ledger.url), { username: `nobody_${randomUUID().slice(0, 8)}` }).href;
-  await expect(ensureServiceRoles(ledger.url, { billing: unknown })).rejects.toThrow(/may not make it/);
+  await expect(ensureServiceRoles(ledger.url, { billing: unknown })).rejects.toThrow(/may not create it/);
 });

@@ -11,8 +11,8 @@ export interface TopUp {
 }
 
 /**
- * Credits a payment, once by its id; one round trip. Repeating it changes nothing (`credited` false).
- * `ServiceError`: `not_found` for an unknown account, `conflict` when the id belongs to another payment.
+ * Credits a payment, once by its id, in one round trip. Repeating it changes nothing (`credited` false).
+ * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another payment.
  */
 export async function topUp(
   connection: PgConnection,

@@ -1,11 +1,11 @@
 import type { PgConnection } from '#database/pg-connection.js';
 
 /**
- * Sends statements as one transaction that locks the account first, in one round trip, and waits for all. If one fails, the server
- * makes the COMMIT a rollback, and the first that failed is thrown.
+ * Sends statements as one transaction that locks the account first, in one round trip. If one fails, the server makes the COMMIT a
+ * rollback, and the first error is thrown.
  *
- * The lock is a statement of its own: the statements after it see all that was committed while it waited. A statement that takes the
- * lock itself keeps its older snapshot, and its UPDATE is checked against the constraints on the row as it was then.
+ * The lock is a statement of its own, so that the next ones see what was committed while it waited. A statement that locks by itself keeps
+ * its older snapshot.
  */
 export async function underAccountLock<const Results extends readonly unknown[]>(
   connection: PgConnection,

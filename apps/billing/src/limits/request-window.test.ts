@@ -3,7 +3,7 @@ import { admitRequest, countRequests, isAhead, type RequestWindow, retryAfterSec
 
 const START = 1_800_000_000_000;
 
-/** What the reserve step does with a window. */
+/** Admits or refuses one request, as the reserve step does. */
 function ask(window: RequestWindow, limit: number, now: number): { window: RequestWindow; retryAfter?: number } {
   const slid = slideWindow(window, now);
   if (countRequests(slid) < limit) return { window: admitRequest(slid, now) };
@@ -23,7 +23,7 @@ const traffic = fc.record({
   ),
 });
 
-test('there are never more requests than the limit in any 60 s, and a refusal is never needless by a second or more [limit-requests-per-minute]', () => {
+test('the limit holds in any 60 s, and a refusal is never needless by a second or more [limit-requests-per-minute]', () => {
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
       const admitted: number[] = [];
@@ -45,13 +45,13 @@ test('there are never more requests than the limit in any 60 s, and a refusal is
   );
 });
 
-test('a second of requests counts until 60 s after its last one', () => {
+test('the requests of one second count until 60 s after the last of them', () => {
   const window = [0, 400, 900].reduce<RequestWindow>((before, at) => admitRequest(before, START + at), []);
   const countAt = (at: number): number => countRequests(slideWindow(window, START + at));
   expect([0, 60_000, 60_899, 60_900].map(countAt)).toEqual([3, 3, 3, 0]);
 });
 
-test('Retry-After is neither early nor late: refused a second before it, admitted at it', () => {
+test('Retry-After is exact: refused a second before it, admitted at it', () => {
   fc.assert(
     fc.property(traffic, ({ limit, gaps }) => {
       let window: RequestWindow = [];
@@ -71,7 +71,7 @@ test('Retry-After is neither early nor late: refused a second before it, admitte
   );
 });
 
-test('a limit that was lowered below the window tells when enough have left', () => {
+test('Retry-After of a limit lowered below the window is when enough requests have expired', () => {
   const window: RequestWindow = [
     [START, 2],
     [START + 10_000, 2],
@@ -82,7 +82,7 @@ test('a limit that was lowered below the window tells when enough have left', ()
   expect(retryAfterSeconds(window, 5, START + 40_000)).toBe(20);
 });
 
-test('requests from before the clock was set back count for 60 s more, and no longer', () => {
+test('requests from before the clock was set back count for 60 s more', () => {
   const full: RequestWindow = [
     [START - 70_000, 1],
     [START - 5_000, 2],
@@ -102,7 +102,7 @@ test('requests from before the clock was set back count for 60 s more, and no lo
   expect(ask(rebased, 9, START + 60_000).window).toEqual([[START + 60_000, 1]]);
 });
 
-test('a clock that is set to any time neither lets a project exceed its limit nor refuses it for longer than a minute', () => {
+test('a clock set to any time neither lets a project exceed its limit nor refuses it for more than a minute', () => {
   const steps = fc.array(fc.tuple(fc.nat(20_000), fc.oneof(fc.constant(0), fc.integer({ min: -4_000_000, max: 0 }))), { maxLength: 80 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), steps, (limit, asks) => {

@@ -1,7 +1,7 @@
 /**
- * Admitted requests of the last minute, one entry for each second that had any: when the last of them came (milliseconds)
- * and how many there were; oldest first, so at most 61 entries. An entry counts until 60 s after its last request:
- * there are never more than the limit in any 60 s, and a place becomes free less than a second late (billing.md 6).
+ * Admitted requests of the last minute, oldest first: for each second with requests, the time of the last one (milliseconds) and their
+ * number, so at most 61 entries. An entry counts until 60 s after its last request: never more than the limit in any 60 s, and a place
+ * frees less than a second late.
  */
 export type RequestWindow = readonly (readonly [lastAt: number, count: number])[];
 
@@ -10,8 +10,8 @@ const COUNTER_MS = 1_000;
 const RETRY_AFTER_SECONDS_MAX = 60;
 
 /**
- * The window without what has left it. Requests of a time that is yet to come were admitted before the clock was set back: they count
- * as of now, so that they leave the window after its 60 s and not when the clock has caught up.
+ * Returns the window without expired entries. Requests in the future were admitted before the clock was set back: they count as of now, so
+ * that they expire after 60 s.
  */
 export function slideWindow(window: RequestWindow, now: number): RequestWindow {
   const first = window.findIndex(([lastAt]) => lastAt + WINDOW_MS > now);
@@ -21,19 +21,19 @@ export function slideWindow(window: RequestWindow, now: number): RequestWindow {
   return [...within.slice(0, -ahead.length), [now, countRequests(ahead)]];
 }
 
-/** True when the window has requests of a time that is yet to come. What `slideWindow` makes of it must then be kept, or it never ends. */
+/** True when the window has requests in the future. The result of `slideWindow` must then be stored, or they never expire. */
 export function isAhead(window: RequestWindow, now: number): boolean {
   return (window.at(-1)?.[0] ?? now) > now;
 }
 
-/** Requests in a window that was slid to now. */
+/** Returns the number of requests in a window that was slid to now. */
 export function countRequests(window: RequestWindow): number {
   let count = 0;
   for (const entry of window) count += entry[1];
   return count;
 }
 
-/** A window that was slid to now, with one more request. */
+/** Adds one request to a window that was slid to now. */
 export function admitRequest(window: RequestWindow, now: number): RequestWindow {
   const last = window.at(-1);
   if (last === undefined) return [[now, 1]];
@@ -41,7 +41,7 @@ export function admitRequest(window: RequestWindow, now: number): RequestWindow 
   return sameCounter ? window.with(-1, [now, last[1] + 1]) : [...window, [now, 1]];
 }
 
-/** Whole seconds, 1 to 60, after which a full window has a place again: neither sooner nor a second later. */
+/** Returns the whole seconds, 1 to 60, after which a full window has a place. */
 export function retryAfterSeconds(window: RequestWindow, limit: number, now: number): number {
   let staying = countRequests(window);
   for (const [lastAt, count] of window) {

@@ -5,11 +5,11 @@ const AFTER = ['2026-11-21T12:00:00.123456Z', '0190a6f0-7c1e-7000-8000-000000000
 const FORMS = [isMoment, isId, isText];
 const refusal = expect.objectContaining({ code: 'invalid_request', param: 'cursor' });
 
-test('a cursor gives back what it was made of', () => {
+test('a cursor parses to the values it was rendered from', () => {
   expect(parseCursor(QUESTION, renderCursor(QUESTION, AFTER), FORMS)).toEqual(AFTER);
 });
 
-test('a cursor of another question is refused', () => {
+test('a cursor of another query is refused', () => {
   expect(() => parseCursor({ ...QUESTION, accountId: 'b' }, renderCursor(QUESTION, AFTER), FORMS)).toThrow(refusal);
 });
 
@@ -22,6 +22,6 @@ test.each([
   ['a moment that never was', renderCursor(QUESTION, ['2026-13-21T12:00:00.123456Z', ...AFTER.slice(1)])],
   ['no id', renderCursor(QUESTION, AFTER.with(1, 'x'))],
   ['text that no database stores', renderCursor(QUESTION, AFTER.with(2, 'a\0b'))],
-])('what is not a cursor is refused: %s', (_, cursor) => {
+])('an invalid cursor is refused: %s', (_, cursor) => {
   expect(() => parseCursor(QUESTION, cursor, FORMS)).toThrow(refusal);
 });

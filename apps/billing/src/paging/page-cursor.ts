@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import { ServiceError } from '#contracts/service-error.js';
 
-/**
- * Where a page ended, for the next to go on behind it: opaque to callers, and bound to the question it answers, so that a cursor
- * of another question is refused instead of answering it wrongly.
- */
+/** Renders the position after a page. Opaque to callers, and bound to the query: a cursor of another query is refused. */
 export function renderCursor(question: unknown, after: readonly string[]): string {
   return Buffer.from(JSON.stringify([digest(question), ...after])).toString('base64url');
 }
 
-/** The values of `renderCursor`, each of its form: callers can write cursors too. `ServiceError('invalid_request')` names `cursor`. */
+/**
+ * Returns the values of `renderCursor`, each checked by its form, because callers can forge cursors.
+ * @throws {ServiceError} `invalid_request` for `cursor`.
+ */
 export function parseCursor(question: unknown, cursor: string, forms: readonly ((value: string) => boolean)[]): string[] {
   const [bound, ...after] = decode(cursor);
   const isWellFormed =
     after.length === forms.length && after.every((value, position) => typeof value === 'string' && forms[position]?.(value));
-  if (!isWellFormed) throw new ServiceError('invalid_request', 'The cursor is not one of ours.', 'cursor');
+  if (!isWellFormed) throw new ServiceError('invalid_request', 'The cursor is not valid.', 'cursor');
   if (bound !== digest(question)) {
-    throw new ServiceError('invalid_request', 'The cursor belongs to another question: repeat the fields it came with.', 'cursor');
+    throw new ServiceError('invalid_request', 'The cursor belongs to another query: repeat the fields of the first page.', 'cursor');
   }
   return after as string[];
 }

@@ -2,7 +2,7 @@ import { isId, parseCursor, renderCursor } from './page-cursor.js';
 
 const LIMIT_DEFAULT = 1_000;
 
-/** What Prisma's `findMany` is told of a page. Rows must be in the order of `oldestFirst`. */
+/** Arguments of `findMany` for a page. Rows must be in the order of `oldestFirst`. */
 export interface PageArguments {
   take: number;
   cursor?: { id: string };
@@ -11,7 +11,7 @@ export interface PageArguments {
 
 export const oldestFirst = [{ createdAt: 'asc' }, { id: 'asc' }] as const;
 
-/** One page of rows that are never deleted, and where the next begins; null after the last. `question` is what the list is of. */
+/** Returns one page of rows that are never deleted, and the cursor of the next; null after the last. `question` identifies the query. */
 export async function pageOf<Row extends { id: string }>(
   question: unknown,
   { limit = LIMIT_DEFAULT, cursor }: { limit?: number; cursor?: string },

@@ -104,7 +104,7 @@ async function everyPage(request: UsageQueryRequest, limit: number): Promise<Usa
   return rows;
 }
 
-describe('every split of a week of usage is what the plainest sum says, at once and page by page', () => {
+describe('every grouping of a week of usage equals a plain sum, at once and page by page', () => {
   let customer: Customer;
   let used: Used[];
   beforeAll(async () => {
@@ -144,7 +144,7 @@ describe('every split of a week of usage is what the plainest sum says, at once 
     },
   );
 
-  test('of one project, key or model; from is included, to is not', async () => {
+  test('filters by project, key or model; from is included, to is not', async () => {
     const [first] = used as [Used];
     const at = new Date(first.at).toISOString();
     const { accountId } = customer;
@@ -158,7 +158,7 @@ describe('every split of a week of usage is what the plainest sum says, at once 
   });
 });
 
-test('the first page settles the end: what is used meanwhile comes into none of its pages', async () => {
+test('the first page fixes the end: later usage is in none of the pages', async () => {
   const customer = await ledger.customer({ topup: 1_000_000n });
   const { accountId, projectId, keyId } = customer;
   const one = {
@@ -230,10 +230,10 @@ test.each([
   },
 );
 
-test('what moved, less what was used and forfeited, is the balance and what open holds have of ended plans', async () => {
+test('movements less usage and forfeits equal the balance plus ended-plan money of open holds', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;
-  const lanes = ledger.newLanes({ terms: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
+  const lanes = ledger.newLanes({ times: { leaseMs: 60_000, reaperGraceMs: -120_000 } });
   const [settled, late, open] = [reserveOf(customer, 100n), reserveOf(customer, 50n), reserveOf(customer, 30n)];
   const endsAt = new Date(Date.now() + HOUR_MS);
   const grant = (amount: bigint) => grantPlan(ledger.sql, { grantId: randomUUID(), accountId, amount: picoUsd(amount), endsAt });
@@ -273,7 +273,7 @@ test('sums are exact beyond what a float can count', async () => {
   expect(rows).toMatchObject([{ requests: 20, promptTokens: 19_999_999_980, costPicoUsd: String(20n * 999_999_999n ** 2n) }]);
 });
 
-test('an account that used nothing has no rows; tombstones used nothing', async () => {
+test('an account without usage has no rows; tombstones have no usage', async () => {
   const customer = await ledger.customer({ topup: 1n });
   const { accountId } = customer;
   await ledger.newLanes().settle({ holdId: randomUUID(), accountId, reason: 'released' });
@@ -283,7 +283,7 @@ test('an account that used nothing has no rows; tombstones used nothing', async 
   expect((await queryUsage(ledger.prisma, { accountId, from, to })).rows).toEqual([]);
 });
 
-test('what cannot be answered is refused, naming the field', async () => {
+test('an invalid query is refused, naming the field', async () => {
   const { accountId } = await ledger.customer();
   const asking = (request: Partial<UsageQueryRequest>) =>
     expect(queryUsage(ledger.prisma, { accountId, from: MONDAY, to: '2026-03-09', ...request })).rejects;
@@ -295,7 +295,7 @@ test('what cannot be answered is refused, naming the field', async () => {
   await expect(queryUsage(ledger.prisma, future)).rejects.toMatchObject({ code: 'invalid_request', param: 'from' });
 });
 
-test('one account is found by its index', async () => {
+test('the query of one account uses its index', async () => {
   await ledger.sql.query('BEGIN');
   await ledger.sql.query('SET LOCAL enable_seqscan = off');
   const plan = await ledger.sql.query<{ 'QUERY PLAN': string }>(

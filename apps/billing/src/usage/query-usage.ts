@@ -11,12 +11,11 @@ const DAYS_MAX = 366;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Usage of an account from `from` to before `to`, summed by the journal: what was settled in this time, and what was settled late in it
- * (then as the difference to what the reaper had billed, so that the past never changes). Served by the index
- * `settlement_account_id_settled_at`.
+ * Sums the usage of an account from `from` to before `to`: settlements of this time, and late settlements of it as the difference to the
+ * bill of the reaper, so that past sums never change. Served by the index `settlement_account_id_settled_at`.
  *
- * Pages are stable: a page goes on behind the last row of the one before it, and the first page settles `to`.
- * `ServiceError`: `invalid_request` naming the field, `not_found` for an unknown account.
+ * Pages are stable: a page starts after the last row of the one before, and the first page fixes `to`.
+ * @throws {ServiceError} `invalid_request` for a field, `not_found` for an unknown account.
  */
 export async function queryUsage(prisma: PrismaClient, request: UsageQueryRequest, now = new Date()): Promise<UsageQueryReply> {
   const question = parseQuestion(request);
@@ -38,7 +37,7 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   };
 }
 
-/** What is asked, without how much of the answer at a time. */
+/** The query without its paging. */
 interface Question {
   accountId: string;
   from: Date;
@@ -54,25 +53,25 @@ function parseQuestion(request: UsageQueryRequest): Question {
   const { from, to } = timeRange(request.from, request.to);
   if (!from) throw new ServiceError('invalid_request', 'from is missing', 'from');
   if ((to ?? new Date()).getTime() - from.getTime() > DAYS_MAX * DAY_MS) {
-    throw new ServiceError('invalid_request', `Usage is told of at most ${DAYS_MAX} days at once.`, 'from');
+    throw new ServiceError('invalid_request', `A query covers at most ${DAYS_MAX} days.`, 'from');
   }
   return {
     accountId: request.accountId,
     from,
     to,
-    step: request.step ?? undefined,
+    step: request.step,
     groupBy: request.groupBy ?? [],
-    projectId: request.projectId ?? undefined,
-    keyId: request.keyId ?? undefined,
-    model: request.model ?? undefined,
+    projectId: request.projectId,
+    keyId: request.keyId,
+    model: request.model,
   };
 }
 
-/** A column the sums are split by, in the order of the rows. */
+/** A column that the sums are grouped by, in the order of the rows. */
 interface Column {
   name: 'start' | 'projectId' | 'keyId' | 'model';
   sql: Prisma.Sql;
-  /** What a value of it looks like in a cursor, and what it is in SQL. */
+  /** Checks and renders its value in a cursor. */
   form: (value: string) => boolean;
   value: (text: string) => Prisma.Sql;
 }
@@ -83,7 +82,7 @@ const plain = (text: string): Prisma.Sql => Prisma.sql`${text}`;
 const GROUPS: Record<UsageGroup, Column> = {
   project: { name: 'projectId', sql: Prisma.sql`project_id`, form: isId, value: uuid },
   key: { name: 'keyId', sql: Prisma.sql`key_id`, form: isId, value: uuid },
-  // The order of bytes, so that it does not depend on the database's language.
+  // Byte order, independent of the locale of the database.
   model: { name: 'model', sql: Prisma.sql`model COLLATE "C"`, form: isText, value: plain },
 };
 
@@ -102,12 +101,12 @@ function columnsOf({ step, groupBy }: Question): Column[] {
 
 function tooMuch(error: unknown): never {
   if (!isCancelled(error)) throw error;
-  throw new ServiceError('invalid_request', 'This is too much to sum at once: ask for a shorter time.', 'from', { cause: error });
+  throw new ServiceError('invalid_request', 'The query takes too long: use a shorter time range.', 'from', { cause: error });
 }
 
-/** The journal's rows in the time, then their sums. */
+/** Selects the rows of the journal in the time, then their sums. */
 function summing(question: Question, to: Date, columns: Column[], after: string[], rowsMax: number): Prisma.Sql {
-  // Hours and days before the cursor's need not be read again.
+  // Skips the hours and days before the cursor.
   const start = columns[0]?.name === 'start' && after[0] ? new Date(after[0]) : question.from;
   const from = start > question.from ? start : question.from;
   const keys = columns.map(({ sql }) => sql);
@@ -143,7 +142,7 @@ function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to
     WHERE ${ofWhom} AND l.account_id = ${accountId}::uuid AND l.settled_at >= ${from} AND l.settled_at < ${to}`;
 }
 
-/** Counts are exact as numbers up to 2^53, money is text. */
+/** Counts are exact as numbers up to 2^53; money is text. */
 const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated)::float8 AS "estimatedRequests",
   sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens", sum(output_tokens)::float8 AS "outputTokens",
   sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
@@ -154,7 +153,7 @@ function rendered({ name, sql }: Column): Prisma.Sql {
   return Prisma.sql`${text} AS ${Prisma.raw(`"${name}"`)}`;
 }
 
-/** `start` comes to the microsecond. */
+/** `start` has microseconds. */
 function renderRow({ start, ...row }: UsageRow): UsageRow {
   return { ...(start !== undefined && { start: new Date(start).toISOString() }), ...row };
 }

@@ -1,6 +1,6 @@
-/** One guard taken away, and the quick test that must notice. */
+/** One removed guard, and the quick test that must fail. */
 export interface Mutation {
-  /** What is taken away. */
+  /** The removed guard. */
   name: string;
   file: string;
   /** Stands once in the file. */

@@ -8,13 +8,13 @@ const STREAM = 'apps/inference-proxy/src/calls/stream-inference.test.ts';
 const SHAPER = 'apps/inference-proxy/src/calls/reply-shaper.test.ts';
 const PIPELINE = 'apps/gateway/src/pipeline/run-inference.test.ts';
 
-/** The gateway and the inference-proxy: whoever survives settles, and nothing is spent after a lease or beyond a hold. */
+/** The gateway and the inference-proxy: the survivor settles, and nothing is spent after a lease or beyond a hold. */
 export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/leases/lease-keeper.ts': [
     ['the proxy fences itself', 'now - lease.renewedAt >= lease.ticket.leaseMs * 0.75', 'false', KEEPER, 'without acknowledgement'],
     [
       'a hold that is not open is lost',
-      "if (!renewed.has(holdId)) this.lose(lease, 'the hold is no longer open');",
+      "if (!renewed.has(holdId)) this.lose(lease, 'hold no longer open');",
       'if (!renewed.has(holdId)) continue;',
       KEEPER,
       'a hold that is no longer open',
@@ -69,7 +69,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ],
     [
       'only a client that has left is read on for',
-      'if (!isClientsDoing || call === undefined',
+      'if (!isClientGone || call === undefined',
       'if (call === undefined',
       LEFT,
       'the gateway is gone, and not the client',
@@ -133,42 +133,42 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   ],
   'apps/gateway/src/pipeline/settle-on-end.ts': [
     [
-      'a settlement is asked for until it is safe',
+      'a settlement is retried until it is recorded',
       'await delay(pauseMs / 2 + (Math.random() * pauseMs) / 2);',
       'return undefined;',
       PIPELINE,
-      'billing that is down at the end',
+      'an unavailable billing delays the reply',
     ],
     [
-      'the client waits only so long',
-      'setTimeout(() => resolve(undefined), this.answerMs)',
-      'setTimeout(() => resolve(undefined), 1_000 * this.answerMs)',
+      'the client waits for a limited time',
+      'setTimeout(() => resolve(undefined), this.limits.settleAnswerMs)',
+      'setTimeout(() => resolve(undefined), 1_000 * this.limits.settleAnswerMs)',
       PIPELINE,
-      'billing that is down at the end',
+      'an unavailable billing delays the reply',
     ],
   ],
   'apps/gateway/src/pipeline/run-inference.ts': [
-    ['settle, then finish', 'const outcome = await settle(', 'const outcome = settle(', PIPELINE, 'the reply is finished only when'],
+    ['settle, then finish', 'const settled = await settle(', 'const settled = settle(', PIPELINE, 'the reply is finished only after'],
     [
-      'what the proxy settles is not settled here',
-      "if (ending === 'client-disconnected' && meter.isDeferred) {",
-      'if (ending === undefined) {',
+      'the gateway does not settle what the proxy settles',
+      "if (outcome === 'client-disconnected' && meter.isDeferred) {",
+      'if (outcome === undefined) {',
       PIPELINE,
       'the proxy settles, and the record says so',
     ],
     [
-      'only for a client that is gone the work may go on',
-      'cancel({ detach: isClientGone(stopped) })',
+      'the proxy detaches only for a disconnected client',
+      'cancel({ detach: isClientDisconnected(stopped) })',
       'cancel({ detach: true })',
       PIPELINE,
-      'the work may not go on without it',
+      'the proxy may not detach',
     ],
     [
-      'a hold nobody knows of is released',
+      'a hold with an unknown outcome is released',
       "() => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),",
       '() => undefined,',
       PIPELINE,
-      'of which nobody knows',
+      'with an unknown outcome',
     ],
   ],
 };

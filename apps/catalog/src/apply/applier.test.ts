@@ -5,7 +5,7 @@ import type { Snapshot } from '../snapshot.js';
 import { Applier } from './applier.js';
 import type { CatalogStore } from './catalog-store.js';
 
-test('a refused catalog leaves its name and first faults in the log, and no secret that somebody pasted', async () => {
+test('the log of a refused catalog has its name and first faults, and no pasted secret', async () => {
   const lines: unknown[] = [];
   const logger = { warn: (fields: object, message: string) => lines.push({ ...fields, message }) } as unknown as Logger;
   const registry = new Registry();

@@ -12,7 +12,7 @@ import type { ApplyOutcome, CatalogStore } from './catalog-store.js';
 
 const FAULTS_LOGGED = 5;
 
-/** Brings catalog files into the tables and tells everybody. */
+/** Applies catalog files and publishes the new revision. */
 export class Applier {
   constructor(
     private readonly store: CatalogStore,
@@ -24,8 +24,9 @@ export class Applier {
   ) {}
 
   /**
-   * Makes the catalog equal to the text. Throws `CatalogFileError` when it is faulty: nothing is applied then; and
-   * `ServiceError('unavailable')` when the database fails, which may be after the commit.
+   * Makes the catalog equal to the text.
+   * @throws {CatalogFileError} when the text is invalid; nothing is applied.
+   * @throws {ServiceError} `unavailable` when the database fails, which may be after the commit.
    */
   async apply(text: string, fileName: string): Promise<CatalogApplyReply> {
     const wanted = this.#parse(text, fileName);
@@ -43,11 +44,11 @@ export class Applier {
     };
   }
 
-  /** Applies the file of a start, if it is another one than at the last start (see `CatalogStore.applyAtStart`). */
+  /** Applies the start file if it has changed since the last start (see `CatalogStore.applyAtStart`). */
   async applyAtStart(text: string, fileName: string): Promise<void> {
     const wanted = this.#parse(text, fileName);
     const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted)));
-    if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file is the one of the last start');
+    if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file unchanged since the last start');
     await this.#announce(outcome, fileName);
   }
 
@@ -56,7 +57,7 @@ export class Applier {
       return parseCatalogFile(text, fileName, this.variables);
     } catch (error) {
       this.metrics.applies.inc({ outcome: 'refused' });
-      // Its lines tell fields and rules, never what stands in a field that could be a secret.
+      // Faults name fields and rules, never a value that could be a secret.
       if (error instanceof CatalogFileError) this.logger.warn({ fileName, faults: error.firstLines(FAULTS_LOGGED) }, 'catalog refused');
       throw error;
     }
@@ -74,18 +75,18 @@ export class Applier {
   }
 
   /**
-   * Everybody is told at once: who then asks waits for the reading that the announcement begins. The reply of an apply comes after
-   * this replica itself answers with the new revision.
+   * Publishes before this replica reads the revision: callers that then ask wait for that read. Returns when this replica answers with the
+   * new revision.
    */
   async #announce({ revision, changes }: ApplyOutcome, fileName: string): Promise<void> {
-    if (changes !== null) this.announcements.tell(revision);
+    if (changes !== null) this.announcements.publish(revision);
     await this.snapshot.refresh();
     if (changes === null) return;
     this.logger.info({ fileName, revision, ...changes }, 'catalog changed');
   }
 }
 
-/** The text and what the environment put into it. */
+/** Digest of the text and the environment values in it. */
 function digestOf(text: string, wanted: WantedCatalog): string {
   const source = [text, ...wanted.upstreams.map(({ baseUrl }) => baseUrl)];
   return createHash('sha256').update(JSON.stringify(source)).digest('hex');

@@ -2,7 +2,7 @@ import type { Route, Upstream } from '#contracts/catalog.js';
 import type { WantedModel } from '../file/parse-catalog-file.js';
 import type { VersionedPrice } from '../prices/price-version.js';
 
-/** Common to everything the file names: its place there, and whether the file still names it. */
+/** Fields of every entry: its position in the file, and whether the file still names it. */
 interface Listed {
   enabled: boolean;
   position: number;
@@ -18,7 +18,7 @@ export interface StoredModel extends Omit<WantedModel, 'created' | 'price' | 'ro
   routes: StoredRoute[];
 }
 
-/** The catalog as the tables hold it, disabled rows included, in the order of the file. */
+/** The catalog in the tables, disabled rows included, in the order of the file. */
 export interface CatalogState {
   revision: number;
   upstreams: StoredUpstream[];

@@ -64,7 +64,7 @@ const priceRow = (modelId: string, version: number, price: bigint) => ({
   outputPrice: price,
 });
 
-test('what is applied is read back whole', async () => {
+test('an applied catalog is read back whole', async () => {
   expect((await store.apply(catalog({ a: '1', b: '2' }))).revision).toBe(1);
   const wanted = catalog({ a: '1', b: '2' });
   expect(await store.read()).toEqual({
@@ -79,13 +79,13 @@ test('what is applied is read back whole', async () => {
   });
 });
 
-test('applying the same again changes nothing and keeps the revision', async () => {
+test('applying the same file again keeps the revision', async () => {
   await store.apply(catalog({ a: '1' }));
   expect(await store.apply(catalog({ a: '1' }))).toEqual({ revision: 1, changes: null });
   expect(await store.readRevision()).toBe(1);
 });
 
-test('a changed price is a new version beside the old one', async () => {
+test('a changed price is a new version', async () => {
   await store.apply(catalog({ a: '1', b: '2' }));
   await store.apply(catalog({ a: '3', b: '2' }));
   await store.apply(catalog({ a: '1', b: '2' }));
@@ -116,7 +116,7 @@ test.each([
   await owner.$disconnect();
 });
 
-test('what is no longer named is disabled, and comes back with its history', async () => {
+test('an entry that is no longer named is disabled, and returns with its history', async () => {
   await store.apply(catalog({ a: '1', b: '2' }));
   await store.apply(catalog({ b: '2' }));
   expect((await store.read()).models.map(({ id, enabled }) => [id, enabled])).toEqual([
@@ -130,7 +130,7 @@ test('what is no longer named is disabled, and comes back with its history', asy
   ]);
 });
 
-test('two replicas that apply at once take turns: one change, then nothing left to do', async () => {
+test('two replicas that apply at once are serial: one change, then none', async () => {
   const outcomes = await Promise.all(
     [store, new CatalogStore(other), store, new CatalogStore(other)].map((replica) => replica.apply(catalog({ a: '1', b: '2' }))),
   );
@@ -139,14 +139,14 @@ test('two replicas that apply at once take turns: one change, then nothing left 
   expect(await prices()).toHaveLength(2);
 });
 
-test('two different catalogs at once end as one of them, whole', async () => {
+test('two different catalogs applied at once end as one of them', async () => {
   await Promise.all([store.apply(catalog({ a: '1' })), new CatalogStore(other).apply(catalog({ b: '2' }))]);
   const { revision, models } = await store.read();
   expect(revision).toBe(2);
   expect(models.filter(({ enabled }) => enabled)).toHaveLength(1);
 });
 
-test('a start applies its file once; a restart with the same file leaves a later apply alone', async () => {
+test('a start applies its file once; a restart with the same file keeps a later apply', async () => {
   const first = 'a'.repeat(64);
   const second = 'b'.repeat(64);
   expect(await store.applyAtStart(catalog({ a: '1' }), first)).toMatchObject({ revision: 1, known: false });

@@ -9,13 +9,13 @@ import { type Database, writeChanges } from './write-changes.js';
 
 export interface ApplyOutcome {
   revision: number;
-  /** Null when the catalog already was as wanted. */
+  /** Null when the catalog was already equal. */
   changes: CatalogChanges | null;
 }
 
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
-/** The catalog's tables. Every method either does all of its work or none. */
+/** The tables of the catalog. Every method is one transaction. */
 export class CatalogStore {
   constructor(private readonly prisma: PrismaClient) {}
 
@@ -23,19 +23,19 @@ export class CatalogStore {
     return (await this.prisma.catalogState.findUniqueOrThrow({ where: { id: 1 } })).revision;
   }
 
-  /** One consistent moment of all tables. */
+  /** Reads all tables in one snapshot. */
   read(): Promise<CatalogState> {
     return this.prisma.$transaction(readState, { ...TRANSACTION_LIMITS, isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead });
   }
 
-  /** Makes the stored catalog equal to a wanted one. Repeating it changes nothing; applies of several replicas take turns. */
+  /** Makes the stored catalog equal to `wanted`. Idempotent; applies of several replicas are serial. */
   apply(wanted: WantedCatalog): Promise<ApplyOutcome> {
     return this.inTurn((tx, revision) => applyWanted(tx, revision, wanted));
   }
 
   /**
-   * Applies the file a service starts with, unless it is the one the last start brought: then the catalog stays as it is,
-   * because somebody may have applied another one since, and a restart must not change a price.
+   * Applies the start file unless the last start applied the same one: an operator may have applied another since, and a restart must not
+   * change a price.
    */
   applyAtStart(wanted: WantedCatalog, digest: string): Promise<ApplyOutcome & { known: boolean }> {
     return this.inTurn(async (tx, revision, startFileDigest) => {
@@ -46,7 +46,7 @@ export class CatalogStore {
     });
   }
 
-  /** Holds the lock of the one state row until the end of the transaction; what is read after it is what the last one left. */
+  /** Holds the lock of the state row until the end of the transaction, so that `work` reads what the last apply left. */
   private inTurn<Result>(work: (tx: Database, revision: number, startFileDigest: string | null) => Promise<Result>): Promise<Result> {
     return this.prisma.$transaction(async (tx) => {
       await tx.$queryRaw`SELECT id FROM catalog.state WHERE id = 1 FOR UPDATE`;
@@ -85,7 +85,7 @@ function storedUpstream(row: UpstreamRecord): StoredUpstream {
   return {
     ...row,
     kind: row.kind as StoredUpstream['kind'],
-    // Written by us and checked before; a field added since has its default.
+    // Checked when it was written; newer fields get their default.
     capabilities: { ...new CapabilitiesEntry(), ...(row.capabilities as Partial<CapabilitiesEntry>) },
     timeouts: { ...new TimeoutsEntry(), ...(row.timeouts as Partial<TimeoutsEntry>) },
     tls: row.tls as UpstreamTls | null,

@@ -107,6 +107,6 @@ test.each<[what: string, file: Partial<File>, changes: Partial<CatalogChanges>]>
       ],
     },
   ],
-])('an apply is told as what it did: %s', (_, file, changes) => {
+])('the description of an apply: %s', (_, file, changes) => {
   expect(described(file)).toEqual({ ...NONE, ...changes });
 });

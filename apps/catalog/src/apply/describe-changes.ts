@@ -4,7 +4,7 @@ import type { VersionedPrice } from '../prices/price-version.js';
 import type { CatalogState, StoredModel } from './catalog-state.js';
 import type { Changes, RouteRow } from './plan-changes.js';
 
-/** What `changes` do to `current`, for whoever applied them and for the log. */
+/** Describes what `changes` do to `current`, for the reply and the log. */
 export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogChanges {
   const models = new Map(current.models.map((model) => [model.id, model]));
   const upstreams = new Map(current.upstreams.map((upstream) => [upstream.id, upstream]));
@@ -36,7 +36,7 @@ export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'model
 
 interface Entry {
   id: string;
-  /** Undefined for what is new. */
+  /** Undefined for a new entry. */
   wasEnabled: boolean | undefined;
   isEnabled: boolean;
   fields: string[];
@@ -53,7 +53,7 @@ function sorted(entries: readonly Entry[]): EntryChanges {
   };
 }
 
-/** The fields of `after` that are another in `before`, but for its place. */
+/** Returns the fields that differ, except the position. */
 function differing<Row extends object>(after: Row, before: Row): string[] {
   return (Object.keys(after) as (keyof Row & string)[]).filter(
     (field) => field !== 'position' && !isDeepStrictEqual(after[field], before[field]),

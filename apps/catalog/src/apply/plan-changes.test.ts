@@ -47,7 +47,7 @@ const stored: Pick<CatalogState, 'upstreams' | 'models'> = {
 };
 const empty: Pick<CatalogState, 'upstreams' | 'models'> = { upstreams: [], models: [] };
 
-test('everything is new to an empty catalog; a model without created has the time of its first apply', () => {
+test('in an empty catalog everything is new; created defaults to the time of the first apply', () => {
   expect(planChanges(empty, wanted, NOW)).toEqual({
     upstreams: [{ ...upstream, position: 0 }],
     models: [{ ...storedModelRow, created: NOW }],
@@ -56,7 +56,7 @@ test('everything is new to an empty catalog; a model without created has the tim
   });
 });
 
-test('a catalog that is as wanted needs nothing, and its created stays', () => {
+test('an equal catalog has no changes and keeps created', () => {
   const changes = planChanges(stored, wanted, NOW);
   expect(changes).toEqual(NOTHING);
   expect(isEmpty(changes)).toBe(true);
@@ -121,12 +121,12 @@ test.each<[what: string, wanted: WantedCatalog, changes: Partial<Changes>]>([
   expect(planChanges(stored, file, NOW)).toEqual({ ...NOTHING, ...changes });
 });
 
-test('what is disabled already is not disabled again', () => {
+test('a disabled entry is not disabled again', () => {
   const disabled = { upstreams: stored.upstreams.map((row) => ({ ...row, enabled: false })), models: [{ ...storedModel, enabled: false }] };
   expect(planChanges(disabled, { upstreams: [], models: [] }, NOW)).toEqual(NOTHING);
 });
 
-test('a model that is named again is enabled again and its price history goes on', () => {
+test('a model that is named again is enabled, and its price history goes on', () => {
   const disabled = { ...stored, models: [{ ...storedModel, enabled: false, price: { version: 4, ...price } }] };
   const dearer = { ...price, outputPicoUsd: 6n };
   expect(planChanges(disabled, { ...wanted, models: [{ ...model, price: dearer }] }, NOW)).toEqual({

@@ -8,7 +8,7 @@ export type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
 export type PriceRow = VersionedPrice & { modelId: string };
 export type RouteRow = StoredRoute & { modelId: string };
 
-/** The rows to write, each as it shall be: new ones and changed ones, never one that is already so. Prices are only ever added. */
+/** Rows to write: new and changed ones. Prices are only added. */
 export interface Changes {
   upstreams: StoredUpstream[];
   models: ModelRow[];
@@ -17,8 +17,8 @@ export interface Changes {
 }
 
 /**
- * What makes the stored catalog equal to a file. What the file no longer names is disabled; what it names again is enabled
- * again, its price history going on where it ended. `now` in Unix seconds is the `created` of a model that states none.
+ * Returns the changes that make the stored catalog equal to a file. Entries that the file no longer names are disabled. Entries that it
+ * names again are enabled, and their price history goes on. `now` (Unix seconds) is the default of `created`.
  */
 export function planChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, wanted: WantedCatalog, now: number): Changes {
   const upstreams = wanted.upstreams.map((upstream, position) => ({ ...upstream, position }));
@@ -45,7 +45,7 @@ export function isEmpty({ upstreams, models, prices, routes }: Changes): boolean
   return upstreams.length + models.length + prices.length + routes.length === 0;
 }
 
-/** Rows that are new or different, and rows no longer wanted as disabled ones. */
+/** Returns rows that are new or different, and the others as disabled. */
 function changedRows<Row extends { enabled: boolean }>(before: readonly Row[], after: readonly Row[], key: (row: Row) => string): Row[] {
   const stored = new Map(before.map((row) => [key(row), row]));
   const named = new Set(after.map(key));

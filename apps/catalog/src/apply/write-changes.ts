@@ -1,10 +1,10 @@
 import { Prisma } from '#database/prisma-client.js';
 import type { Changes } from './plan-changes.js';
 
-/** A transaction. */
+/** Client of a transaction. */
 export type Database = Prisma.TransactionClient;
 
-/** Writes planned rows in the order their foreign keys ask for. Prices are inserted, never updated. */
+/** Writes rows in the order of their foreign keys. Prices are inserted, never updated. */
 export async function writeChanges(tx: Database, { upstreams, models, prices, routes }: Changes): Promise<void> {
   for (const { id, capabilities, timeouts, tls, healthCheck, ...rest } of upstreams) {
     const row = {

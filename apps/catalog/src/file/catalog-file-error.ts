@@ -1,17 +1,17 @@
-/** One thing wrong in a catalog file. */
+/** A fault in a catalog file. */
 export interface Fault {
   /** 1-based. */
   line: number;
-  /** The field in the file's own notation, `models[0].price.inputUsdPerMTok`; empty for the file as a whole. */
+  /** Field in the notation of the file, `models[0].price.inputUsdPerMTok`; empty for the whole file. */
   path: string;
-  /** What is wrong, as a predicate: `must be a whole number from 1 to 10`. Never the value of something that could be a secret. */
+  /** Predicate, such as `must be a whole number from 1 to 10`. Never contains a value that could be a secret. */
   problem: string;
 }
 
-/** A text that is no catalog at all has a fault in every line. */
+/** Faults listed: a text that is no catalog has one in every line. */
 const LISTED_MAX = 100;
 
-/** A catalog file that cannot be applied. `message` lists the faults in the order of the file, one per line; of very many the first. */
+/** Thrown for an invalid catalog file. `message` lists the first faults in the order of the file, one per line. */
 export class CatalogFileError extends Error {
   override readonly name = 'CatalogFileError';
 
@@ -22,7 +22,7 @@ export class CatalogFileError extends Error {
     super(listOf(fileName, faults, LISTED_MAX).join('\n'));
   }
 
-  /** The first `max` of its lines, and how many there are besides. */
+  /** Returns the first `max` lines, and the number of the others. */
   firstLines(max: number): string[] {
     return listOf(this.fileName, this.faults, max);
   }

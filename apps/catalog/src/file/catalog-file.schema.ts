@@ -54,7 +54,7 @@ export class CapabilitiesEntry implements Omit<Required<UpstreamCapabilities>, '
   @TrueOrFalse() thinkTags = CAPABILITY_DEFAULTS.thinkTags;
   @TrueOrFalse() reasoningSummary = CAPABILITY_DEFAULTS.reasoningSummary;
   @TrueOrFalse() streamPlainRequests = CAPABILITY_DEFAULTS.streamPlainRequests;
-  /** Left out: by the upstream's kind. */
+  /** Default: by the kind of the upstream. */
   @Optional() @TrueOrFalse() hiddenReasoning?: boolean;
   @WholeNumber(0, TOKENS_MAX) hiddenTokensFloor = CAPABILITY_DEFAULTS.hiddenTokensFloor;
 }
@@ -110,12 +110,12 @@ export class RouteEntry {
 export class ModelEntry {
   @Identifier(256) id!: string;
   @Text(200) ownedBy!: string;
-  /** Unix seconds. Left out: when the model was first applied. */
+  /** Unix seconds. Default: the time of the first apply. */
   @Optional() @WholeNumber(0, 253_402_300_799) created?: number;
   @TrueOrFalse() enabled = true;
   @WholeNumber(1, TOKENS_MAX) contextTokens!: number;
   @WholeNumber(1, TOKENS_MAX) maxOutputTokens!: number;
-  /** Left out: `maxOutputTokens`, at most 4,096. */
+  /** Default: `maxOutputTokens`, at most 4,096. */
   @Optional() @WholeNumber(1, TOKENS_MAX) defaultOutputTokens?: number;
   @SetOf(['text', 'image'], 'text') input: ('text' | 'image')[] = ['text'];
   @TrueOrFalse() reasoning = false;

@@ -7,8 +7,8 @@ export interface FieldProblem {
 }
 
 /**
- * What no field can tell by itself: ids used twice, routes to nowhere, limits that contradict each other. Runs on files whose
- * fields may be at fault too, so that everything is reported at once; what is not of its type is left to the field's own rule.
+ * Checks rules between fields: duplicate ids, routes to unknown upstreams, contradicting limits. Also runs on files with invalid fields, so
+ * that all faults are reported at once; it skips values of the wrong type.
  */
 export function checkConsistency(file: CatalogFileEntry): FieldProblem[] {
   const upstreams = listOf(file.upstreams);
@@ -79,7 +79,7 @@ function routes(model: ModelEntry, path: Path, upstreamIds: ReadonlySet<string>)
   });
 }
 
-/** The entries that are groups of fields at all; nothing when it is no list. Holes keep the indices right. */
+/** Returns the entries, undefined for those that are no mapping; empty when the value is no list. */
 function listOf<Entry extends object>(value: Entry[] | undefined): Entry[] {
   if (!Array.isArray(value)) return [];
   return value.map((entry) => (typeof entry === 'object' && entry !== null ? entry : ({} as Entry)));

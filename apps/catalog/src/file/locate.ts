@@ -1,22 +1,19 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Range } from 'yaml';
 
-/** Keys and indices from the top of the document: `['models', 0, 'price']`. */
+/** Keys and indices from the top of a document: `['models', 0, 'price']`. */
 export type Path = readonly (string | number)[];
 
-/** `models[0].price`. */
+/** Returns a path in the notation of errors: `models[0].price`. */
 export function renderPath(path: Path): string {
   return path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
 }
 
-/**
- * The line of a field's key or entry; of a field that is missing, the line of what should have held it. `sources` are what aliases
- * repeat: to look one up in the document takes a walk through all of it.
- */
-export function lineOf(path: Path, document: Document.Parsed, lines: LineCounter, sources: ReadonlyMap<Node, Node>): number {
+/** Returns the line of a field's key or entry; for a missing field, the line of its parent. */
+export function lineOf(path: Path, document: Document.Parsed, lines: LineCounter): number {
   let node: unknown = document.contents;
   let range = document.contents?.range;
   for (const step of path) {
-    const container = isAlias(node) ? sources.get(node) : node;
+    const container = isAlias(node) ? node.resolve(document) : node;
     const found = isMap(container) ? mapEntry(container.items, step) : isSeq(container) ? seqEntry(container.items, step) : undefined;
     if (found === undefined) break;
     node = found.value;

@@ -1,7 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { readFileSync } from 'node:fs';
-import { jest } from '@jest/globals';
-import { Alias } from 'yaml';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { CatalogFileError } from './catalog-file-error.js';
 import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
@@ -23,7 +21,7 @@ models:
     routes: [{ upstream: local, model: Org/Small }]
 `;
 
-test('what is left out has its default', () => {
+test('absent fields have their defaults', () => {
   expect(parseCatalogFile(SMALLEST, 'c.yaml', noVariables)).toEqual({
     upstreams: [
       {
@@ -80,7 +78,7 @@ test('what is left out has its default', () => {
   } satisfies WantedCatalog);
 });
 
-test('what is stated is taken as it is', () => {
+test('given fields are taken unchanged', () => {
   const { upstreams, models } = parseCatalogFile(
     `
 upstreams:
@@ -143,7 +141,7 @@ models:
   });
 });
 
-test('a model that can say less than 4,096 tokens says all of them by default', () => {
+test('defaultOutputTokens is maxOutputTokens when that is less than 4,096', () => {
   const text = SMALLEST.replace('maxOutputTokens: 8192', 'maxOutputTokens: 256');
   expect(parseCatalogFile(text, 'c.yaml', noVariables).models[0]?.defaultOutputTokens).toBe(256);
 });
@@ -378,36 +376,22 @@ describe('faults', () => {
     expect(faultsOf(text)).toBe(message);
   });
 
-  const ENDLESS = 'c.yaml:1: *a is inside of what &a names, and would repeat itself without end';
   const levels = Array.from({ length: 12 }, (_, level) => `l${level + 1}: &l${level + 1} [${`*l${level}, `.repeat(9)}*l${level}]`);
-  const chain = Array.from({ length: 40 }, (_, level) => `l${level + 1}: &l${level + 1} [*l${level}]`);
 
   test.each([
-    ['a list that is its own entry', 'upstreams: &a [*a]\nmodels: []\n', ENDLESS],
-    ['a group that is a field of its own', 'upstreams: &a [{ id: *a }]\nmodels: []\n', ENDLESS],
-    [
-      'the whole that is a part of itself',
-      '&top\nupstreams: []\nmodels: [*top]\n',
-      'c.yaml:3: *top is inside of what &top names, and would repeat itself without end',
-    ],
+    ['an alias inside its own anchor', 'upstreams: &a [*a]\nmodels: []\n', /^c.yaml:1: aliases cannot be resolved: .*circular/],
     [
       'levels of aliases, each ten times the one before',
       `l0: &l0 x\n${levels.join('\n')}\n`,
-      'c.yaml:7: with what *l5 repeats here, the file unfolds to more than a catalog can be',
+      /aliases cannot be resolved: Excessive alias count/,
     ],
-    [
-      'levels of aliases, each a level deeper',
-      `l0: &l0 x\n${chain.join('\n')}\n`,
-      'c.yaml:32: must not be nested more than 32 levels deep',
-    ],
-    ['lists in lists', `upstreams: ${'['.repeat(40)}${']'.repeat(40)}\n`, 'c.yaml:1: must not be nested more than 32 levels deep'],
-    ['more lists in lists than can be parsed', '['.repeat(100_000), 'c.yaml:1: must not be nested more than 32 levels deep'],
-    ['an alias of nothing', 'upstreams: []\nmodels: *later\n', 'c.yaml:2: *later has no &later above it'],
-  ])('aliases and nesting without end: %s', (_, text, message) => {
-    expect(faultsOf(text)).toBe(message);
+    ['more lists in lists than can be parsed', '['.repeat(100_000), /^c.yaml:1: not valid YAML: nested too deeply$/],
+    ['an alias without an anchor', 'upstreams: []\nmodels: *later\n', /aliases cannot be resolved: Unresolved alias .*later/],
+  ])('%s', (_, text, message) => {
+    expect(faultsOf(text)).toMatch(message);
   });
 
-  test('of very many faults the first are listed', () => {
+  test('of many faults the first hundred are listed', () => {
     const lines = faultsOf(`upstreams: []\nmodels:\n${'  - 1\n'.repeat(500)}`).split('\n');
     expect(lines).toHaveLength(101);
     expect([lines[0], lines[99], lines[100]]).toEqual([
@@ -417,7 +401,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('what the parser stumbled on is not repeated', () => {
+  test('a syntax error does not repeat the text at fault', () => {
     expect(faultsOf('upstreams: []\n]sk-secret\n')).not.toContain('sk-secret');
     expect(faultsOf('upstreams: >sk-secret\n')).toBe('c.yaml:1: not valid YAML: Block scalar header includes extra characters');
   });
@@ -428,7 +412,7 @@ describe('faults', () => {
     expect(parseCatalogFile(head + model + others.join(''), 'c.yaml', noVariables).models).toHaveLength(501);
   });
 
-  test('a fault in what an anchor repeats is found where it is written', () => {
+  test('a fault behind an alias has the line of its anchor', () => {
     const second = `  - id: second
     ownedBy: us
     contextTokens: 1
@@ -444,15 +428,6 @@ describe('faults', () => {
   });
 });
 
-test('however many faults lie behind an alias, none is found by a walk through the whole document', () => {
-  const walks = jest.spyOn(Alias.prototype, 'resolve');
-  const routes = `[${Array.from({ length: 10 }, (_, route) => `{ upstream: gone, model: m${route} }`).join(', ')}]`;
-  const models = Array.from({ length: 10 }, (_, model) => `  - { id: m${model}, routes: ${model === 0 ? `&r ${routes}` : '*r'} }\n`);
-  expect(() => parseCatalogFile(`upstreams: []\nmodels:\n${models.join('')}`, 'c.yaml', noVariables)).toThrow('"gone" is not the id');
-  expect(walks.mock.calls.filter(([, knownWalk]) => knownWalk === undefined)).toEqual([]);
-  walks.mockRestore();
-});
-
 describe('substitution in baseUrl', () => {
   const baseUrl = (text: string, variables: Record<string, string>) =>
     parseCatalogFile(SMALLEST.replace('http://127.0.0.1:9100/v1', text), 'c.yaml', (name) => variables[name]).upstreams[0]?.baseUrl;
@@ -466,7 +441,7 @@ describe('substitution in baseUrl', () => {
     expect(baseUrl(text, variables)).toBe(expected);
   });
 
-  test('what a variable brings obeys the rule of the field', () => {
+  test('a substituted value must satisfy the rule of the field', () => {
     expect(() => baseUrl('${UPSTREAM_LOCAL_URL}', { UPSTREAM_LOCAL_URL: 'http://user:secret@h/v1' })).toThrow(
       'c.yaml:5: upstreams[0].baseUrl: must be an http:// or https:// URL without credentials, query or fragment',
     );

@@ -11,19 +11,19 @@ import { readYaml, type YamlFile } from './read-yaml.js';
 import { FIELDS_EXPECTED } from './rules.js';
 import { substitute, type Variables } from './substitute.js';
 
-/** What a file asks for, with every default filled in but the one that depends on the past: `created`. */
+/** The content of a catalog file with its defaults filled in, except `created`, whose default is what is stored. */
 export interface WantedCatalog {
   upstreams: WantedUpstream[];
   models: WantedModel[];
 }
 
-/** Nothing is sent to one that is not enabled: its routes wait for it. */
+/** The routes of a disabled upstream get no requests. */
 export type WantedUpstream = Upstream & { enabled: boolean };
 
 export interface WantedModel {
   id: string;
   ownedBy: string;
-  /** Unix seconds; null keeps what is recorded, or takes the time of the first apply. */
+  /** Unix seconds. Null: keep the stored value, or take the time of the first apply. */
   created: number | null;
   enabled: boolean;
   contextTokens: number;
@@ -39,8 +39,8 @@ export interface WantedModel {
 const DEFAULT_OUTPUT_TOKENS_MAX = 4_096;
 
 /**
- * Parses the YAML text of a whole catalog. Throws `CatalogFileError` that lists every fault with file, line and field.
- * A file that is not YAML is only reported for its syntax: what its fields would be is anybody's guess.
+ * Parses the YAML text of a whole catalog.
+ * @throws {CatalogFileError} with every fault by file, line and field, or with the syntax errors alone.
  */
 export function parseCatalogFile(text: string, fileName: string, variables: Variables): WantedCatalog {
   const file = readYaml(text, fileName);
@@ -53,14 +53,14 @@ export function parseCatalogFile(text: string, fileName: string, variables: Vari
   return { upstreams: entry.upstreams.map(upstreamOf), models: entry.models.map(modelOf) };
 }
 
-/** Puts the environment's values into `upstreams[].baseUrl`, the one field that may refer to it. */
+/** Substitutes environment variables in `upstreams[].baseUrl`, the only field that may refer to them. */
 function substituteBaseUrls(plain: { upstreams?: unknown }, variables: Variables): FieldProblem[] {
   if (!Array.isArray(plain.upstreams)) return [];
   return plain.upstreams.flatMap((upstream: { baseUrl?: unknown } | null, index) => {
     if (typeof upstream?.baseUrl !== 'string') return [];
     const result = substitute(upstream.baseUrl, variables);
     if ('problem' in result) {
-      upstream.baseUrl = 'http://unresolved'; // reported here; the URL rule shall not report it again
+      upstream.baseUrl = 'http://unresolved'; // so that the URL rule does not report it again
       return [{ path: ['upstreams', index, 'baseUrl'], problem: result.problem }];
     }
     upstream.baseUrl = result.text;
@@ -68,7 +68,7 @@ function substituteBaseUrls(plain: { upstreams?: unknown }, variables: Variables
   });
 }
 
-/** `${…}` anywhere else would be taken literally, which is never what was meant. */
+/** Reports `${…}` in any other field, where it would be taken literally. */
 function strayReferences(value: unknown, path: Path = []): FieldProblem[] {
   if (typeof value === 'string') {
     if (!value.includes('${') || (path.length === 3 && path[0] === 'upstreams' && path[2] === 'baseUrl')) return [];
@@ -93,8 +93,8 @@ function problemOf(constraints: Record<string, string>, value: unknown): string 
   return value === undefined ? `is missing (${rule})` : rule;
 }
 
-function faultsOf(problems: readonly FieldProblem[], { document, lines, sources }: YamlFile): Fault[] {
-  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines, sources), path: renderPath(path), problem }));
+function faultsOf(problems: readonly FieldProblem[], { document, lines }: YamlFile): Fault[] {
+  return problems.map(({ path, problem }) => ({ line: lineOf(path, document, lines), path: renderPath(path), problem }));
 }
 
 function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, healthCheck, ...upstream }: UpstreamEntry): WantedUpstream {

@@ -6,7 +6,7 @@ import { isOwnVariable } from '#contracts/own-variables.js';
  * A field with a default carries it as its initial value; writing `null` (an empty value in YAML) is a fault, never a default.
  */
 
-/** May be left out; `null` still has to obey the field's rule. */
+/** The field may be absent; `null` must still satisfy its rules. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }
@@ -34,7 +34,7 @@ export function Text(lengthMax: number): PropertyDecorator {
   );
 }
 
-/** An id: it appears in URLs, logs and metrics as it is. */
+/** An id. It appears unchanged in URLs, logs and metrics. */
 export function Identifier(lengthMax: number): PropertyDecorator {
   return rule(
     quoted(`must be an id of 1 to ${lengthMax} letters, digits and ._:/@- that begins with a letter or digit`),
@@ -42,7 +42,7 @@ export function Identifier(lengthMax: number): PropertyDecorator {
   );
 }
 
-/** The name of an environment variable. The message never repeats the value: someone may have pasted the secret itself. */
+/** Name of an environment variable. The message never repeats the value, which may be a pasted secret. */
 export function VariableName(): PropertyDecorator {
   return rule(
     (value) =>
@@ -57,7 +57,7 @@ function isVariableName(value: unknown): value is string {
   return typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value);
 }
 
-/** The name of a file in the proxy's folder of secrets: nothing else of its machine can be named. */
+/** Name of a file in the proxy's secrets folder, without a way out of it. */
 export function SecretFileName(): PropertyDecorator {
   return rule(
     "must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR such as openai-key, never the secret itself",
@@ -65,10 +65,10 @@ export function SecretFileName(): PropertyDecorator {
   );
 }
 
-/** What belongs to a single endpoint: pasted from an example, every call would go to `/chat/completions/chat/completions`. */
+/** Paths of a single endpoint: with one, every call would go to `/chat/completions/chat/completions`. */
 const ENDPOINT = /\/(chat\/completions|completions|responses|messages)\/*$/;
 
-/** Where an upstream is. Credentials have no place in it, and a query would end up before the path we append. The URL is not repeated. */
+/** Base URL of an upstream, without credentials or query. The message does not repeat the URL. */
 export function BaseUrl(): PropertyDecorator {
   return rule(
     (value) =>
@@ -79,7 +79,7 @@ export function BaseUrl(): PropertyDecorator {
   );
 }
 
-/** What follows the host in a URL. */
+/** Path of a URL. */
 export function UrlPath(): PropertyDecorator {
   return rule(
     'must be a path that begins with / such as /health',
@@ -87,7 +87,7 @@ export function UrlPath(): PropertyDecorator {
   );
 }
 
-/** USD per million tokens, quoted: an unquoted `0.15` has been through a float already. */
+/** USD per million tokens, quoted: YAML has already rounded an unquoted `0.15` to a float. */
 export function UsdPerMillionTokens(): PropertyDecorator {
   return rule(
     'must be USD per million tokens in quotes with at most six decimals, such as "0.15"',
@@ -95,7 +95,7 @@ export function UsdPerMillionTokens(): PropertyDecorator {
   );
 }
 
-/** A list of distinct values out of `allowed`, `required` among them. */
+/** A list of distinct values of `allowed`, including `required`. */
 export function SetOf(allowed: readonly string[], required: string): PropertyDecorator {
   return rule(
     `must be a list of ${allowed.join(' and ')} without repeats, with ${required} in it`,
@@ -107,7 +107,7 @@ export function SetOf(allowed: readonly string[], required: string): PropertyDec
   );
 }
 
-/** A list of `lengthMin` to `lengthMax` entries; the entries have rules of their own. A list inside a list is none. */
+/** A list of `lengthMin` to `lengthMax` entries, not of lists. The entries have their own rules. */
 export function List(lengthMin: number, lengthMax: number): PropertyDecorator {
   return rule(
     `must be a list of ${lengthMin} to ${lengthMax} entries`,
@@ -117,12 +117,12 @@ export function List(lengthMin: number, lengthMax: number): PropertyDecorator {
 
 export const FIELDS_EXPECTED = 'must be a group of fields';
 
-/** Fields of its own; goes with `ValidateNested`, which by itself lets lists and absence pass. */
+/** A mapping. Goes with `ValidateNested`, which alone accepts lists and absence. */
 export function Fields(): PropertyDecorator {
   return rule(FIELDS_EXPECTED, (value) => typeof value === 'object' && value !== null && !Array.isArray(value));
 }
 
-/** What YAML takes for a number, or for true and false, although text was meant: `model: 401`. */
+/** Adds a hint to quote a value that YAML reads as a number or boolean: `model: 401`. */
 function quoted(problem: string): (value: unknown) => string {
   return (value) => (typeof value === 'number' || typeof value === 'boolean' ? `${problem}; put it in quotes` : problem);
 }

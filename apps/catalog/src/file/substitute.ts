@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
-/** Where the values of `${UPSTREAM_…}` come from. */
+/** Looks up the value of a variable `UPSTREAM_…`. */
 export type Variables = (name: string) => string | undefined;
 
 const REFERENCE = /\$\{([^}]*)\}/g;
@@ -8,8 +8,8 @@ const NAME_AND_DEFAULT = /^(UPSTREAM_[A-Z0-9_]+)(?::-(.*))?$/s;
 export type Substituted = { text: string } | { problem: string };
 
 /**
- * Replaces every `${UPSTREAM_NAME:-default}` or `${UPSTREAM_NAME}` in a base URL. An empty variable counts as unset.
- * Other names are refused: whoever may write a catalog must not be able to read the service's secrets with it.
+ * Replaces `${UPSTREAM_NAME:-default}` and `${UPSTREAM_NAME}` in a base URL. An empty variable counts as unset. Other names are refused, so
+ * that a catalog cannot read secrets of the service.
  */
 export function substitute(text: string, variables: Variables): Substituted {
   const problems: string[] = [];

@@ -42,7 +42,7 @@ const state: CatalogState = {
   models: [model, { ...model, id: 'off', enabled: false, position: 1 }],
 };
 
-test('the gateway sees enabled models, their price version, and nothing of where they run', () => {
+test('the model list has enabled models with their price version, without upstreams', () => {
   expect(renderModelList(state)).toEqual({
     revision: 9,
     models: [
@@ -77,6 +77,6 @@ test.each<[string, boolean, boolean, boolean]>([
   expect(models.map(({ reasoningEcho }) => reasoningEcho)).toEqual([expected]);
 });
 
-test('the inference-proxy sees enabled upstreams and the enabled routes to them', () => {
+test('the route list has enabled upstreams and the enabled routes to them', () => {
   expect(renderRouteList(state)).toEqual({ revision: 9, upstreams: [upstream], models: [{ id: 'a', routes: [route] }] });
 });

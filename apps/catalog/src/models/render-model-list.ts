@@ -1,7 +1,7 @@
 import type { ModelListReply } from '#contracts/catalog.js';
 import type { CatalogState } from '../apply/catalog-state.js';
 
-/** What the gateway may know: enabled models with what they can do and cost. */
+/** Returns the enabled models with capabilities and prices. */
 export function renderModelList({ revision, models, upstreams }: CatalogState): ModelListReply {
   const echoing = new Set(upstreams.filter(({ enabled, capabilities }) => enabled && capabilities.reasoningEcho).map(({ id }) => id));
   return {

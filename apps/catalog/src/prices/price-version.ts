@@ -1,11 +1,11 @@
 import type { Price } from '#money/price.js';
 
 export interface VersionedPrice extends Price {
-  /** From 1. A hold is pinned to it, so a version never changes once it is recorded. */
+  /** From 1. Holds refer to it, so a stored version never changes. */
   version: number;
 }
 
-/** The version a wanted price has: the current one while all three are the same, otherwise the next; also when it goes back to an earlier price. */
+/** Returns the current version when all three prices are equal, otherwise the next one, even if the price returns to an earlier value. */
 export function priceVersion(current: VersionedPrice | undefined, wanted: Price): VersionedPrice {
   if (current === undefined) return { version: 1, ...wanted };
   const same =

@@ -1,7 +1,7 @@
 import type { RouteListReply } from '#contracts/catalog.js';
 import type { CatalogState } from '../apply/catalog-state.js';
 
-/** What the inference-proxy needs: enabled upstreams, and of enabled models the enabled routes to these. */
+/** Returns the enabled upstreams, and for each enabled model its enabled routes to them. */
 export function renderRouteList({ revision, upstreams, models }: CatalogState): RouteListReply {
   const inUse = new Set(upstreams.filter(({ enabled }) => enabled).map(({ id }) => id));
   return {

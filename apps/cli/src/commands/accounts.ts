@@ -8,8 +8,8 @@ import { cursor, morePages } from './more-pages.js';
 export const accountCommands = [
   command({
     name: 'account create',
-    summary: 'Open an account, with nothing on it',
-    parameters: { name: required(text(200), 'for people') },
+    summary: 'Create an account with a zero balance',
+    parameters: { name: required(text(200), 'display name') },
     examples: ['account create --name acme'],
     endpoint: accountCreate,
     request: ({ name }) => ({ name }),
@@ -36,15 +36,15 @@ export const accountCommands = [
   }),
   command({
     name: 'account update',
-    summary: 'Freeze an account or make it active again, rename it, or say when its balance is low',
+    summary: 'Freeze or reactivate an account, rename it, or set its low-balance threshold',
     parameters: {
-      accountId: argument(id, 'which'),
-      name: optional(text(200), 'for people'),
-      frozen: flag('give it no more holds; what runs is settled'),
-      reason: optional(text(500), 'why it is frozen'),
-      active: flag('let its keys work again'),
-      lowBalance: optional(usd, 'publish balance-low when the balance falls below it'),
-      lowBalanceOff: flag('publish it no more'),
+      accountId: argument(id, 'id of the account'),
+      name: optional(text(200), 'display name'),
+      frozen: flag('refuse new requests; running requests are settled'),
+      reason: optional(text(500), 'reason for the freeze'),
+      active: flag('accept its keys again'),
+      lowBalance: optional(usd, 'publish balance-low when the balance falls below this amount'),
+      lowBalanceOff: flag('stop publishing balance-low'),
     },
     examples: [
       'account update <account-id> --frozen --reason "payment disputed"',
@@ -55,7 +55,7 @@ export const accountCommands = [
     request: ({ accountId, name, frozen, reason, active, lowBalance, lowBalanceOff }) => {
       if (frozen && active) throw new UsageError('--frozen and --active contradict each other');
       if (lowBalance && lowBalanceOff) throw new UsageError('--low-balance and --low-balance-off contradict each other');
-      if (reason && !frozen) throw new UsageError('--reason says why an account is frozen: it goes with --frozen');
+      if (reason && !frozen) throw new UsageError('--reason requires --frozen');
       if ([name, frozen, active, lowBalance, lowBalanceOff].every((value) => value === undefined)) {
         throw new UsageError('nothing to change: give --name, --frozen, --active, --low-balance or --low-balance-off');
       }
@@ -71,8 +71,8 @@ export const accountCommands = [
   }),
   command({
     name: 'balance',
-    summary: 'Show what an account has, holds and can spend',
-    parameters: { account: required(id, 'whose') },
+    summary: 'Show the balance of an account: total, held and available',
+    parameters: { account: required(id, 'id of the account') },
     examples: ['balance --account <account-id>'],
     endpoint: balanceGet,
     request: ({ account }) => ({ accountId: account }),
@@ -81,8 +81,8 @@ export const accountCommands = [
         balance: renderMoney(balance.balance_pico_usd),
         reserved: renderMoney(balance.reserved_pico_usd),
         available: renderMoney(balance.available_pico_usd),
-        'of it top-up': renderMoney(balance.topup_balance_pico_usd),
-        'of it plan': renderMoney(balance.plan_balance_pico_usd),
+        'top-up part': renderMoney(balance.topup_balance_pico_usd),
+        'plan part': renderMoney(balance.plan_balance_pico_usd),
         'plan expires': balance.plan_expires_at,
       }),
   }),

@@ -9,7 +9,7 @@ const NONE: CatalogChanges = {
 const reply = { revision: 11, changed: true, models: 0, upstreams: 1 };
 const price = (version: number, input: string) => ({ version, inputPicoUsd: input, cachedInputPicoUsd: '0', outputPicoUsd: '600000' });
 
-test('what an apply did is told by name, what it took away first, long lists cut', () => {
+test('names every change of an apply, removals first, and cuts long lists', () => {
   const changes: CatalogChanges = {
     models: {
       added: ['new'],
@@ -33,8 +33,8 @@ test('what an apply did is told by name, what it took away first, long lists cut
 
 test.each([
   ['nothing', { ...reply, changed: false }, 'nothing to change: revision 11, 0 models, 1 upstream'],
-  ['places alone', { ...reply, changes: NONE }, 'applied: revision 11, 0 models, 1 upstream\n  only the order is another'],
-  ['by a service that does not say what', reply, 'applied: revision 11, 0 models, 1 upstream'],
-])('changed: %s', (_, applied, text) => {
+  ['only the order', { ...reply, changes: NONE }, 'applied: revision 11, 0 models, 1 upstream\n  only the order changed'],
+  ['no details from the service', reply, 'applied: revision 11, 0 models, 1 upstream'],
+])('renders an apply that changed: %s', (_, applied, text) => {
   expect(renderApplied(applied)).toBe(text);
 });

@@ -1,10 +1,10 @@
 import type { CatalogApplyReply, CatalogChanges, EntryChanges, PriceChange } from '#contracts/catalog.js';
 import { renderPerMillion } from '../render.js';
 
-/** Of a longer list the rest is only counted: the service's log names all, and so does `--json`. */
+/** Names listed of each kind; the rest is counted. The service's log and `--json` list all. */
 const NAMED_MAX = 20;
 
-/** What an apply did, what it took away first. */
+/** Renders the changes of an apply, removals first. */
 export function renderApplied({ revision, changed, models, upstreams, changes }: CatalogApplyReply): string {
   const sum = `revision ${revision}, ${count(models, 'model')}, ${count(upstreams, 'upstream')}`;
   if (!changed) return `nothing to change: ${sum}`;
@@ -13,7 +13,7 @@ export function renderApplied({ revision, changed, models, upstreams, changes }:
 
 function renderChanges({ models, upstreams, repriced }: CatalogChanges): string[] {
   const lines = [...renderEntries(models, 'model'), ...renderPrices(repriced), ...renderEntries(upstreams, 'upstream')];
-  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order is another'];
+  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ['  only the order changed'];
 }
 
 function renderEntries({ added, changed, disabled }: EntryChanges, noun: string): string[] {

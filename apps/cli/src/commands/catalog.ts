@@ -5,13 +5,13 @@ import { argument, text } from '../parameters.js';
 import { renderPerMillion, renderTable } from '../render.js';
 import { renderApplied } from './catalog-apply-report.js';
 
-/** The service's own limit. */
+/** Same limit as in the catalog service. */
 const CATALOG_LENGTH_MAX = 1_000_000;
 
 export const catalogCommands = [
   command({
     name: 'catalog apply',
-    summary: 'Make the catalog equal to a YAML file; what the file no longer names is disabled',
+    summary: 'Replace the catalog by a YAML file; entries missing in the file are disabled',
     parameters: { file: argument(text(500, 'file'), 'such as config/catalog.yaml') },
     examples: ['catalog apply config/catalog.yaml'],
     endpoint: catalogApply,
@@ -20,7 +20,7 @@ export const catalogCommands = [
   }),
   command({
     name: 'models list',
-    summary: 'List the models on offer, with prices in USD per million tokens',
+    summary: 'List the available models, with prices in USD per million tokens',
     parameters: {},
     examples: ['models list'],
     endpoint: modelList,

@@ -7,18 +7,18 @@ import { cursor, morePages } from './more-pages.js';
 export const keyCommands = [
   command({
     name: 'key create',
-    summary: 'Make an API key for a project and show it, once',
-    parameters: { project: required(id, 'which'), name: optional(text(200), 'for people') },
+    summary: 'Create an API key for a project and show it once',
+    parameters: { project: required(id, 'id of the project'), name: optional(text(200), 'display name') },
     examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci'],
     endpoint: keyCreate,
     request: ({ project, name }) => ({ projectId: project, name }),
     render: ({ key, keyId, projectId, name }) =>
-      `${renderFields({ key, 'key id': keyId, project: projectId, name })}\nThe key is not shown again: keep it now.`,
+      `${renderFields({ key, 'key id': keyId, project: projectId, name })}\nSave the key now: it is not shown again.`,
   }),
   command({
     name: 'key list',
     summary: 'List API keys by their last four characters',
-    parameters: { project: optional(id, 'only those of this project'), cursor },
+    parameters: { project: optional(id, 'only keys of this project'), cursor },
     examples: ['key list', 'key list --project <project-id>'],
     endpoint: keyList,
     request: ({ project, cursor }) => ({ projectId: project, cursor }),
@@ -38,8 +38,8 @@ export const keyCommands = [
   }),
   command({
     name: 'key revoke',
-    summary: 'End an API key for good; it is refused within a second',
-    parameters: { keyId: argument(id, 'which, as key create and key list show it') },
+    summary: 'Revoke an API key permanently; it stops working within a second',
+    parameters: { keyId: argument(id, 'id of the key, as in key list') },
     examples: ['key revoke <key-id>'],
     endpoint: keyRevoke,
     request: ({ keyId }) => ({ keyId }),

@@ -5,7 +5,7 @@ import { renderTable } from '../render.js';
 export const ledgerCommands = [
   command({
     name: 'ledger check',
-    summary: 'Prove every invariant of the ledger in one snapshot, while traffic runs; the exit code is 1 if one does not hold',
+    summary: 'Check every invariant of the ledger in one snapshot, also under traffic; exit code 1 on a violation',
     parameters: {},
     examples: ['ledger check', 'ledger check --json'],
     endpoint: ledgerCheck,
@@ -30,7 +30,7 @@ function renderCheck({ checkedAt, milliseconds, checked, invariants, violations 
   return [
     `checked ${counts.join(', ')} as of ${checkedAt} in ${milliseconds} ms`,
     renderTable(invariants, { ID: ({ id }) => id, VIOLATIONS: (row) => row.violations, RULE: ({ rule }) => rule }, ''),
-    found === 0 ? 'the ledger is right' : `THE LEDGER IS WRONG in ${found} ${found === 1 ? 'place' : 'places'}`,
+    found === 0 ? 'the ledger is consistent' : `THE LEDGER IS INCONSISTENT: ${found} ${found === 1 ? 'violation' : 'violations'}`,
     ...(found === 0
       ? []
       : [

@@ -8,11 +8,11 @@ import { cursor, morePages } from './more-pages.js';
 export const moneyCommands = [
   command({
     name: 'topup',
-    summary: 'Credit a payment to an account; the same payment id is credited once',
+    summary: 'Credit a payment to an account, once for each payment id',
     parameters: {
-      account: required(id, 'whose'),
-      usd: required(usd, 'how much'),
-      paymentId: required(text(200), "the payment's own id, so that repeating the command is safe"),
+      account: required(id, 'id of the account'),
+      usd: required(usd, 'amount'),
+      paymentId: required(text(200), 'idempotency key: a payment is credited once'),
     },
     examples: ['topup --account <account-id> --usd 25 --payment-id inv-1001'],
     endpoint: topupCreate,
@@ -26,12 +26,12 @@ export const moneyCommands = [
   }),
   command({
     name: 'refund',
-    summary: 'Take a top-up back, in whole or in part; the same refund id gives back once',
+    summary: 'Refund a top-up, in whole or in part, once for each refund id',
     parameters: {
-      account: required(id, 'whose'),
-      refundId: required(text(200), "the refund's own id, so that repeating the command is safe"),
-      paymentId: optional(text(200), 'the top-up to take back; without it, all top-ups of the account together'),
-      usd: optional(usd, 'how much; without it, all of the payment that was not refunded yet'),
+      account: required(id, 'id of the account'),
+      refundId: required(text(200), 'idempotency key: a refund is made once'),
+      paymentId: optional(text(200), 'the top-up to refund; default: all top-ups of the account together'),
+      usd: optional(usd, 'amount; default: the part of the payment that was not refunded yet'),
       reason: optional(text(500), 'for the statement of account'),
     },
     examples: [
@@ -52,11 +52,11 @@ export const moneyCommands = [
   }),
   command({
     name: 'adjust',
-    summary: 'Correct the top-up balance, up or down; the same adjustment id adjusts once',
+    summary: 'Correct the top-up balance, up or down, once for each adjustment id',
     parameters: {
-      account: required(id, 'whose'),
-      adjustmentId: required(text(200), "the adjustment's own id, so that repeating the command is safe"),
-      usd: required(signedUsd, 'how much: --usd=-2.50 takes from the balance'),
+      account: required(id, 'id of the account'),
+      adjustmentId: required(text(200), 'idempotency key: an adjustment is made once'),
+      usd: required(signedUsd, 'amount; --usd=-2.50 debits the balance'),
       reason: required(text(500), 'for the statement of account'),
     },
     examples: [
@@ -74,13 +74,13 @@ export const moneyCommands = [
   }),
   command({
     name: 'movements list',
-    summary: 'Show the statement of an account, newest first: all that moved money besides requests',
+    summary: 'Show the statement of an account, newest first: every movement of money except requests',
     parameters: {
-      account: required(id, 'whose'),
-      from: optional(instant, 'from this time on'),
-      to: optional(instant, 'up to this time, which is not included'),
-      kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these, with commas: ${MOVEMENT_KINDS.join(', ')}`),
-      limit: optional(wholeNumber(1, 200), 'movements on one page; 100'),
+      account: required(id, 'id of the account'),
+      from: optional(instant, 'start time, inclusive'),
+      to: optional(instant, 'end time, exclusive'),
+      kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these kinds, separated by commas: ${MOVEMENT_KINDS.join(', ')}`),
+      limit: optional(wholeNumber(1, 200), 'movements on a page; default 100'),
       cursor,
     },
     examples: ['movements list --account <account-id>', 'movements list --account <account-id> --from 2027-01-01 --kinds topup,refund'],
@@ -104,10 +104,10 @@ export const moneyCommands = [
     name: 'plan grant',
     summary: "Replace an account's plan balance by a new grant",
     parameters: {
-      account: required(id, 'whose'),
-      usd: required(usd, 'how much'),
-      expires: required(instant, 'when what is left of it ends'),
-      grantKey: optional(text(200), 'names the grant, so that repeating the command is safe'),
+      account: required(id, 'id of the account'),
+      usd: required(usd, 'amount'),
+      expires: required(instant, 'time at which the rest of the grant expires'),
+      grantKey: optional(text(200), 'idempotency key: a grant is made once'),
     },
     examples: [
       'plan grant --account <account-id> --usd 100 --expires 2027-02-01',

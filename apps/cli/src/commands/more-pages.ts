@@ -1,9 +1,9 @@
 import { optional, text } from '../parameters.js';
 
-/** Of a list that comes in pages. */
-export const cursor = optional(text(2_000, 'cursor'), 'the page after the one that showed it');
+/** Option of every paged list. */
+export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');
 
-/** A line under a page that is not the last. */
+/** Renders the cursor of the next page, if there is one. */
 export function morePages(nextCursor: string | null): string {
   return nextCursor === null ? '' : `\nmore: --cursor ${nextCursor}`;
 }

@@ -4,14 +4,14 @@ import { argument, flag, id, optional, required, text, wholeNumber } from '../pa
 import { renderFields, renderTable } from '../render.js';
 import { cursor, morePages } from './more-pages.js';
 
-const rpm = optional(wholeNumber(1, 1_000_000), 'most requests in any minute');
-const concurrency = optional(wholeNumber(1, 100_000), 'most requests at once');
+const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
+const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
 
 export const projectCommands = [
   command({
     name: 'project create',
-    summary: 'Add a project to an account; limits left out have the defaults of the billing service',
-    parameters: { account: required(id, 'whose'), name: required(text(200), 'for people'), rpm, concurrency },
+    summary: 'Add a project to an account; limits default to those of the billing service',
+    parameters: { account: required(id, 'id of the account'), name: required(text(200), 'display name'), rpm, concurrency },
     examples: [
       'project create --account <account-id> --name web',
       'project create --account <account-id> --name web --rpm 600 --concurrency 50',
@@ -28,7 +28,7 @@ export const projectCommands = [
   command({
     name: 'project list',
     summary: 'List projects',
-    parameters: { account: optional(id, 'only those of this account'), cursor },
+    parameters: { account: optional(id, 'only projects of this account'), cursor },
     examples: ['project list', 'project list --account <account-id>'],
     endpoint: projectList,
     request: ({ account, cursor }) => ({ accountId: account, cursor }),
@@ -50,12 +50,12 @@ export const projectCommands = [
     name: 'project update',
     summary: 'Change the limits, name or state of a project',
     parameters: {
-      projectId: argument(id, 'which'),
-      name: optional(text(200), 'for people'),
+      projectId: argument(id, 'id of the project'),
+      name: optional(text(200), 'display name'),
       rpm,
       concurrency,
-      enabled: flag('let its keys work again'),
-      disabled: flag('refuse its keys from now on'),
+      enabled: flag('accept its keys again'),
+      disabled: flag('refuse its keys'),
     },
     examples: ['project update <project-id> --rpm 1200', 'project update <project-id> --disabled'],
     endpoint: projectUpdate,
@@ -83,7 +83,7 @@ function renderProject(project: Project): string {
     name: project.name,
     enabled: project.enabled,
     'requests per minute': String(project.requestsPerMinuteMax),
-    'requests at once': String(project.concurrencyMax),
+    'concurrent requests': String(project.concurrencyMax),
     created: project.createdAt,
   });
 }

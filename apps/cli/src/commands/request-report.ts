@@ -2,7 +2,7 @@ import type { SettleReason, TokenUsage } from '#contracts/billing/holds.js';
 import type { BilledRequest, RequestBill, RequestSettlement } from '#contracts/billing/requests.js';
 import { renderDollars, renderFields, renderMoney, renderPerMillion } from '../render.js';
 
-/** Explains the bill of one request: each count with its origin, the cost as a sum, and which service settled why. */
+/** Renders the bill of one request: the origin of each count, the cost as a sum, and which service settled it and why. */
 export function renderRequest(request: BilledRequest): string {
   const { price, settlement } = request;
   return renderFields({
@@ -36,7 +36,7 @@ function settlementFields(request: BilledRequest, settlement: RequestSettlement)
   };
 }
 
-/** `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, less what the customer does not pay. */
+/** Renders `1000 × $0.15 + 300 × $0.60 per million tokens = $0.00033 (330000000 pico)`, and what is subtracted from it. */
 function costAsSum(
   { price, heldPicoUsd }: BilledRequest,
   { usage, costPicoUsd, overPicoUsd, writtenOffPicoUsd }: RequestSettlement,
@@ -73,7 +73,7 @@ function tokens(count: number): string {
   return `${count} ${count === 1 ? 'token' : 'tokens'}`;
 }
 
-/** True when nothing was billed: a billed request has prompt tokens at least. */
+/** True when nothing was billed. Every billed request has prompt tokens. */
 function isEmpty({ promptTokens: prompt, outputTokens: output }: TokenUsage): boolean {
   return prompt === 0 && output === 0;
 }

@@ -9,8 +9,8 @@ import { renderRequest } from './request-report.js';
 export const requestCommands = [
   command({
     name: 'holds list',
-    summary: 'List what running requests hold, oldest first',
-    parameters: { account: optional(id, 'only those of this account'), cursor },
+    summary: 'List the open holds of running requests, oldest first',
+    parameters: { account: optional(id, 'only holds of this account'), cursor },
     examples: ['holds list', 'holds list --account <account-id>'],
     endpoint: holdList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
@@ -31,7 +31,7 @@ export const requestCommands = [
   }),
   command({
     name: 'request show',
-    summary: 'Show what was held, used and charged for one request, and how each number came about',
+    summary: 'Show what one request held, used and cost, and the origin of each number',
     parameters: { requestId: argument(text(128, 'request-id'), 'the x-request-id of the reply') },
     examples: ['request show <request-id>'],
     endpoint: requestShow,

@@ -6,11 +6,11 @@ import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
+import { upstreamTestCommands } from './upstreams-probe.js';
 import { upstreamStatusCommands } from './upstreams-status.js';
-import { upstreamTestCommands } from './upstreams-test.js';
 import { usageCommands } from './usage.js';
 
-/** Every command there is, in the order of the help. A new one is an entry in one of these files. */
+/** All commands, in the order of the help. */
 export const COMMANDS: readonly CliCommand[] = [
   ...accountCommands,
   ...projectCommands,
@@ -24,17 +24,17 @@ export const COMMANDS: readonly CliCommand[] = [
   ...upstreamTestCommands,
 ];
 
-/** What the first words stand for. */
+/** Descriptions of the command groups. */
 export const GROUPS: Readonly<Record<string, string>> = {
-  account: 'Customers: each has one balance',
-  project: 'Projects of an account: each has its limits',
+  account: 'Customers; each has one balance',
+  project: 'Projects of an account; each has its limits',
   key: 'API keys of a project',
-  plan: 'Plan balances, which end at a date',
+  plan: 'Plan balances, which expire',
   movements: 'Statements of account',
-  ledger: 'The books as a whole',
-  holds: 'What running requests hold',
+  ledger: 'Consistency of the ledger',
+  holds: 'Open holds of running requests',
   request: 'Single requests',
   catalog: 'Models, prices and upstreams',
-  models: 'Models on offer',
-  upstreams: 'Where models run',
+  models: 'Available models',
+  upstreams: 'Servers of the models',
 };

@@ -1,14 +1,14 @@
 import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import { renderTable } from '../render.js';
 
-/** A route as one replica has it. */
-interface Seen extends RouteStatus {
+/** The state of a route on one replica. */
+interface ReplicaRoute extends RouteStatus {
   replica: string;
 }
 
 /**
- * A line for each route, what all replicas say of it put together, in the order in which routes are tried; then what an operator
- * can do about those that are not up, and who waits. `perReplica`: a line for each route and replica.
+ * Renders a line for each route, merged over all replicas, in order of priority; then advice for routes that are not up, and waiting
+ * requests. `perReplica`: a line for each route and replica.
  */
 export function renderStatus(replies: readonly RouteStatusReply[], perReplica: boolean): string {
   const seen = replies.flatMap(({ replica, routes }) => routes.map((route) => ({ replica, ...route })));
@@ -20,9 +20,9 @@ export function renderStatus(replies: readonly RouteStatusReply[], perReplica: b
   return [perReplica ? renderRows(seen.map((route) => [route])) : renderRows(routes), '', ...lines].join('\n');
 }
 
-function renderRows(rows: readonly (readonly Seen[])[]): string {
+function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
   return renderTable(
-    rows.map((seen) => ({ ...(seen[0] as Seen), seen })),
+    rows.map((seen) => ({ ...(seen[0] as ReplicaRoute), seen })),
     {
       MODEL: ({ model }) => model,
       UPSTREAM: ({ upstream }) => upstream,
@@ -46,31 +46,31 @@ function renderRows(rows: readonly (readonly Seen[])[]): string {
   );
 }
 
-/** What all say, or how many replicas say what. */
-function renderStates(seen: readonly Seen[]): string {
+/** The common state, or the number of replicas in each state. */
+function renderStates(seen: readonly ReplicaRoute[]): string {
   const states = [...Map.groupBy(seen, stateOf)].map(([state, those]) => {
     const longest = Math.max(...those.map(({ restMs }) => restMs));
-    return { state, count: those.length, text: state === 'rests' ? `rests ${renderMs(longest)}` : state };
+    return { state, count: those.length, text: state === 'open' ? `open ${renderMs(longest)}` : state };
   });
   if (states.length === 1) return states[0]?.text ?? '';
   return states.map(({ count, text }) => `${count} ${text}`).join(', ');
 }
 
-/** It has rested; the next request that needs it shows what it is like, and nobody may need it for long. */
+/** The cooldown is over: the next request to this route is the probe, and none may come for a while. */
 const DUE = 'due a probe';
 
 function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
   if (!isWell) return 'health check fails';
   if (breaker === 'closed') return 'up';
   if (restMs === 0) return DUE;
-  return breaker === 'open' ? 'rests' : 'probing';
+  return breaker === 'open' ? 'open' : 'probing';
 }
 
 /**
- * Of each route that is not up everywhere, or on which nothing has ever worked: why, and what to do about it. Of each model without
- * any that is up or would be tried, or without any: what its clients get.
+ * Explains each route that is not up on every replica, or on which every call failed, with advice; then each model without a usable
+ * route.
  */
-function troubles(routes: readonly (readonly Seen[])[], replies: readonly RouteStatusReply[]): string[] {
+function troubles(routes: readonly (readonly ReplicaRoute[])[], replies: readonly RouteStatusReply[]): string[] {
   const lines = routes.flatMap((seen) => {
     for (const [trouble, hasIt] of TROUBLES) {
       const troubled = latestFirst(seen.filter(hasIt));
@@ -79,64 +79,71 @@ function troubles(routes: readonly (readonly Seen[])[], replies: readonly RouteS
     return [];
   });
   const models = Map.groupBy(routes.flat(), ({ model }) => model);
-  for (const [model, seen] of models) if (seen.every(isDown)) lines.push(`${model}: no route is up anywhere; its clients get 503, or 429`);
+  for (const [model, seen] of models) if (seen.every(isDown)) lines.push(`${model}: no route is up on any replica; clients get 503 or 429`);
   for (const model of new Set(replies.flatMap(({ withoutRoute }) => withoutRoute ?? [])))
-    lines.push(`${model}: its routes lead to disabled upstreams only; its clients get 503`);
+    lines.push(`${model}: all its routes lead to disabled upstreams; clients get 503`);
   return lines.length === 0 ? [] : [...lines, ''];
 }
 
-/** The worst first. */
-const TROUBLES: readonly [trouble: string, hasIt: (route: Seen) => boolean][] = [
+/** Worst first. */
+const TROUBLES: readonly [trouble: string, hasIt: (route: ReplicaRoute) => boolean][] = [
   ['is not up', isDown],
-  ['is due a probe by the next request that needs it', (route) => stateOf(route) === DUE],
-  ['has answered no call well', isVain],
+  ['is probed by the next request', (route) => stateOf(route) === DUE],
+  ['failed every call', failedEveryCall],
 ];
 
-function isDown(route: Seen): boolean {
+function isDown(route: ReplicaRoute): boolean {
   const state = stateOf(route);
   return state !== 'up' && state !== DUE;
 }
 
-function latestFirst(seen: readonly Seen[]): Seen[] {
+function latestFirst(seen: readonly ReplicaRoute[]): ReplicaRoute[] {
   return seen.toSorted((one, other) => (one.lastFailure?.agoMs ?? Infinity) - (other.lastFailure?.agoMs ?? Infinity));
 }
 
-/** Up, because too little was tried to say otherwise, or because it reads requests and rejects them: so it begins with a wrong entry. */
-function isVain({ calls, errors, lastFailure }: Seen): boolean {
+/** True for a route that is up although every call failed: too few calls, or only rejections, as with a wrong catalog entry. */
+function failedEveryCall({ calls, errors, lastFailure }: ReplicaRoute): boolean {
   const isClients = lastFailure?.code === 'context_length_exceeded' || lastFailure?.code === 'unsupported_content';
   return calls > 0 && !isClients && Object.values(errors).reduce((total, count) => total + count, 0) === calls;
 }
 
-function renderTrouble({ model, upstream, isWell, lastFailure }: Seen, trouble: string, troubled: number, replicas: number): string {
+function renderTrouble(
+  { model, upstream, isWell, lastFailure }: ReplicaRoute,
+  trouble: string,
+  troubled: number,
+  replicas: number,
+): string {
   const where = replicas === 1 ? '' : ` on ${troubled} of ${replicas} replicas`;
   const what = lastFailure === null ? '' : `: ${lastFailure.detail} (${lastFailure.kind}, ${renderMs(lastFailure.agoMs)} ago)`;
-  const advice = isWell ? adviceOn(lastFailure) : 'Its health check fails: is it running, and is the path of its healthCheck right?';
-  return `${model} on ${upstream} ${trouble}${where}${what}\n  ${advice} To ask it: tollgate upstreams test ${upstream}`;
+  const advice = isWell
+    ? adviceOn(lastFailure)
+    : 'Its health check fails. Check that the upstream is running, and the path of its healthCheck.';
+  return `${model} on ${upstream} ${trouble}${where}${what}\n  ${advice} To test it: tollgate upstreams test ${upstream}`;
 }
 
 function adviceOn(failure: RouteFailure | null): string {
-  if (failure === null) return 'Another route to it found nobody there: is it running?';
-  if (failure.code === 'model_capacity') return 'It has no room: give the route a concurrencyMax, or the model another route.';
+  if (failure === null) return 'Another route to this upstream failed to connect. Check that the upstream is running.';
+  if (failure.code === 'model_capacity') return 'The upstream is at capacity. Give the route a concurrencyMax, or the model another route.';
   if (failure.isOperatorsFault && failure.kind === 'refused')
-    return 'It has no such model, or keeps it from us: check the name of the model there, and what the key may do.';
+    return 'The upstream has no such model, or its key may not use it. Check the name of the model there, and the rights of the key.';
   if (failure.isOperatorsFault && failure.kind === 'unreachable')
-    return 'It cannot be called as its entry says: mend that (baseUrl, tls, allowPrivateNetwork), or the certificates it names.';
-  return ADVICE[failure.kind] ?? 'What it sends is no good reply: see its own log.';
+    return 'The upstream cannot be called with its catalog entry. Check baseUrl, tls, allowPrivateNetwork and the certificates.';
+  return ADVICE[failure.kind] ?? 'The upstream sent an invalid reply. See its log.';
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  unreachable: 'No connection can be made: is it running, and are its baseUrl, tls and allowPrivateNetwork right?',
-  stale: 'It closes connections that have served before, in place of an answer: does it, or what stands before it, restart?',
-  unanswered: 'It takes connections and closes them without a word: see its own log, and whether https:// and tls in its entry are right.',
-  denied: 'It does not serve us: check its key, as the inference-proxy has it, and the credit of its account.',
-  refused: 'It answers with errors: see its own log.',
-  rejected: 'It does not take what it is sent: it may need other capabilities in its entry.',
-  timeout: 'It is silent for longer than its timeouts allow: it is overloaded or hangs, or they are too short for its prompts.',
+  unreachable: 'No connection. Check that the upstream is running, and its baseUrl, tls and allowPrivateNetwork.',
+  stale: 'The upstream closes open connections instead of answering. Check whether it, or a proxy before it, restarts.',
+  unanswered: 'The upstream closes connections without an answer. See its log, and check https:// and tls in its entry.',
+  denied: 'The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account.',
+  refused: 'The upstream answers with errors. See its log.',
+  rejected: 'The upstream rejects the requests. It may need other capabilities in its entry.',
+  timeout: 'The upstream exceeds its timeouts: it is overloaded or hangs, or they are too short for its prompts.',
 };
 
 function waiting(replies: readonly RouteStatusReply[]): string[] {
   return replies.flatMap(({ replica, waiting: models }) =>
-    models.map(({ model, requests }) => `${requests} waiting for ${model} at ${replica}: its routes are full, or have just begun to rest`),
+    models.map(({ model, requests }) => `${requests} requests wait for ${model} on ${replica}: its routes are full or open`),
   );
 }
 
@@ -146,19 +153,19 @@ function catalogLine(replies: readonly RouteStatusReply[]): string {
   return `${count}, catalog revision ${[...revisions].map((revision) => revision ?? 'none').join(' and ')}`;
 }
 
-function renderErrors(seen: readonly Seen[]): string | null {
+function renderErrors(seen: readonly ReplicaRoute[]): string | null {
   const counts = new Map<string, number>();
   for (const { errors } of seen) for (const [kind, count] of Object.entries(errors)) counts.set(kind, (counts.get(kind) ?? 0) + count);
   const kinds = [...counts].sort(([, one], [, other]) => other - one);
   return kinds.length === 0 ? null : kinds.map(([kind, count]) => `${count} ${kind}`).join(', ');
 }
 
-function sum(seen: readonly Seen[], read: (route: Seen) => number): number {
+function sum(seen: readonly ReplicaRoute[], read: (route: ReplicaRoute) => number): number {
   return seen.reduce((total, route) => total + read(route), 0);
 }
 
-/** Each replica counts as much as it has made calls. */
-function mean(seen: readonly Seen[], read: (route: Seen) => number | null): number | null {
+/** Weighted by the calls of each replica. */
+function mean(seen: readonly ReplicaRoute[], read: (route: ReplicaRoute) => number | null): number | null {
   const known = seen.filter((route) => read(route) !== null);
   const weight = sum(known, ({ calls }) => Math.max(1, calls));
   return weight === 0 ? null : sum(known, (route) => (read(route) ?? 0) * Math.max(1, route.calls)) / weight;

@@ -39,13 +39,13 @@ const BUSY = route({
   tokensPerSecond: 41.7,
 });
 
-/** Runs a command line on these replicas. They answer so often and no more, which is what ends watching. */
+/** Runs a command line against these replicas. After `asksMax` answers they fail, which ends `--watch`. */
 async function run(line: string, replies: RouteStatusReply[], asksMax = 1) {
   const said = { out: '', err: '' };
   let asks = 0;
   const messaging = Object.assign(new FakeMessaging(), {
     requestEvery: async ({ subject }: { subject: string }) => {
-      if (++asks > asksMax) throw new Error('that is enough');
+      if (++asks > asksMax) throw new Error('no more answers');
       expect(subject).toBe(routeStatus.subject);
       return replies;
     },
@@ -78,7 +78,7 @@ const DENIED = {
   agoMs: 3_000,
 };
 
-test('every route, as an operator wants to read it: what all replicas say, put together', async () => {
+test('shows every route, merged over all replicas', async () => {
   const waiting = [{ model: 'big', requests: 5 }];
   const resting = route({ breaker: 'open', restMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
   const replies = [
@@ -89,63 +89,63 @@ test('every route, as an operator wants to read it: what all replicas say, put t
     code: 0,
     err: '',
     out: [
-      'MODEL  UPSTREAM  MODEL THERE  REPLICA  STATE                IN FLIGHT  SOCKETS  PRIORITY  WEIGHT  CALLS  ERRORS                 FIRST CONTENT  WHOLE CALL  TOKENS/S',
-      'big    b         theirs       all 2    up                   4/8        14/512          0       1   1234  20 refused, 4 timeout  87 ms          2.3 s       42',
-      'm      a         theirs       all 2    1 rests 2.4 s, 1 up  1          0/512           0       1     10  8 denied               -              -           -',
+      'MODEL  UPSTREAM  MODEL THERE  REPLICA  STATE               IN FLIGHT  SOCKETS  PRIORITY  WEIGHT  CALLS  ERRORS                 FIRST CONTENT  WHOLE CALL  TOKENS/S',
+      'big    b         theirs       all 2    up                  4/8        14/512          0       1   1234  20 refused, 4 timeout  87 ms          2.3 s       42',
+      'm      a         theirs       all 2    1 open 2.4 s, 1 up  1          0/512           0       1     10  8 denied               -              -           -',
       '',
       'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
-      '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a',
+      '  The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account. To test it: tollgate upstreams test a',
       '',
-      '5 waiting for big at two/1: its routes are full, or have just begun to rest',
+      '5 requests wait for big on two/1: its routes are full or open',
       '2 replicas, catalog revision 7',
       '',
     ].join('\n'),
   });
 });
 
-test('--replicas: a line for each of them', async () => {
+test('--replicas shows a line for each replica', async () => {
   const { out } = await run('upstreams status --replicas', [reply('two/1', [route()]), reply('one/1', [route()])]);
   expect(out.split('\n').map((line) => line.split(/ {2,}/)[3])).toEqual(['REPLICA', 'one/1', 'two/1', undefined, undefined, undefined]);
 });
 
 test.each<[string, Partial<RouteStatus>]>([
   ['up', {}],
-  ['rests 400 ms', { breaker: 'open', restMs: 400 }],
+  ['open 400 ms', { breaker: 'open', restMs: 400 }],
   ['due a probe', { breaker: 'open' }],
   ['due a probe', { breaker: 'half-open' }],
   ['probing', { breaker: 'half-open', restMs: 10 }],
   ['health check fails', { isWell: false }],
-])('a route is said to be: %s', async (state, over) => {
+])('shows the state of a route: %s', async (state, over) => {
   expect((await run('upstreams status', [reply('one/1', [route(over)])])).out).toContain(`  ${state}  `);
 });
 
 test.each<[string, Partial<RouteStatus>]>([
-  ['is the path of its healthCheck right', { isWell: false }],
-  ['Another route to it found nobody there', {}],
-  ['are its baseUrl, tls and allowPrivateNetwork right', { lastFailure: { ...DENIED, kind: 'unreachable', isOperatorsFault: false } }],
-  ['It cannot be called as its entry says', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
-  ['It takes connections and closes them without a word', { lastFailure: { ...DENIED, kind: 'unanswered', isOperatorsFault: false } }],
-  ['It closes connections that have served before', { lastFailure: { ...DENIED, kind: 'stale', isOperatorsFault: false } }],
-  ['check the name of the model there', { lastFailure: { ...DENIED, kind: 'refused' } }],
-  ['It answers with errors', { lastFailure: { ...DENIED, kind: 'refused', isOperatorsFault: false } }],
-  ['give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
-  ['silent for longer than its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
-  ['no good reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
-])('what to do about a route that rests: %s', async (advice, over) => {
+  ['the path of its healthCheck', { isWell: false }],
+  ['Another route to this upstream failed to connect', {}],
+  ['and its baseUrl, tls and allowPrivateNetwork', { lastFailure: { ...DENIED, kind: 'unreachable', isOperatorsFault: false } }],
+  ['The upstream cannot be called with its catalog entry', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
+  ['The upstream closes connections without an answer', { lastFailure: { ...DENIED, kind: 'unanswered', isOperatorsFault: false } }],
+  ['The upstream closes open connections', { lastFailure: { ...DENIED, kind: 'stale', isOperatorsFault: false } }],
+  ['Check the name of the model there', { lastFailure: { ...DENIED, kind: 'refused' } }],
+  ['The upstream answers with errors', { lastFailure: { ...DENIED, kind: 'refused', isOperatorsFault: false } }],
+  ['Give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
+  ['exceeds its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
+  ['an invalid reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
+])('gives advice for a route with an open breaker: %s', async (advice, over) => {
   const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', restMs: 400, ...over })])]);
   expect(out).toContain(advice);
-  expect(out).toContain('m: no route is up anywhere; its clients get 503, or 429\n');
+  expect(out).toContain('m: no route is up on any replica; clients get 503 or 429\n');
 });
 
-describe('a route that has rested', () => {
+describe('a route after its cooldown', () => {
   const due = route({ breaker: 'open', calls: 9, errors: { denied: 1 }, lastFailure: DENIED });
   const advice =
-    '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a';
+    '  The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account. To test it: tollgate upstreams test a';
 
-  test('is due a probe, and not down: whoever needs it is served, for all that is known', async () => {
+  test('is due a probe, and not reported as down', async () => {
     const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [route()])]);
     expect(out.split('\n').slice(3)).toEqual([
-      'm on a is due a probe by the next request that needs it on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      'm on a is probed by the next request on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
       advice,
       '',
       '2 replicas, catalog revision 7',
@@ -153,7 +153,7 @@ describe('a route that has rested', () => {
     ]);
   });
 
-  test('on one replica hides from nobody that it still rests on another', async () => {
+  test('on one replica does not hide that it is open on another', async () => {
     const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [{ ...due, restMs: 400 }])]);
     expect(out.split('\n').slice(3)).toEqual([
       'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
@@ -167,37 +167,37 @@ describe('a route that has rested', () => {
 
 test.each<[string, Partial<RouteStatus>, string[]]>([
   [
-    'it serves nobody, before its breaker can know',
+    'it failed every call, too few to open its breaker',
     { calls: 2, errors: { denied: 2 }, lastFailure: DENIED },
     [
-      'm on a has answered no call well: 401 invalid_api_key No. (denied, 3.0 s ago)',
-      '  It does not serve us: check its key, as the inference-proxy has it, and the credit of its account. To ask it: tollgate upstreams test a',
+      'm on a failed every call: 401 invalid_api_key No. (denied, 3.0 s ago)',
+      '  The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account. To test it: tollgate upstreams test a',
       '',
     ],
   ],
   [
-    'it rejects whatever it is sent',
+    'it rejects every request',
     { calls: 3, errors: { rejected: 2, denied: 1 }, lastFailure: { ...DENIED, kind: 'rejected', code: 'upstream_error', detail: '400' } },
     [
-      'm on a has answered no call well: 400 (rejected, 3.0 s ago)',
-      '  It does not take what it is sent: it may need other capabilities in its entry. To ask it: tollgate upstreams test a',
+      'm on a failed every call: 400 (rejected, 3.0 s ago)',
+      '  The upstream rejects the requests. It may need other capabilities in its entry. To test it: tollgate upstreams test a',
       '',
     ],
   ],
-  ['it has served somebody', { calls: 3, errors: { denied: 2 }, lastFailure: DENIED }, []],
+  ['it has served a client', { calls: 3, errors: { denied: 2 }, lastFailure: DENIED }, []],
   [
     'its clients were at fault',
     { calls: 1, errors: { rejected: 1 }, lastFailure: { ...DENIED, kind: 'rejected', code: 'context_length_exceeded' } },
     [],
   ],
-])('a route that is up: %s', async (_what, over, lines) => {
+])('reports a route that is up: %s', async (_what, over, lines) => {
   const { out } = await run('upstreams status', [reply('one/1', [route(over)])]);
   expect(out.split('\n').slice(3)).toEqual([...lines, '1 replica, catalog revision 7', '']);
 });
 
-test('models whose upstreams are all disabled are told once, and by their name', async () => {
+test('lists models whose upstreams are all disabled, once', async () => {
   const replies = [reply('one/1', [], { withoutRoute: ['m', 'n'] }), reply('two/1', [], { withoutRoute: ['m'] })];
-  const line = (model: string): string => `${model}: its routes lead to disabled upstreams only; its clients get 503`;
+  const line = (model: string): string => `${model}: all its routes lead to disabled upstreams; clients get 503`;
   expect((await run('upstreams status', replies)).out.split('\n').slice(2, 4)).toEqual([line('m'), line('n')]);
   expect((await run('upstreams status --model n', replies)).out.split('\n').slice(2, 4)).toEqual([line('n'), '']);
 });
@@ -207,7 +207,7 @@ test.each([
   ['--upstream typo', 'No model is routed to an upstream typo, or it is disabled. See: tollgate upstreams status'],
   ['--model big --upstream a', 'The model big has no route to the upstream a.'],
   ['--json --model typo', 'There is no model typo, or it is disabled. See: tollgate models list'],
-])('an id that leads to nothing is an error and no empty table: %s', async (options, message) => {
+])('an unknown id is an error, not an empty table: %s', async (options, message) => {
   const replies = [reply('one/1', [BUSY, route()], { withoutRoute: ['idle'] }), reply('new/1', [], { catalogRevision: null })];
   expect(await run(`upstreams status ${options}`, replies)).toEqual({ code: 1, out: '', err: `error: ${message}\n` });
 });
@@ -215,22 +215,22 @@ test.each([
 test.each([
   ['a model whose upstreams are all disabled', '--model idle', reply('one/1', [], { withoutRoute: ['idle'] })],
   ['replicas that have read no catalog yet', '--model m', reply('one/1', [], { catalogRevision: null })],
-])('no error: %s', async (_, options, answer) => {
+])('is not an error: %s', async (_, options, answer) => {
   expect(await run(`upstreams status ${options}`, [answer])).toMatchObject({ code: 0, err: '' });
 });
 
-test('replicas that have not read the same catalog are told', async () => {
+test('shows every catalog revision in use', async () => {
   const { out } = await run('upstreams status', [reply('one/1', []), reply('two/1', [], { catalogRevision: null })]);
   expect(out).toBe('no routes\n\n2 replicas, catalog revision 7 and none\n');
 });
 
-test('--json is what the replicas have said, filtered', async () => {
+test('--json prints the filtered replies', async () => {
   const replies = [reply('one/1', [BUSY, route(), route({ upstream: 'c' })])];
   const { out } = await run('upstreams status --json --model m --upstream c', replies);
   expect(JSON.parse(out)).toEqual([reply('one/1', [route({ upstream: 'c' })])]);
 });
 
-test('--watch goes on until something ends it', async () => {
+test('--watch repeats until it is stopped', async () => {
   const { code, out, err } = await run('upstreams status --watch --json', [reply('one/1', [])], 2);
   expect({
     code,
@@ -241,7 +241,7 @@ test('--watch goes on until something ends it', async () => {
       .map((line) => JSON.parse(line)),
   }).toEqual({
     code: 1,
-    err: 'error: unexpected: that is enough\n',
+    err: 'error: unexpected error: no more answers\n',
     lines: [[reply('one/1', [])], [reply('one/1', [])]],
   });
 });

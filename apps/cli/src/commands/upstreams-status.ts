@@ -12,15 +12,15 @@ const CLEAR = '\u001b[H\u001b[2J';
 const PARAMETERS = {
   model: optional(text(256, 'id'), 'only the routes of this model'),
   upstream: optional(text(64, 'id'), 'only the routes to this upstream'),
-  replicas: flag('a line for each route and replica, instead of one for each route'),
-  watch: flag('ask again every two seconds, until Ctrl-C; with --json, one document a line'),
+  replicas: flag('one line for each route and replica, instead of one for each route'),
+  watch: flag('refresh every two seconds until Ctrl-C; with --json, one document a line'),
 } satisfies Parameters;
 
-/** Asks all replicas at once, unlike all other commands: what each of them knows is its own. */
+/** Unlike all other commands, it asks every replica: each has routing state of its own. */
 export const upstreamStatusCommands: readonly CliCommand[] = [
   {
     name: 'upstreams status',
-    summary: 'Show how the routes to the upstreams are doing, on every replica of the inference-proxy',
+    summary: 'Show the state of the routes to upstreams on every replica of the inference-proxy',
     parameters: PARAMETERS,
     examples: ['upstreams status --watch', 'upstreams status --model sim-fast --replicas', 'upstreams status --json'],
     async run(values, json, connect, write) {
@@ -39,7 +39,7 @@ export const upstreamStatusCommands: readonly CliCommand[] = [
   },
 ];
 
-/** An id that was mistyped must not look like one without trouble. Replicas that have read no catalog know none. */
+/** A mistyped id must not look like one without trouble. Replicas without a catalog know no ids. */
 function refuseUnknown(replies: readonly RouteStatusReply[], { model, upstream }: Values<typeof PARAMETERS>): void {
   if (replies.every(({ catalogRevision }) => catalogRevision === null)) return;
   const routes = replies.flatMap((reply) => reply.routes);
@@ -63,7 +63,7 @@ function chosen(replies: readonly RouteStatusReply[], { model, upstream }: Value
       ...reply,
       routes: reply.routes.filter(isAsked),
       waiting: reply.waiting.filter((line) => model === undefined || line.model === model),
-      // Of an upstream there is nothing to say here: these have none.
+      // These models have no upstream to filter by.
       withoutRoute: upstream === undefined ? reply.withoutRoute?.filter((id) => model === undefined || id === model) : undefined,
     }))
     .sort((one, other) => one.replica.localeCompare(other.replica));

@@ -9,15 +9,15 @@ export const usageCommands = [
     name: 'usage',
     summary: 'Show requests, tokens and costs of an account, by time, project, key and model',
     parameters: {
-      account: required(id, 'whose'),
-      from: required(instant, 'from this time on'),
-      to: optional(instant, 'up to this time, which is not included; now'),
-      step: optional(oneOf(USAGE_STEPS, 'step'), 'a row an hour or a day of UTC'),
-      by: optional(someOf(USAGE_GROUPS, 'what'), `a row for each of these, with commas: ${USAGE_GROUPS.join(', ')}`),
+      account: required(id, 'id of the account'),
+      from: required(instant, 'start time, inclusive'),
+      to: optional(instant, 'end time, exclusive; default: now'),
+      step: optional(oneOf(USAGE_STEPS, 'step'), 'one row for each hour or day in UTC'),
+      by: optional(someOf(USAGE_GROUPS, 'what'), `one row for each value of these, separated by commas: ${USAGE_GROUPS.join(', ')}`),
       project: optional(id, 'only this project'),
       key: optional(id, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
-      limit: optional(wholeNumber(1, 1_000), 'rows on one page; 100'),
+      limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
     examples: [
@@ -33,7 +33,7 @@ export const usageCommands = [
 
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 
-/** What the usage is split by, then the sums. */
+/** The groups, then the sums. */
 function columnsOf(rows: readonly UsageRow[]): Columns {
   const [first] = rows;
   return {

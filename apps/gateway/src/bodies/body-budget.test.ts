@@ -5,7 +5,7 @@ import { BodyBudget } from './body-budget.js';
 const KIB = 1024;
 const LIMITS = { bodyBytesMax: 100 * KIB, bodiesInFlightBytesMax: 1024 * KIB };
 
-/** Takes whole bodies until one is refused: how many there were, and the code of the refusal. */
+/** Takes bodies until one is refused. Returns their number and the code of the refusal. */
 function fill(budget: BodyBudget, accountId: string, bytes: number): [count: number, code: unknown] {
   for (let count = 0; ; count++) {
     try {
@@ -16,13 +16,13 @@ function fill(budget: BodyBudget, accountId: string, bytes: number): [count: num
   }
 }
 
-test('one account gets a quarter, and is told that the limit is its own [limit-body-share]', () => {
+test('one account gets a quarter, and the error names its own limit [limit-body-share]', () => {
   const budget = new BodyBudget(LIMITS);
   expect(fill(budget, 'a', 64 * KIB)).toEqual([4, 'concurrency_limit']);
   expect(fill(budget, 'b', 64 * KIB)).toEqual([4, 'concurrency_limit']);
 });
 
-test('the last eighth is for small bodies [limit-body-budget]', () => {
+test('the last eighth is reserved for small bodies [limit-body-budget]', () => {
   const budget = new BodyBudget(LIMITS);
   const large = ['a', 'b', 'c', 'd'].map((accountId) => fill(budget, accountId, 65 * KIB));
   expect(large).toEqual([
@@ -35,14 +35,14 @@ test('the last eighth is for small bodies [limit-body-budget]', () => {
   expect(fill(budget, 'f', 64 * KIB)).toEqual([2, 'model_unavailable']);
 });
 
-test('a body that grows beyond a small one may not use the reserve', () => {
+test('a body that grows beyond the small size may not use the reserve', () => {
   const budget = new BodyBudget({ bodyBytesMax: 1024 * KIB, bodiesInFlightBytesMax: 1024 * KIB });
   budget.take('a', 850 * KIB, 850 * KIB);
   budget.take('b', 60 * KIB, 60 * KIB);
   expect(() => budget.take('b', 10 * KIB, 70 * KIB)).toThrow(expect.objectContaining({ code: 'model_unavailable' }));
 });
 
-test('an account may have one body of the largest size, however small its quarter', () => {
+test('an account may have one body of the largest size even if its quarter is smaller', () => {
   const budget = new BodyBudget({ bodyBytesMax: 100 * KIB, bodiesInFlightBytesMax: 200 * KIB });
   expect(fill(budget, 'a', 100 * KIB)).toEqual([1, 'concurrency_limit']);
 });
@@ -50,7 +50,7 @@ test('an account may have one body of the largest size, however small its quarte
 const steps = fc.array(fc.record({ accountId: fc.constantFrom('a', 'b', 'c', 'd', 'e'), bytes: fc.nat(150 * KIB), release: fc.boolean() }));
 
 testCases(
-  'no order of bodies gets beyond the bounds, and nothing is left when all have ended [limit-body-budget]',
+  'no sequence of bodies exceeds the limits, and no bytes stay in use [limit-body-budget]',
   { usual: 300, long: 20_000 },
   steps,
   (sequence) => {

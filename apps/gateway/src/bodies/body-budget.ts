@@ -1,8 +1,7 @@
 import { GatewayError } from '#inference/errors.js';
 
-/** Bodies of at most this size are small. */
 const SMALL_BODY_BYTES_MAX = 64 * 1024;
-/** The part of the budget that one account may use, and the part kept free for small bodies. */
+/** Share of the budget that one account may use, and share reserved for small bodies. */
 const ACCOUNT_SHARE = 1 / 4;
 const SMALL_SHARE = 1 / 8;
 
@@ -12,8 +11,8 @@ export interface BodyBudgetLimits {
 }
 
 /**
- * Bounds the bytes of all bodies in flight. One account gets a quarter, and at least one body of the largest size. The last eighth is for
- * small bodies alone, so that a few accounts with large ones leave room for everyday requests of the others.
+ * Limits the bytes of all bodies in flight. One account gets a quarter, and at least one body of the largest size. The last eighth is
+ * reserved for small bodies, so that a few accounts with large bodies leave room for the ordinary requests of all others.
  */
 export class BodyBudget {
   private usedBytes = 0;
@@ -32,16 +31,16 @@ export class BodyBudget {
   }
 
   /**
-   * Takes `bytes` more for a body of `bodyBytes` in all, until `release`. Throws `concurrency_limit` over the account's share, and
-   * `model_unavailable` when all accounts together use too much.
+   * Takes `bytes` for a body of `bodyBytes` in total, until `release`. Throws `concurrency_limit` beyond the account's share and
+   * `model_unavailable` beyond the budget of all accounts.
    */
   take(accountId: string, bytes: number, bodyBytes: number): void {
-    const ofAccount = (this.usedByAccount.get(accountId) ?? 0) + bytes;
-    if (ofAccount > this.accountBytesMax) throw overShare(this.accountBytesMax);
+    const accountBytes = (this.usedByAccount.get(accountId) ?? 0) + bytes;
+    if (accountBytes > this.accountBytesMax) throw overShare(this.accountBytesMax);
     const reserved = bodyBytes > SMALL_BODY_BYTES_MAX ? this.smallReserveBytes : 0;
     if (this.usedBytes + bytes > this.limits.bodiesInFlightBytesMax - reserved) throw overAll();
     this.usedBytes += bytes;
-    this.usedByAccount.set(accountId, ofAccount);
+    this.usedByAccount.set(accountId, accountBytes);
   }
 
   release(accountId: string, bytes: number): void {
@@ -52,7 +51,7 @@ export class BodyBudget {
   }
 }
 
-/** A limit on the account's own requests, so not 503: it says nothing of the gateway's health. */
+/** 429, not 503: the limit is the account's own and does not mean that the gateway is unhealthy. */
 function overShare(bytesMax: number): GatewayError {
   const message = `The account's running requests hold too much: their bodies may have ${bytesMax} bytes together. Please try again in 1s.`;
   return new GatewayError('concurrency_limit', message, { retryAfterSeconds: 1 });

@@ -6,20 +6,20 @@ import type { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
 import { checkShape, type JsonShape, parseText, readUtf8 } from './parse-json.js';
 
-/** A body within both limits is parsed on the main thread, in at most some ten milliseconds. */
+/** A body within both limits is parsed on the main thread, in about 10 ms at most. */
 const SMALL_BYTES_MAX = 256 * 1024;
 const SMALL_VALUES_MAX = 10_000;
 
-/** A body that was read. Parsing may empty `bytes`. */
+/** A body that was received. Parsing may move `bytes` to another thread, which leaves it empty. */
 export interface ReadBody {
   bytes: Buffer;
   owner: WorkOwner;
-  /** Aborts when its request is not to go on. */
+  /** Aborts when its request is stopped or its client disconnects. */
   stopped: AbortSignal;
 }
 
 export interface GenerationBody extends ReadBody {
-  /** Called when the request has been handed to the inference-proxy and its bytes are free. Not called for small bodies. */
+  /** Called when the request was sent to the inference-proxy and its bytes can be released. Not called for small bodies. */
   onSent(): void;
 }
 
@@ -28,7 +28,7 @@ export interface ParsedBody<Parsed extends ParsedRequest> {
   replyOptions: ReplyOptions<Parsed>;
 }
 
-/** Turns bodies into requests: small ones at once, large ones in worker threads. Throws what a body is refused with. */
+/** Parses bodies into requests: small bodies on the main thread, large ones in worker threads. Throws the `GatewayError` of a refused body. */
 export class BodyParser {
   constructor(private readonly workers: BodyWorkers) {}
 
@@ -39,7 +39,7 @@ export class BodyParser {
       return { request: parsed.request, replyOptions: parsed };
     }
     const { summary, replyOptions, json } = await this.workers.parse(adapter.name, body.bytes, body.owner, body.stopped);
-    // The worker has parsed with the same adapter.
+    // The worker parsed with the same adapter.
     return { request: new EncodedRequest(summary, json, body.onSent), replyOptions: replyOptions as ReplyOptions<Parsed> };
   }
 

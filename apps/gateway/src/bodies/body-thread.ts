@@ -2,7 +2,7 @@ import { isMarkedAsUntransferable, type Worker } from 'node:worker_threads';
 import type { BodyKind, LargeBody } from './parse-large-body.js';
 import { type BodyAnswer, type BodyJob, readAnswer, workerFailed } from './worker-messages.js';
 
-/** No body within the limits takes a hundredth of this, even on a busy machine: a thread that does is stuck. */
+/** Milliseconds after which a thread counts as stuck. No body within the limits takes a hundredth of this, even on a busy machine. */
 const JOB_MS_MAX = 120_000;
 
 interface Job {
@@ -11,12 +11,12 @@ interface Job {
   timer: NodeJS.Timeout;
 }
 
-/** One worker thread and the job it works on. */
+/** One worker thread and its current job. */
 export class BodyThread {
   private job: Job | undefined;
   private cause: Error | undefined;
 
-  /** `onExit` is called when the thread is gone, with the reason if there is one; by then its job has failed. */
+  /** Calls `onExit` when the thread has ended and its job has failed, with the cause if there is one. */
   constructor(
     private readonly worker: Worker,
     onExit: (cause: Error | undefined) => void,
@@ -32,9 +32,9 @@ export class BodyThread {
     });
   }
 
-  /** The body is moved to the thread: the caller's buffer is empty afterwards. Called when the job before has ended. */
+  /** Moves the body to the thread, which leaves the caller's buffer empty. Call it only after the previous job has ended. */
   async parse(kind: BodyKind, bytes: Buffer): Promise<LargeBody> {
-    // A piece of Node's pool of small buffers cannot be moved.
+    // A slice of Node's buffer pool cannot be transferred.
     const body = isMarkedAsUntransferable(bytes.buffer) ? new Uint8Array(bytes) : bytes;
     const answer = await new Promise<BodyAnswer>((resolve, reject) => {
       this.job = { resolve, reject, timer: setTimeout(() => void this.worker.terminate(), JOB_MS_MAX) };

@@ -1,15 +1,13 @@
 import 'reflect-metadata';
 import { parentPort } from 'node:worker_threads';
-import { collectWhenIdle } from '#observability/collect-when-idle.js';
 import { parseLargeBody } from './parse-large-body.js';
 import { type BodyAnswer, type BodyJob, renderFailure } from './worker-messages.js';
 
-/** The entry of a worker thread that parses one large body after the other. */
+/** Entry point of a worker thread. It parses one large body at a time. */
 parentPort?.on('message', ({ kind, body }: BodyJob) => {
   const answer = answerTo(kind, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
   parentPort?.postMessage(answer, 'parsed' in answer ? [answer.parsed.json.buffer] : []);
 });
-collectWhenIdle();
 
 function answerTo(kind: BodyJob['kind'], body: Buffer): BodyAnswer {
   try {

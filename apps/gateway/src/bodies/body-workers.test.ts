@@ -3,12 +3,12 @@ import { createLogger } from '#observability/logger.js';
 import { startBodyWorker } from '../../test/test-gateway.js';
 import { BodyWorkers } from './body-workers.js';
 import type { WorkOwner } from './fair-queue.js';
-import { ClientGoneError } from './read-body.js';
+import { ClientDisconnectedError } from './read-body.js';
 
 const LIMITS = { bodyWorkers: 1, bodyWorkerHeapMb: 64 };
 const logger = createLogger('test', 'silent');
 
-/** A thread that takes the body for a program, and answers with the model it returns. */
+/** A worker that runs the body as a program and answers with its result as the model. */
 const PROGRAM = `
   const { parentPort } = require('node:worker_threads');
   parentPort.on('message', async ({ body }) => {
@@ -20,7 +20,7 @@ let workers: BodyWorkers;
 let started: number;
 
 beforeEach(() => use());
-afterEach(() => workers.close());
+afterEach(() => workers.onApplicationShutdown());
 
 function use(bodyWorkers = 1, bodyWorkerHeapMb = 64): void {
   started = 0;
@@ -37,7 +37,7 @@ async function run(program: string, of = owner('a'), signal = new AbortControlle
   return summary.model;
 }
 
-test('threads are started when they are needed, up to the limit, and used again', async () => {
+test('threads start on demand up to the limit, and are reused', async () => {
   use(2);
   expect(started).toBe(0);
   expect(await run("'first'")).toBe('first');
@@ -51,7 +51,7 @@ test.each([
   ['exits', 'process.exit(1)'],
   ['throws outside of its job', 'setImmediate(() => { throw new Error("bad") }); new Promise(() => {})'],
   ['runs out of memory', 'const kept = []; for (;;) kept.push(new Array(1e5).fill(kept.length))'],
-])('a thread that %s fails its job alone, and is replaced', async (_name, program) => {
+])('a thread that %s fails only its own job, and is replaced', async (_name, program) => {
   const [failed, next] = [run(program), run("'next'")];
   await expect(failed).rejects.toMatchObject({ code: 'internal_error' });
   expect([await next, started]).toEqual(['next', 2]);
@@ -63,7 +63,7 @@ test('a thread that dies between two jobs is replaced', async () => {
   expect(await run("'again'")).toBe('again');
 });
 
-test('bodies of one key are worked on one after the other, those of others beside them [limit-stall]', async () => {
+test('bodies of one key are parsed one at a time, those of other keys concurrently [limit-stall]', async () => {
   use(2);
   const order: string[] = [];
   const note = async (name: string, keyId: string, program: string): Promise<void> => {
@@ -74,22 +74,22 @@ test('bodies of one key are worked on one after the other, those of others besid
   expect(order).toEqual(['other', 'slow', 'same key']);
 });
 
-test('a body that is waiting when its client leaves is dropped', async () => {
+test('a waiting body is dropped when its client disconnects', async () => {
   const client = new AbortController();
   const first = run('new Promise((resolve) => setTimeout(() => resolve("first"), 100))');
   const left = run("'left'", owner('b'), client.signal);
   expect(workers.waiting).toBe(1);
   client.abort();
-  await expect(left).rejects.toThrow(ClientGoneError);
+  await expect(left).rejects.toThrow(ClientDisconnectedError);
   expect([workers.waiting, await first]).toEqual([0, 'first']);
 });
 
-test('a body whose client leaves while it is worked on is given up, and the next one waits for the thread', async () => {
+test('a body whose client disconnects during parsing is abandoned, and the next one waits for the thread', async () => {
   const client = new AbortController();
   const left = run('new Promise((resolve) => setTimeout(() => resolve("left"), 100))', owner('a'), client.signal);
   const next = run("'next'", owner('b'));
   client.abort();
-  await expect(left).rejects.toThrow(ClientGoneError);
+  await expect(left).rejects.toThrow(ClientDisconnectedError);
   expect([workers.waiting, await next, started]).toEqual([1, 'next', 1]);
 });
 
@@ -100,7 +100,7 @@ describe('the real thread', () => {
     workers = new BodyWorkers({ ...LIMITS, bodyWorkerHeapMb: 256 }, logger, startBodyWorker);
   });
 
-  test('moves the body and what was made of it', async () => {
+  test('transfers the body and its result', async () => {
     const body = Buffer.from('{"model":"m","messages":[{"role":"user","content":"Hi"}]}'.padEnd(100_000));
     const parsed = await workers.parse('chat', body, owner('a'), new AbortController().signal);
     expect([body.length, JSON.parse(Buffer.from(parsed.json).toString()).turns]).toEqual([
@@ -123,6 +123,9 @@ describe('the real thread', () => {
       param: 'model',
       message: '`model` is required and must be a string that is not empty.',
     });
-    await expect(parse('{"model":')).rejects.toMatchObject({ code: 'invalid_json', message: expect.stringContaining('line 1, column 10') });
+    await expect(parse('{"model":')).rejects.toMatchObject({
+      code: 'invalid_json',
+      message: expect.stringContaining('Unexpected end of JSON input'),
+    });
   });
 });

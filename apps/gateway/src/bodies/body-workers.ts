@@ -3,14 +3,14 @@ import type { Logger } from '#observability/logger.js';
 import { BodyThread } from './body-thread.js';
 import { FairQueue, type WorkOwner } from './fair-queue.js';
 import type { BodyKind, LargeBody } from './parse-large-body.js';
-import { whyStopped } from './read-body.js';
+import { stoppedError } from './read-body.js';
 
 export interface BodyWorkerLimits {
   bodyWorkers: number;
   bodyWorkerHeapMb: number;
 }
 
-/** `heapMb`: the most memory that V8 may take for the thread's objects, in MiB; beyond it the thread dies. */
+/** `heapMb` is the heap limit of the thread in MiB; V8 ends a thread that exceeds it. */
 export type StartWorker = (heapMb: number) => Worker;
 
 interface Job {
@@ -22,8 +22,8 @@ interface Job {
 }
 
 /**
- * Parses large bodies in worker threads, so that none of them holds up the event loop. A thread starts when it is first needed; one that
- * dies fails its job with `internal_error`, and another takes its place with the next job.
+ * Parses large bodies in worker threads, so that no body blocks the event loop. Threads start on demand. A thread that dies fails its job
+ * with `internal_error`; the next job starts another thread.
  */
 export class BodyWorkers {
   private readonly queue = new FairQueue<Job>();
@@ -37,34 +37,35 @@ export class BodyWorkers {
     private readonly startWorker: StartWorker = startBodyWorker,
   ) {}
 
-  /** Bodies whose turn has not come. */
+  /** Bodies that wait for a thread. */
   get waiting(): number {
     return this.queue.length;
   }
 
   /**
-   * The body is moved: the caller's buffer is empty afterwards. Throws what the body is refused with, `internal_error` when its thread
-   * died, and `whyStopped` when the signal fires first: a body that still waits then is never parsed.
+   * Parses a body. Moves it to a thread, which leaves the caller's buffer empty. Throws the error of a refused body, `internal_error` when
+   * the thread dies, and `stoppedError` when the signal aborts first; a body that still waits is then never parsed.
    */
   async parse(kind: BodyKind, body: Buffer, owner: WorkOwner, signal: AbortSignal): Promise<LargeBody> {
-    if (signal.aborted) throw whyStopped(signal);
+    if (signal.aborted) throw stoppedError(signal);
     const { promise, resolve, reject } = Promise.withResolvers<LargeBody>();
     const job = { kind, body, owner, resolve, reject };
-    const leave = (): void => {
+    const abandon = (): void => {
       this.queue.remove(job);
-      reject(whyStopped(signal));
+      reject(stoppedError(signal));
     };
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', abandon, { once: true });
     this.queue.add(job);
     this.dispatch();
     try {
       return await promise;
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', abandon);
     }
   }
 
-  async close(): Promise<void> {
+  /** Nest lifecycle hook. */
+  async onApplicationShutdown(): Promise<void> {
     this.closing = true;
     await Promise.all([...this.threads].map((thread) => thread.terminate()));
   }
@@ -94,14 +95,14 @@ export class BodyWorkers {
     const thread = new BodyThread(this.startWorker(this.limits.bodyWorkerHeapMb), (cause) => {
       this.threads.delete(thread);
       this.idle.delete(thread);
-      if (!this.closing) this.logger.error({ err: cause }, 'body worker died; the next large body starts another');
+      if (!this.closing) this.logger.error({ err: cause }, 'body worker thread died; the next large body starts another');
     });
     this.threads.add(thread);
     return thread;
   }
 }
 
-/** V8 would take 48 MiB for young objects; those of a body outlive them in any case. */
+/** Limits the young generation too: its default of 48 MiB is wasted on the long-lived objects of a body. */
 export function heapLimits(heapMb: number): ResourceLimits {
   return { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 16 };
 }

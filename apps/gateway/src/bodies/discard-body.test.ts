@@ -15,7 +15,7 @@ afterEach(() => {
 });
 afterAll(() => void server.close());
 
-/** A request whose body is being sent. */
+/** Opens a request whose body is not complete. */
 async function open(framing: string): Promise<{ client: Socket; request: IncomingMessage }> {
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   client.on('error', () => undefined);
@@ -36,7 +36,7 @@ test('a body is read to its end', async () => {
 test.each([
   ['many bytes', Buffer.from(`100000\r\n${'x'.repeat(0x100000)}\r\n`)],
   ['many small chunks', Buffer.from('1\r\nx\r\n'.repeat(10_000))],
-])('a client that sends %s without end is cut off', async (_name, piece) => {
+])('a client that sends %s without end is disconnected', async (_name, piece) => {
   const { client, request } = await open('transfer-encoding: chunked');
   const done = discardBody(request);
   let sent = 0;
@@ -51,7 +51,7 @@ test.each([
   expect(sent).toBeLessThan(64 * 1024 * 1024);
 });
 
-test('so many bodies and no more are discarded at once', async () => {
+test('at most 256 bodies are discarded at once', async () => {
   const requests = [];
   while (canDiscardBody()) {
     const { request } = await open('content-length: 10');

@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Four of the largest bodies: clients that write before they read announce more than they may send, but not much more. */
+/** Four times the largest accepted body. Clients that write before they read may exceed that limit, but not by much. */
 const BYTES_MAX = 32 * 1024 * 1024;
 const MS_MAX = 10_000;
-/** Refused bodies that are read at the same time; more would make refusals a way to keep the gateway busy. */
+/** Refused bodies read at the same time. More would let refused clients keep the gateway busy. */
 const AT_ONCE_MAX = 256;
-/** A chunk costs about as much time as so many bytes of it: many small ones end sooner. */
+/** Bytes that each chunk counts in addition to its own: the fixed cost of a chunk is about that of 256 bytes. */
 const CHUNK_COST_BYTES = 256;
 
 let discarding = 0;
 
-/** False while so many refused bodies are being read that the next client has to be cut off. */
+/** False while so many refused bodies are being read that the next one must be closed instead. */
 export function canDiscardBody(): boolean {
   return discarding < AT_ONCE_MAX;
 }
 
 /**
- * Reads what a client is still sending and forgets it; resolves when it is done. One that does not stop is cut off. Closing
- * the connection while the client writes would reset it, and the reply would be lost on the way.
+ * Reads and drops the rest of a body; resolves at its end. Closing the connection while the client writes would reset it, and the client
+ * would lose the reply. A client that sends too much or too long is disconnected.
  */
 export function discardBody(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {

@@ -13,14 +13,14 @@ function queueOf(...pieces: Work[]): FairQueue<Work> {
   return queue;
 }
 
-test('accounts take turns, however much one of them has waiting [limit-stall]', () => {
+test('accounts are served in rotation, however much work one of them has [limit-stall]', () => {
   const queue = queueOf(work('a1', 'a'), work('a2', 'a'), work('a3', 'a'), work('b1', 'b'), work('c1', 'c'), work('b2', 'b'));
   const names = Array.from({ length: 6 }, () => queue.take()?.name);
   expect(names).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
   expect([queue.take(), queue.length]).toEqual([undefined, 0]);
 });
 
-test('of one key only one piece is under way, and the others keep their order', () => {
+test('one piece of work of a key runs at a time, and the others keep their order', () => {
   const [first, second, other] = [work('1', 'a', 'key'), work('2', 'a', 'key'), work('3', 'a', 'another')];
   const queue = queueOf(first, second, other);
   expect([queue.take(), queue.take(), queue.take()]).toEqual([first, other, undefined]);
@@ -28,12 +28,12 @@ test('of one key only one piece is under way, and the others keep their order', 
   expect(queue.take()).toBe(second);
 });
 
-test('a busy key does not hold up another account', () => {
+test('a busy key does not delay another account', () => {
   const queue = queueOf(work('a1', 'a', 'key'), work('a2', 'a', 'key'), work('b1', 'b'));
   expect([queue.take()?.name, queue.take()?.name, queue.take()]).toEqual(['a1', 'b1', undefined]);
 });
 
-test('what is removed is not taken', () => {
+test('removed work is not taken', () => {
   const [first, second] = [work('1', 'a'), work('2', 'a')];
   const queue = queueOf(first, second);
   expect([queue.remove(first), queue.remove(first), queue.length]).toEqual([true, false, 1]);

@@ -1,12 +1,12 @@
-/** The account and the key that a piece of work belongs to. */
+/** Account and key of a piece of work. */
 export interface WorkOwner {
   accountId: string;
   keyId: string;
 }
 
-/** A queue in which accounts take turns, and only one piece of a key's work is under way at a time. */
+/** A queue that serves accounts in rotation and runs one piece of work per key at a time. */
 export class FairQueue<Work extends { owner: WorkOwner }> {
-  /** Work by account, in the order of the accounts' turns. No list is empty. */
+  /** Waiting work by account; the first account is served next. No list is empty. */
   private readonly accounts = new Map<string, Work[]>();
   private readonly busyKeys = new Set<string>();
   private count = 0;
@@ -22,7 +22,7 @@ export class FairQueue<Work extends { owner: WorkOwner }> {
     this.count++;
   }
 
-  /** Returns the next piece of work whose key is free; the key is busy until `done`. Undefined when all keys are busy. */
+  /** Returns the next piece of work whose key is free; the key is busy until `done`. Undefined when there is none. */
   take(): Work | undefined {
     for (const [accountId, waiting] of this.accounts) {
       const work = waiting.find(({ owner }) => !this.busyKeys.has(owner.keyId));
@@ -39,7 +39,7 @@ export class FairQueue<Work extends { owner: WorkOwner }> {
     this.busyKeys.delete(work.owner.keyId);
   }
 
-  /** Returns false when the piece is not in the queue. */
+  /** Returns false when the work is not in the queue. */
   remove(work: Work): boolean {
     const { accountId } = work.owner;
     const waiting = this.accounts.get(accountId);

@@ -1,24 +1,24 @@
-/** The bytes of one body while they arrive, in one buffer. In a list, a chunk of one byte takes a hundred, and clients choose the size of chunks. */
+/** Collects the bytes of one body in one buffer. In a list, a chunk of one byte would take a hundred bytes, and clients choose chunk sizes. */
 export class IncomingBody {
   length = 0;
   private bytes: Buffer | undefined;
 
-  /** `expectedBytes`: the announced length, `undefined` when there is none. */
+  /** `expectedBytes` is the announced length, undefined when there is none. */
   constructor(private readonly expectedBytes: number | undefined) {}
 
   push(chunk: Buffer): void {
     const needed = this.length + chunk.length;
     if (this.bytes === undefined) {
-      this.bytes = chunk; // most often the only one
+      this.bytes = chunk; // usually the only chunk
     } else {
-      // The first chunk is never grown in place: its bytes are not ours to write to.
+      // The first chunk is copied before it grows: its memory belongs to Node.
       if (this.bytes.length < needed) this.bytes = this.grown(needed);
       chunk.copy(this.bytes, this.length);
     }
     this.length = needed;
   }
 
-  /** Returns all bytes and keeps none. */
+  /** Returns all bytes and releases them. */
   take(): Buffer {
     const all = this.bytes?.subarray(0, this.length) ?? Buffer.alloc(0);
     this.bytes = undefined;

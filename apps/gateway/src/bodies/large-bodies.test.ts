@@ -11,7 +11,7 @@ import { ADAPTERS } from '../protocols/adapters.js';
 import { parseJson } from './parse-json.js';
 import { parseLargeBody } from './parse-large-body.js';
 
-/** Bodies that are parsed in worker threads: what comes of them is what the main thread would have made of them, without its time. */
+/** Bodies that worker threads parse. The result equals that of the main thread, without blocking it. */
 
 let gateway: TestGateway;
 
@@ -44,7 +44,7 @@ const BODIES: [path: keyof typeof ROUTES, body: object][] = [
   ['messages', { messages: [{ role: 'user', content: LONG_TEXT }], max_tokens: 10, thinking: { type: 'enabled' } }],
 ];
 
-test.each(BODIES)('%s: the request, its hold and the reply are those of the main thread', async (route, body) => {
+test.each(BODIES)('%s: the request, its hold and the reply equal those of the main thread', async (route, body) => {
   const { path } = ROUTES[route];
   const text = JSON.stringify({ model: 'test-model', ...body });
   const answer = await post(path, text);
@@ -52,7 +52,7 @@ test.each(BODIES)('%s: the request, its hold and the reply are those of the main
   const { request } = adapter.parseRequest(parseJson(Buffer.from(text)));
   expect(gateway.fakes.opened.map((work) => work.request)).toEqual([JSON.parse(JSON.stringify(request))]);
 
-  const padded = `${text.slice(0, -1)},"ignored":[${'0,'.repeat(11_000)}0]}`; // small, but of many values
+  const padded = `${text.slice(0, -1)},"ignored":[${'0,'.repeat(11_000)}0]}`; // few bytes, but many values
   const small = JSON.stringify({
     ...JSON.parse(text),
     ...(route === 'responses' ? { tools: [] } : { messages: [{ role: 'user', content: 'Hi' }] }),
@@ -66,7 +66,7 @@ test.each(BODIES)('%s: the request, its hold and the reply are those of the main
   if (route === 'responses' && !('stream' in body)) expect(JSON.parse(answer.text)).toMatchObject(ECHOED);
 });
 
-/** A reply without what is its own. */
+/** Returns a reply without its id and times. */
 function shapeOf({ text }: Answer): string {
   return text.replace(/[0-9a-f]{32}/g, 'id').replace(/"(created|created_at|completed_at)":\d+/g, '"$1":0');
 }
@@ -79,7 +79,7 @@ test('count_tokens counts a large body as it counts a small one', async () => {
   expect((await count('x'.repeat(1_000_000))) - (await count('x'.repeat(100_000)))).toBe(900_000 / 4);
 });
 
-test('reasoning of earlier turns counts only for models that get it back', async () => {
+test('reasoning of earlier turns counts only for models that receive it', async () => {
   const turns = [
     { role: 'user', content: 'Hi' },
     {
@@ -95,9 +95,15 @@ test('reasoning of earlier turns counts only for models that get it back', async
 });
 
 test.each([
-  ['JSON', `${chatBody({ role: 'user', content: LONG_TEXT })}]`, 'invalid_json', null, 'expected nothing after the end of the value'],
+  [
+    'JSON',
+    `${chatBody({ role: 'user', content: LONG_TEXT })}]`,
+    'invalid_json',
+    null,
+    'Unexpected non-whitespace character after JSON at position',
+  ],
   ['a field', chatBody({ role: 'user', content: LONG_TEXT }, { role: 'nobody' }), 'invalid_request', 'messages[1].role', 'must be one of'],
-])('a fault of a large body is told as that of a small one: %s [limit-values]', async (_name, body, code, param, message) => {
+])('an invalid large body gets the error of an invalid small one: %s [limit-values]', async (_name, body, code, param, message) => {
   const answer = await post('/v1/chat/completions', body);
   expect([answer.status, errorOf(answer)]).toEqual([
     400,
@@ -106,7 +112,7 @@ test.each([
   expect(gateway.fakes.reserves).toEqual([]);
 });
 
-test('when clients leave, their bodies are dropped: the one that is being parsed and the one that waits', async () => {
+test('bodies of disconnected clients are dropped, both during parsing and while waiting', async () => {
   const silent = await startTestGateway({}, new FakeServices(), () => {
     return new Worker("require('node:worker_threads').parentPort.on('message', () => undefined)", { eval: true });
   });
@@ -132,7 +138,7 @@ test('when clients leave, their bodies are dropped: the one that is being parsed
 const many = (count: number, item: (index: number) => string): string => Array.from({ length: count }, (_, index) => item(index)).join();
 const functionTool = (parameters: string): string => `{"type":"function","function":{"name":"f","parameters":${parameters}}}`;
 
-/** Processor time of a turn that has something to collect, besides what it does. */
+/** Processor time of one garbage collection within a turn. */
 const TURN_MS = 15;
 
 const HOSTILE: [name: string, fields: string][] = [
@@ -146,13 +152,13 @@ const HOSTILE: [name: string, fields: string][] = [
   ['no JSON', `"user":"${'\\n'.repeat(3_900_000)}\\x"`],
 ];
 
-test.each(HOSTILE)('no turn of the event loop is taken by a body of %s [limit-stall]', async (_name, fields) => {
+test.each(HOSTILE)('the event loop is not blocked by a body of %s [limit-stall]', async (_name, fields) => {
   // A model that does not exist: the request ends when it has been parsed.
   const body = Buffer.from(`{"model":"none","messages":[{"role":"user","content":"Hi"}],${fields}}`);
   const parseMs = cpuMsOf(() => attempt(() => parseLargeBody('chat', Buffer.from(body))));
   const send = async (): Promise<void> => {
     const request = httpRequest({ port: gateway.port, path: '/v1/chat/completions', method: 'POST', headers: { ...KEY, ...JSON_TYPE } });
-    // In pieces, so that writing it is not what takes a turn of this thread.
+    // Written in pieces, so that writing does not block the event loop of this test.
     for (let at = 0; at < body.length; at += 65_536) if (!request.write(body.subarray(at, at + 65_536))) await once(request, 'drain');
     request.end();
     const [response] = (await once(request, 'response')) as [IncomingMessage];

@@ -2,20 +2,18 @@ import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
-import { findJsonFault } from './json-fault.js';
 
 /** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
 export const VALUES_MAX = 50_000;
-/** Different field names. V8 makes a hidden class or a dictionary entry of each: twenty times the cost of a name it knows. */
+/** Different field names. V8 creates a hidden class or a dictionary entry for each: twenty times the cost of a known name. */
 export const FIELD_NAMES_MAX = 20_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Parses a request body. Throws `invalid_json` that says where it is not JSON, and `invalid_request` for what is JSON but
- * would cost too much further in: deeper than 128 levels, too many values or field names. Keys are data: `JSON.parse` makes
- * `__proto__` a property like any other.
+ * Parses a request body. Throws `invalid_json`, and `invalid_request` for JSON that is too expensive to process: deeper than 128 levels, too
+ * many values or field names. `JSON.parse` makes `__proto__` an ordinary property.
  */
 export function parseJson(body: Buffer): unknown {
   const text = readUtf8(body);
@@ -29,28 +27,34 @@ export function readUtf8(body: Buffer): string {
 }
 
 export interface JsonShape {
-  /** Objects, arrays and items: proportional to the time that parsing takes. */
+  /** Objects, arrays and items. Parsing time is proportional to it. */
   values: number;
   hasLongNumbers: boolean;
 }
 
-/** Parses a text whose shape was checked. Throws `invalid_json`. */
+/** Parses a text after `checkShape`. Throws `invalid_json`. */
 export function parseText(text: string, { hasLongNumbers }: JsonShape): unknown {
   try {
     return hasLongNumbers ? parseExactly(text) : JSON.parse(text);
-  } catch {
-    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${findJsonFault(text)}`);
+  } catch (error) {
+    throw new GatewayError('invalid_json', `The request body is not valid JSON: ${withoutQuote(error as SyntaxError)}.`);
   }
 }
 
-/** Some clients on Windows write one, and JSON has no place for it. */
+/** Returns the message of `JSON.parse` without the part of the body that it may quote: errors hold nothing of a prompt. */
+function withoutQuote({ message }: SyntaxError): string {
+  const [, token] = /^(Unexpected token '.+?')?.*is not valid JSON$/su.exec(message) ?? [undefined, message];
+  return token ?? 'Unexpected token';
+}
+
+/** Some Windows clients write a byte order mark, which is not JSON. */
 function startsWithByteOrderMark(body: Buffer): boolean {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
 /**
- * Checks the limits of `parseJson` in one pass over the structure; strings, which are most of a body, are skipped at the speed of
- * `indexOf`. Tolerates what is not JSON. Numbers with more digits than a double holds are rare, and reading them exactly (T-46) is slow.
+ * Checks the limits of `parseJson` in one pass over the structure. Strings, most of a body, are skipped at the speed of `indexOf`. Tolerates
+ * invalid JSON. Reports numbers with more digits than a double holds: they are rare, and parsing them exactly is slow.
  */
 export function checkShape(text: string): JsonShape {
   let depth = 0;
@@ -93,7 +97,7 @@ export function checkShape(text: string): JsonShape {
   return shape;
 }
 
-/** A second pass, for bodies with many fields only. */
+/** Counts the different field names in a second pass, for bodies with many fields only. */
 function checkFieldNames(text: string): void {
   const names = new Set<string>();
   let start = text.indexOf('"');
@@ -110,21 +114,21 @@ function checkFieldNames(text: string): void {
 
 const COLON = 0x3a;
 
-/** `1e999` */
+/** Length of the shortest number beyond a double: `1e999`. */
 const LONG_NUMBER_LENGTH_MIN = 5;
 
 function numberEnd(text: string, from: number): number {
   let end = from;
-  while (isOfNumber(text.charCodeAt(end))) end++;
+  while (isNumberCharacter(text.charCodeAt(end))) end++;
   return end;
 }
 
-/** Digits, `.`, `+`, `-`, `e` and `E`. */
-function isOfNumber(code: number): boolean {
+/** True for digits, `.`, `+`, `-`, `e` and `E`. */
+function isNumberCharacter(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2b || code === 0x2d || code === 0x65 || code === 0x45;
 }
 
-/** Where the string that begins at `from` has its closing quote, -1 for nowhere. */
+/** Returns the position of the closing quote of the string that begins at `from`, or -1. */
 function stringEnd(text: string, from: number): number {
   for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -134,7 +138,7 @@ function stringEnd(text: string, from: number): number {
   return -1;
 }
 
-/** True when a colon comes next, after any white space of JSON. */
+/** True when the next character after JSON white space is a colon. */
 function isFollowedByColon(text: string, from: number): boolean {
   let at = from;
   while (isWhiteSpace(text.charCodeAt(at))) at++;

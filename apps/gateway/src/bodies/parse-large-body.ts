@@ -5,19 +5,19 @@ import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
 import { parseJson } from './parse-json.js';
 
-/** A format of generation requests, or the body of `count_tokens`. */
+/** The format of a generation request, or `count-tokens`. */
 export type BodyKind = ProtocolName | 'count-tokens';
 
-/** A parsed body as the main thread gets it: small, but for the bytes, which are moved and not copied. */
+/** A parsed body as the main thread receives it. It is small, except `json`, which is transferred without a copy. */
 export interface LargeBody {
   summary: RequestSummary;
-  /** The `ReplyOptions` of the body's format; `{}` for `count-tokens`. */
+  /** The format's `ReplyOptions`; `{}` for `count-tokens`. */
   replyOptions: object;
   /** The canonical request as JSON in UTF-8; empty for `count-tokens`. */
   json: Uint8Array<ArrayBuffer>;
 }
 
-/** Does all the work that grows with a body. Throws the same `GatewayError` as parsing it on the main thread. */
+/** Does all work that grows with the size of a body. Throws the same `GatewayError` as parsing on the main thread. */
 export function parseLargeBody(kind: BodyKind, body: Buffer): LargeBody {
   const value = parseJson(body);
   return kind === 'count-tokens' ? countable(parseCountRequest(value)) : generation(ADAPTERS[kind].parseRequest(value));

@@ -22,7 +22,7 @@ async function bytesInFlight(): Promise<number> {
 }
 
 describe('bodies', () => {
-  test('that are too large can be refused to a client that writes before it reads', async () => {
+  test('that are too large are refused to a client that writes before it reads', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 10_000 });
     for (const framing of ['content-length: 20000000', 'transfer-encoding: chunked']) {
       const socket = await gateway.connect();
@@ -53,7 +53,7 @@ describe('bodies', () => {
     expect((await gateway.chat({ user: 'x'.repeat(1_001 - empty) })).status).toBe(413);
   });
 
-  test('are asked for with 100 Continue only when they will be read', async () => {
+  test('get 100 Continue only when they will be read', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000 });
     const expecting = { ...KEY, ...JSON_TYPE, expect: '100-continue' };
     const continued = async (length: number): Promise<[boolean, number | undefined]> => {
@@ -78,7 +78,7 @@ describe('bodies', () => {
     expect(await continued(5_000)).toEqual([false, 413]);
   });
 
-  test('in flight have a share for each account, and are announced by their length before they come [limit-body-share]', async () => {
+  test('in flight are limited for each account, and count with their announced length [limit-body-share]', async () => {
     gateway = await startTestGateway({ bodyBytesMax: 1_000, bodiesInFlightBytesMax: 4_000 });
     const open = async (length: number): Promise<void> => {
       const socket = await gateway.connect();
@@ -98,7 +98,7 @@ describe('bodies', () => {
   test.each([
     ['content-length: 1000', 'x'.repeat(10)],
     ['transfer-encoding: chunked', 'a\r\nxxxxxxxxxx\r\n'],
-  ])('that come too slowly are cut off with 408 (%s) [limit-body-rate]', async (framing, start) => {
+  ])('that arrive too slowly are refused with 408 (%s) [limit-body-rate]', async (framing, start) => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 1_000 });
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n${framing}\r\n\r\n${start}`);
@@ -107,7 +107,7 @@ describe('bodies', () => {
     expect([await bytesInFlight(), gateway.fakes.applies]).toEqual([0, 0]);
   });
 
-  test('that come fast enough pass, however long they take [limit-body-rate]', async () => {
+  test('that arrive fast enough are accepted, however long they take [limit-body-rate]', async () => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 10 });
     const body = JSON.stringify(CHAT_BODY).padEnd(1_000);
     const socket = await gateway.connect();
@@ -115,12 +115,12 @@ describe('bodies', () => {
       `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nconnection: close\r\ncontent-length: 1000\r\n\r\n`,
     );
     socket.write(body.slice(0, 900));
-    await delay(1_600); // three looks at the rate
+    await delay(1_600); // three rate checks
     socket.write(body.slice(900));
     expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('in flight are limited together, and count until their request has ended [limit-body-budget]', async () => {
+  test('in flight are limited in total, and count until their request has ended [limit-body-budget]', async () => {
     gateway = await startTestGateway({ bodiesInFlightBytesMax: 1_024 });
     let running: FakeEventStream<StreamEvent> | undefined;
     gateway.fakes.model = (stream) => {
@@ -140,7 +140,7 @@ describe('bodies', () => {
     expect((await gateway.chat({ user: 'x'.repeat(700) })).status).toBe(200);
   });
 
-  test('that a client does not finish sending cost nothing and stay nowhere', async () => {
+  test('that a client does not finish sending cost nothing and are released', async () => {
     gateway = await startTestGateway({ bodiesInFlightBytesMax: 1_024 });
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-length: 1000\r\n\r\n${'x'.repeat(900)}`);

@@ -5,9 +5,9 @@ import { stopError } from '../pipeline/reply.js';
 import { BodyBudget, type BodyBudgetLimits } from './body-budget.js';
 import { IncomingBody } from './incoming-body.js';
 
-/** The client left before its request was complete: there is nobody to answer. */
-export class ClientGoneError extends Error {
-  override readonly name = 'ClientGoneError';
+/** Thrown when the client disconnects before its request is complete, so that no reply is sent. */
+export class ClientDisconnectedError extends Error {
+  override readonly name = 'ClientDisconnectedError';
 }
 
 export interface BodyLimits extends BodyBudgetLimits {
@@ -15,24 +15,20 @@ export interface BodyLimits extends BodyBudgetLimits {
   bodyGraceMs: number;
 }
 
-/** Interval between two looks at the rates. Time is counted in ticks: after a pause of the process, clients must not be cut off for it. */
+/** Interval of the rate check. Time is counted in ticks, so that a pause of the process is not held against clients. */
 const TICK_MS = 500;
 
-/** A body that is being received. */
 interface Reading {
   body: IncomingBody;
   ticks: number;
   cutOff(error: Error): void;
 }
 
-/**
- * Reads JSON bodies, within limits enforced while reading. A body counts against all bodies in flight until `release`, since
- * what is made of it lives that long.
- */
+/** Reads JSON bodies and enforces the limits while reading. A body counts as in flight until `release`, because its parsed form lives that long. */
 export class BodyReader {
   private readonly budget: BodyBudget;
   private readonly readings = new Set<Reading>();
-  /** Runs while bodies are being read. */
+  /** Set while bodies are being read. */
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly limits: BodyLimits) {
@@ -40,15 +36,15 @@ export class BodyReader {
   }
 
   /**
-   * Throws `request_too_large`, an `invalid_request` with status 415 or, when the body comes too slowly, 408, `concurrency_limit` over the
-   * account's share of the bodies in flight, `model_unavailable` over the common limit, what the exchange is stopped with, `ClientGoneError`.
+   * Reads the body of a request. Throws `request_too_large`; `invalid_request` with status 415 for another media type and 408 for a slow
+   * client; `concurrency_limit` and `model_unavailable` as `BodyBudget.take` does; and `stoppedError`.
    */
   async read(request: GatewayRequest, response: ServerResponse): Promise<Buffer> {
     const { headers, exchange } = request;
-    if (exchange.stopped.aborted) throw whyStopped(exchange.stopped);
+    if (exchange.stopped.aborted) throw stoppedError(exchange.stopped);
     const declared = headers['content-length'];
     if (Number(declared) > this.limits.bodyBytesMax) throw this.tooLarge();
-    // A body without a declared size has to be read before it is known not to be too large, which is refused first.
+    // Size is refused before media type. A body without a declared size must be read first.
     if (declared !== undefined) {
       checkMediaType(headers);
       this.take(request, Number(declared));
@@ -81,15 +77,17 @@ export class BodyReader {
     return new Promise((resolve, reject) => {
       const body = new IncomingBody(declaredBytes);
       const { stopped } = request.exchange;
-      const settle = (outcome: () => void): void => {
+      const cleanUp = (): void => {
         request.off('data', onData).off('end', onEnd).off('close', onStop).off('error', onStop);
         stopped.removeEventListener('abort', onStop);
         this.readings.delete(reading);
-        outcome();
       };
-      const fail = (error: Error): void => settle(() => reject(error));
+      const fail = (error: Error): void => {
+        cleanUp();
+        reject(error);
+      };
       const cutOff = (error: Error): void => {
-        request.exchange.isUnreadable = true; // the rest is not waited for
+        request.exchange.isUnreadable = true; // do not wait for the rest
         fail(error);
       };
       const reading = { body, ticks: 0, cutOff };
@@ -102,8 +100,11 @@ export class BodyReader {
           fail(error as Error);
         }
       };
-      const onEnd = (): void => settle(() => resolve(body.take()));
-      const onStop = (): void => fail(whyStopped(stopped));
+      const onEnd = (): void => {
+        cleanUp();
+        resolve(body.take());
+      };
+      const onStop = (): void => fail(stoppedError(stopped));
       request.on('data', onData).once('end', onEnd).once('close', onStop).once('error', onStop);
       stopped.addEventListener('abort', onStop, { once: true });
       this.watch(reading);
@@ -126,7 +127,7 @@ export class BodyReader {
     }
   }
 
-  /** True when a body is below the least rate on average, the grace not counted. */
+  /** True when a body is below the minimum average rate; the grace period is not counted. */
   private isTooSlow({ body, ticks }: Reading): boolean {
     const { bodyGraceMs, bodyBytesPerSecondMin } = this.limits;
     return body.length < ((ticks * TICK_MS - bodyGraceMs) / 1000) * bodyBytesPerSecondMin;
@@ -142,16 +143,16 @@ export class BodyReader {
   }
 }
 
-/** Returns the error that a stopped request fails with. When no error was given, its client has left. */
-export function whyStopped(stopped: AbortSignal): Error {
-  return stopError(stopped) ?? new ClientGoneError('the client left while sending its request');
+/** Returns the error of a stopped request: the given error, or `ClientDisconnectedError` when there is none. */
+export function stoppedError(stopped: AbortSignal): Error {
+  return stopError(stopped) ?? new ClientDisconnectedError('the client disconnected while sending its request');
 }
 
 function accountOf({ caller }: GatewayRequest['exchange']): string {
   return caller?.accountId ?? '';
 }
 
-/** JSON in UTF-8, as it is. A missing content type is taken for JSON; compression would make the size limit meaningless (H-10). */
+/** Requires uncompressed JSON in UTF-8; a missing content type is accepted. Compressed bodies are refused, because they would defeat the size limit. */
 function checkMediaType(headers: IncomingMessage['headers']): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase();
   if (encoding && encoding !== 'identity') {

@@ -9,11 +9,11 @@ import { ApiKeys } from './api-keys.js';
 const GOOD = testKey(1);
 const BAD = testKey(2);
 
-function set(entriesMax = 100) {
+function setUp(entriesMax = 100) {
   const messaging = new FakeMessaging();
   const clock = { now: 0 };
   const keys = new ApiKeys(messaging, 5_000, entriesMax, () => clock.now);
-  keys.start();
+  keys.onModuleInit();
   let asked = 0;
   const answer = (how: () => typeof TEST_CALLER | Promise<typeof TEST_CALLER>): void =>
     messaging.answer(keyResolve, () => {
@@ -35,8 +35,8 @@ const resolved = async (keys: ApiKeys, key: string): Promise<unknown> => {
   }
 };
 
-test('an answer is believed for its time, a refusal too', async () => {
-  const { keys, clock, answer, refuse, asked } = set();
+test('an answer and a refusal are cached for `cacheMs`', async () => {
+  const { keys, clock, answer, refuse, asked } = setUp();
   expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
   answer(refuse);
   expect(await resolved(keys, BAD)).toBe('invalid_api_key');
@@ -46,8 +46,8 @@ test('an answer is believed for its time, a refusal too', async () => {
   expect([await resolved(keys, GOOD), await resolved(keys, BAD), asked()]).toEqual(['invalid_api_key', 'invalid_api_key', 4]);
 });
 
-test.each(['', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])('%j is no key, and nobody is asked', async (key) => {
-  const { keys, asked } = set();
+test.each(['', 'a b', 'ümlaut', 'x'.repeat(257), `${GOOD}0`, GOOD.replace('1', '3')])('%j is refused without a look-up', async (key) => {
+  const { keys, asked } = setUp();
   expect([await resolved(keys, key), asked()]).toEqual(['invalid_api_key', 0]);
 });
 
@@ -55,24 +55,24 @@ test.each([
   ['its key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.keyId }, 'invalid_api_key'],
   ['its project', { projectId: TEST_CALLER.projectId }, 'invalid_api_key'],
   ['another key', { projectId: TEST_CALLER.projectId, keyId: TEST_CALLER.accountId }, TEST_CALLER],
-] as const)('a change of %s', async (_name, event, expected) => {
-  const { messaging, keys, answer, refuse } = set();
+] as const)('a revocation of %s', async (_name, event, expected) => {
+  const { messaging, keys, answer, refuse } = setUp();
   await keys.resolve(GOOD);
   answer(refuse);
   messaging.publish(keyChanged, event);
   expect(await resolved(keys, GOOD)).toEqual(expected);
 });
 
-test('a reconnect forgets everything: a revocation may have been missed', async () => {
-  const { messaging, keys, answer, refuse } = set();
+test('a reconnect clears the cache, because a revocation may have been missed', async () => {
+  const { messaging, keys, answer, refuse } = setUp();
   await keys.resolve(GOOD);
   answer(refuse);
   messaging.reconnect();
   expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
 });
 
-test('an answer that a revocation has overtaken is not kept', async () => {
-  const { messaging, keys, answer, refuse } = set();
+test('an answer that a revocation overtakes is not cached', async () => {
+  const { messaging, keys, answer, refuse } = setUp();
   let reply: (caller: typeof TEST_CALLER) => void = () => undefined;
   answer(
     () =>
@@ -89,16 +89,16 @@ test('an answer that a revocation has overtaken is not kept', async () => {
   expect(await resolved(keys, GOOD)).toBe('invalid_api_key');
 });
 
-test('wrong keys cannot drive out good ones [limit-key-lookups]', async () => {
-  const { keys, answer, refuse, asked } = set(10);
+test('wrong keys do not evict valid ones [limit-key-lookups]', async () => {
+  const { keys, answer, refuse, asked } = setUp(10);
   await keys.resolve(GOOD);
   answer(refuse);
   for (let number = 0; number < 50; number++) await resolved(keys, testKey(100 + number));
   expect([await resolved(keys, GOOD), asked()]).toEqual([TEST_CALLER, 51]);
 });
 
-test('billing that cannot be asked is not a wrong key', async () => {
-  const { keys, answer } = set();
+test('an unavailable billing service is not a wrong key', async () => {
+  const { keys, answer } = setUp();
   answer(() => {
     throw new MessagingError('unavailable', 'no responders');
   });
@@ -107,8 +107,8 @@ test('billing that cannot be asked is not a wrong key', async () => {
   expect(await resolved(keys, GOOD)).toEqual(TEST_CALLER);
 });
 
-test('a key that was valid is asked for at once when its answer has expired, however many wrong keys are being looked up', async () => {
-  const { keys, clock, answer, asked } = set(1_000);
+test('a key whose cached answer has expired is looked up at once, however many wrong keys are being looked up', async () => {
+  const { keys, clock, answer, asked } = setUp(1_000);
   await keys.resolve(GOOD);
   answer(() => new Promise(() => undefined));
   for (let number = 0; number < 100; number++) void keys.resolve(testKey(100 + number));

@@ -7,7 +7,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { billingError } from './billing.js';
 import { LookupQueue } from './lookup-queue.js';
 
-/** Look-ups of keys not seen before. Billing joins those under way into one query; so many keep it busy, and more would only wait there. */
+/** Limits of look-ups of unknown keys. Billing joins concurrent look-ups into one query; more than these would only wait there. */
 const LOOKUPS = { inFlightMax: 64, suspectsInFlightMax: 16, waitingMax: 1_000 };
 
 interface Entry<Value> {
@@ -16,20 +16,21 @@ interface Entry<Value> {
 }
 
 /**
- * Which project a key belongs to. Keys leave this class as SHA-256 digests only. Answers are believed for a few seconds;
- * a revocation is pushed and forgets them at once, and the reserve step checks the key again in any case.
+ * Resolves API keys to their project. Keys leave this class as SHA-256 digests only. Answers are cached for a few seconds; a pushed
+ * revocation removes them at once, and billing checks the key again in every reserve.
  */
 export class ApiKeys {
   private readonly known = new Map<string, Entry<ResolvedKey>>();
-  /** Apart from the known ones, so that a flood of wrong keys cannot drive those out. */
+  /** Separate from the known keys, so that a flood of wrong keys cannot evict them. */
   private readonly refused = new Map<string, Entry<true>>();
   private readonly resolving = new Map<string, Promise<ResolvedKey>>();
-  /** Digests of the keys sent lately, since hashing a key takes longer than all else here. Cleared often, so that no key stays in memory. */
+  /** Digests of recent keys: hashing is the most expensive step here. Cleared every `cacheMs`, so that no key stays in memory. */
   private readonly digests = new Map<string, string>();
   private digestsUntil = 0;
   private readonly lookups = new LookupQueue(LOOKUPS);
-  /** Counts invalidations: an answer that was asked for before one must not be kept after it. */
+  /** Counts invalidations. An answer requested before an invalidation is not cached after it. */
   private epoch = 0;
+  private unsubscribe: (() => void) | undefined;
 
   constructor(
     private readonly messaging: Messaging,
@@ -38,17 +39,22 @@ export class ApiKeys {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Begins to listen for revocations. Returns how to stop. */
-  start(): () => void {
+  /** Nest lifecycle hook: subscribes to revocations. */
+  onModuleInit(): void {
     this.messaging.onReconnect(() => this.forget(() => true));
-    return this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
+    this.unsubscribe = this.messaging.subscribe(keyChanged, ({ keyId, projectId }) =>
       this.forget((key) => (keyId === undefined ? key.projectId === projectId : key.keyId === keyId)),
     );
   }
 
+  /** Nest lifecycle hook. */
+  onApplicationShutdown(): void {
+    this.unsubscribe?.();
+  }
+
   /**
-   * Throws `invalid_api_key`, or `model_unavailable` when billing cannot be asked. The answer is immediate where it is cached. A key that
-   * was valid is asked for at once when its answer has expired; one never seen queues, behind all others when its sender `isSuspect`.
+   * Resolves a key, at once when the answer is cached. Throws `invalid_api_key`, or `model_unavailable` when billing does not answer. A key
+   * whose cached answer has expired is looked up at once. An unknown key queues, after all others when `isSuspect` returns true.
    */
   resolve(key: string, isSuspect: () => boolean = () => false): ResolvedKey | Promise<ResolvedKey> {
     const now = this.now();
@@ -75,7 +81,7 @@ export class ApiKeys {
     }
     let digest = this.digests.get(key);
     if (digest === undefined) {
-      // The checksum in a key tells a typo from a key, so that a mistyped one costs no question.
+      // The key's checksum detects typos without a request to billing.
       if (!isWellFormedApiKey(key)) throw invalidKey();
       digest = digestApiKey(key);
       this.digests.set(key, digest);
@@ -99,7 +105,7 @@ export class ApiKeys {
   private keep<Value>(entries: Map<string, Entry<Value>>, digest: string, value: Value): void {
     entries.delete(digest);
     if (entries.size >= this.entriesMax) {
-      // A map remembers the order of insertion: the first is the oldest.
+      // A map iterates in insertion order: the first entry is the oldest.
       const oldest = entries.keys().next();
       if (!oldest.done) entries.delete(oldest.value);
     }
@@ -110,7 +116,7 @@ export class ApiKeys {
     this.epoch++;
     this.refused.clear();
     for (const [digest, { value }] of this.known) if (concerns(value)) this.known.delete(digest);
-    // Whoever asks from now on must not join a question that was asked before.
+    // Later callers must not join a look-up that was sent before the invalidation.
     this.resolving.clear();
   }
 }

@@ -10,11 +10,11 @@ import { JoinedReads } from './joined-reads.js';
 const ATTEMPTS = 2;
 const EMPTY_ACCOUNTS_MAX = 10_000;
 
-/** What the gateway asks of billing, apart from keys (`api-keys.ts`). Its errors are `GatewayError`s, except those of `settle`. */
+/** Requests to billing, except key look-ups (`api-keys.ts`). Throws `GatewayError`s, except from `settle`. */
 export class BillingClient {
   private readonly batches: HoldBatches;
   private readonly balances = new JoinedReads((accountId) => this.readBalance(accountId));
-  /** Accounts with nothing available at last notice; the oldest notice first. */
+  /** Accounts that had nothing available when billing last reported it; the oldest report first. */
   private readonly empty = new Set<string>();
 
   constructor(
@@ -25,8 +25,8 @@ export class BillingClient {
   }
 
   /**
-   * Holds the most a request can cost. An attempt that got no answer is repeated once with the same id. `onUnknown` is called
-   * when it stays unknown whether the hold was made; the caller must then see to it that it ends.
+   * Reserves the highest possible cost of a request. An attempt without an answer is repeated once with the same id. Calls `onUnknown` when
+   * the hold may exist although no attempt succeeded; the caller must then release it.
    */
   async reserve(request: ReserveRequest, onUnknown: () => void): Promise<ReserveOutcome> {
     let unknown = false;
@@ -46,18 +46,18 @@ export class BillingClient {
     }
   }
 
-  /** One attempt; throws what the transport or billing threw. Repeating is safe. */
+  /** Makes one attempt. Throws the error of the transport or of billing. Repeating is safe. */
   settle(request: SettleRequest): Promise<SettleOutcome> {
     return this.batches.settle({ ...request, settledBy: 'gateway' });
   }
 
-  /** Spec 2.2, exact at this moment. */
+  /** Returns the balance as of this call, never a cached one. */
   balance(accountId: string): Promise<Balance> {
     return this.balances.get(accountId);
   }
 
-  /** True when the account had nothing available at its last refused reserve or read balance. It may have more by now. */
-  hadNothing(accountId: string): boolean {
+  /** True when the account had nothing available at its last refused reserve or balance read. It may have more now. */
+  wasEmpty(accountId: string): boolean {
     return this.empty.has(accountId);
   }
 
@@ -81,7 +81,7 @@ export class BillingClient {
   }
 }
 
-/** What a client sees when billing refuses or cannot be asked. */
+/** Returns the client's error for a failed request to billing. */
 export function billingError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MessagingError || (error instanceof ServiceError && error.code === 'unavailable')) {
@@ -93,12 +93,12 @@ export function billingError(error: unknown): GatewayError {
   return new GatewayError('internal_error', 'The request could not be billed.', { cause: error });
 }
 
-/** Whether another attempt can end differently: everything but a decided refusal. */
+/** True when another attempt may succeed: for every error except a refusal. */
 export function isTransient(error: unknown): boolean {
   return !(error instanceof ServiceError) || error.code === 'unavailable' || error.code === 'internal_error';
 }
 
-/** `unavailable` is the transport's word that nothing was done; a refusal was decided. Anything else may have been done. */
+/** True when billing may have processed the request. With `unavailable` the transport says that it has not; a refusal is an answer. */
 function isOutcomeUnknown(error: unknown): boolean {
   return isTransient(error) && !(error instanceof MessagingError && error.kind === 'unavailable');
 }

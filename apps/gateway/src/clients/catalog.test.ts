@@ -5,7 +5,7 @@ import { FakeMessaging } from '#testing/fake-messaging.js';
 import { TEST_MODEL } from '#testing/fake-services.js';
 import { CatalogClient } from './catalog.js';
 
-function set() {
+function setUp() {
   const messaging = new FakeMessaging();
   const catalog = new CatalogClient(messaging, createLogger('test', 'silent'), 60_000);
   const serve = (revision: number, ...ids: string[]): void =>
@@ -14,8 +14,8 @@ function set() {
   return { messaging, catalog, serve, ids };
 }
 
-test('a model brings its price as integers, and as it is pinned', async () => {
-  const { catalog, serve } = set();
+test('a model has its price as integers, and as it is pinned to a hold', async () => {
+  const { catalog, serve } = setUp();
   serve(1, 'a');
   await catalog.refresh();
   const { price: pinnedPrice, ...model } = TEST_MODEL;
@@ -28,10 +28,10 @@ test('a model brings its price as integers, and as it is pinned', async () => {
   expect(() => catalog.model('A')).toThrow('There is no model "A".');
 });
 
-test('a change and a reconnect refresh it; while the catalog is away the last known list serves', async () => {
-  const { messaging, catalog, serve, ids } = set();
+test('a change and a reconnect refresh the models; while the catalog is unavailable the last list stays in use', async () => {
+  const { messaging, catalog, serve, ids } = setUp();
   serve(1, 'a');
-  const stop = catalog.start();
+  catalog.onModuleInit();
   await catalog.refresh();
   serve(2, 'a', 'b');
   messaging.publish(catalogChanged, { revision: 2 });
@@ -46,11 +46,11 @@ test('a change and a reconnect refresh it; while the catalog is away the last kn
   });
   await catalog.refresh();
   expect(ids()).toEqual(['c']);
-  stop();
+  catalog.onApplicationShutdown();
 });
 
-test('a change during a refresh is followed by another', async () => {
-  const { messaging, catalog, serve, ids } = set();
+test('a change during a refresh causes another refresh', async () => {
+  const { messaging, catalog, serve, ids } = setUp();
   let answerFirst: () => void = () => undefined;
   messaging.answer(
     modelList,
@@ -67,8 +67,8 @@ test('a change during a refresh is followed by another', async () => {
   expect(ids()).toEqual(['new']);
 });
 
-test('an answer older than what is known changes no price', async () => {
-  const { catalog, serve, ids } = set();
+test('an answer with an older revision is ignored', async () => {
+  const { catalog, serve, ids } = setUp();
   serve(8, 'new');
   await catalog.refresh();
   serve(7, 'old');
@@ -76,8 +76,8 @@ test('an answer older than what is known changes no price', async () => {
   expect(ids()).toEqual(['new']);
 });
 
-test('before it was ever read the gateway is not ready, and says so', async () => {
-  const { catalog } = set();
+test('before the first catalog it is not loaded, and throws', async () => {
+  const { catalog } = setUp();
   expect(catalog.loaded).toBe(false);
   expect(() => catalog.model('a')).toThrow('The models are not known yet. Try again.');
 });

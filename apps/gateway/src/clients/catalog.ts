@@ -7,18 +7,19 @@ import { parsePicoUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import type { Logger } from '#observability/logger.js';
 
-/** A model with its price ready to compute with, and as it is pinned to a hold. */
+/** A model with its price as integers, and as it is pinned to a hold. */
 export interface Model extends Omit<CatalogModel, 'price'> {
   price: Price;
   pinnedPrice: PinnedPrice;
 }
 
-/** The enabled models, always at hand: equal to the catalog's, and while that is away as they were last known. */
+/** Keeps a copy of the enabled models. While the catalog is unavailable, the last copy stays in use. */
 export class CatalogClient {
   private models: ReadonlyMap<string, Model> | undefined;
-  /** True when a model costs nothing, so that an account without money can use it. */
+  /** True when at least one model is free, so that an account without money can use it. */
   hasFreeModel = false;
   private readonly follower: RevisionFollower<ModelListReply>;
+  private stopFollowing: (() => void) | undefined;
 
   constructor(messaging: Messaging, logger: Logger, refreshMs: number) {
     const apply = ({ models }: ModelListReply): void => {
@@ -28,28 +29,33 @@ export class CatalogClient {
     this.follower = new RevisionFollower(messaging, { endpoint: modelList, changed: catalogChanged, refreshMs, apply }, logger);
   }
 
-  /** Begins to follow the catalog. Returns how to stop. */
-  start(): () => void {
-    return this.follower.start();
+  /** Nest lifecycle hook: follows the catalog. */
+  onModuleInit(): void {
+    this.stopFollowing = this.follower.start();
+  }
+
+  /** Nest lifecycle hook. */
+  onApplicationShutdown(): void {
+    this.stopFollowing?.();
   }
 
   get loaded(): boolean {
     return this.models !== undefined;
   }
 
-  /** Throws `model_not_found`; `model_unavailable` while the catalog has never been read. Ids are case sensitive (spec 1). */
+  /** Returns a model; ids are case-sensitive. Throws `model_not_found`, and `model_unavailable` before the first catalog was received. */
   model(id: string): Model {
     const model = this.known().get(id);
     if (!model) throw new GatewayError('model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, { param: 'model' });
     return model;
   }
 
-  /** In the catalog's order. */
+  /** Returns all models in the catalog's order. */
   list(): Model[] {
     return [...this.known().values()];
   }
 
-  /** Resolves once the catalog was asked again. Never rejects. */
+  /** Requests the catalog again. Never rejects. */
   refresh(): Promise<void> {
     return this.follower.refresh();
   }

@@ -21,14 +21,14 @@ function batches(beforeApply: FakeServices['beforeApply'] = () => undefined) {
 
 const numbers = (count: number): number[] => [...Array(count).keys()];
 
-test('what one turn brings together goes as one message, and each gets its own answer', async () => {
+test('requests of one event loop turn share one message, and each gets its own answer', async () => {
   const { sizes, subject } = batches();
   const outcomes = await Promise.all(numbers(40).map((number) => subject.settle(settleRequest(number))));
   expect(outcomes).toEqual(numbers(40).map((number) => ({ status: 'settled', holdId: `hold-${number}`, costPicoUsd: '0' })));
   expect(sizes).toEqual([[40, 0]]);
 });
 
-test('what comes while a message is under way goes together as the next', async () => {
+test('requests that arrive while a message is in flight share the next one', async () => {
   const answerFirst = Promise.withResolvers<undefined>();
   const firstSent = Promise.withResolvers<undefined>();
   const { sizes, subject } = batches(() => {
@@ -50,7 +50,7 @@ test('what comes while a message is under way goes together as the next', async 
   ]);
 });
 
-test('another account does not wait for it', async () => {
+test('another account does not wait for a message in flight', async () => {
   const { sizes, subject } = batches(({ settles }) => (settles[0]?.holdId === 'hold-0' ? new Promise(() => undefined) : undefined));
   void subject.settle(settleRequest(0));
   await subject.settle({ ...settleRequest(1), accountId: TEST_CALLER.accountId.replace(/.$/, (last) => (last === '1' ? '2' : '1')) });
@@ -60,7 +60,7 @@ test('another account does not wait for it', async () => {
   ]);
 });
 
-test('a message that stays without an answer holds nobody up for long', async () => {
+test('a message without an answer delays the next one by 100 ms at most', async () => {
   jest.useFakeTimers({ doNotFake: ['setImmediate'] });
   const firstSent = Promise.withResolvers<undefined>();
   const { subject } = batches(({ settles }) => {
@@ -85,7 +85,7 @@ test('a message has at most 256 items', async () => {
   ]);
 });
 
-test('a faulty item is refused alone', async () => {
+test('an invalid item is refused alone', async () => {
   const { subject } = batches(({ settles }) => {
     if (settles.some(({ holdId }) => holdId === 'hold-1')) throw new ServiceError('invalid_request', 'hold-1 is faulty', 'settles[1]');
   });
@@ -105,7 +105,7 @@ test('an item that billing could not decide fails alone, with its error', async 
   expect(outcomes).toEqual([done(0), { status: 'rejected', reason: new ServiceError('unavailable', 'The queue is full.') }, done(2)]);
 });
 
-test('a message that fails fails for all of its items', async () => {
+test('a failed message fails all its items', async () => {
   const { subject } = batches(() => {
     throw new MessagingError('timeout', 'no answer');
   });

@@ -11,8 +11,8 @@ import type { Messaging } from '#messaging/messaging.js';
 
 const ITEMS_MAX = 256;
 const QUEUES = 4;
-/** A message without an answer for so long holds nobody up any more: the next may find a billing replica that is well. */
-const PATIENCE_MS = 100;
+/** Milliseconds after which the next message is sent although the previous one has no answer: it may reach a healthy replica. */
+const NEXT_MESSAGE_AFTER_MS = 100;
 
 interface Waiting<Request, Outcome> {
   request: Request;
@@ -21,9 +21,8 @@ interface Waiting<Request, Outcome> {
 }
 
 /**
- * Sends reserves and settlements in messages that are batched by being busy: one is under way for an account, and what
- * comes meanwhile goes as the next. A lone request waits for nothing and no timer runs for it; under load messages, and
- * with them the ledger's batches, grow by themselves (architecture.md, "The hot path").
+ * Sends reserves and settlements in batches. Each queue has one message in flight, and requests that arrive meanwhile form the next one. A
+ * single request is sent without delay; under load the messages, and with them the ledger's batches, grow.
  */
 export class HoldBatches {
   private readonly queues: Queue[];
@@ -40,7 +39,7 @@ export class HoldBatches {
     return new Promise((resolve, reject) => this.queueOf(request.accountId).reserve({ request, resolve, reject }));
   }
 
-  /** An account has one queue, so that its requests meet; a slow batch of one account holds up those of its queue alone. */
+  /** Returns the account's queue: its requests share batches, and a slow batch delays only the accounts of one queue. */
   private queueOf(accountId: string): Queue {
     return this.queues[accountId.charCodeAt(accountId.length - 1) % QUEUES] as Queue;
   }
@@ -50,8 +49,8 @@ class Queue {
   private settles: Waiting<SettleRequest, SettleOutcome>[] = [];
   private reserves: Waiting<ReserveRequest, ReserveOutcome>[] = [];
   private scheduled = false;
-  /** The message that the next one waits for. */
-  private ahead: object | undefined;
+  /** The message whose answer the next message waits for. */
+  private inFlight: object | undefined;
 
   constructor(
     private readonly messaging: Messaging,
@@ -68,9 +67,9 @@ class Queue {
     this.schedule();
   }
 
-  /** At the end of the turn, with all that the turn brings. */
+  /** Sends at the end of the event loop turn, with all requests of the turn. */
   private schedule(): void {
-    if (this.scheduled || this.ahead !== undefined) return;
+    if (this.scheduled || this.inFlight !== undefined) return;
     this.scheduled = true;
     setImmediate(() => this.send());
   }
@@ -80,20 +79,20 @@ class Queue {
     const settles = this.settles.splice(0, ITEMS_MAX);
     const reserves = this.reserves.splice(0, ITEMS_MAX - settles.length);
     const message = {};
-    this.ahead = message;
-    const goOn = (): void => {
-      if (this.ahead !== message) return;
-      this.ahead = undefined;
+    this.inFlight = message;
+    const sendNext = (): void => {
+      if (this.inFlight !== message) return;
+      this.inFlight = undefined;
       if (this.settles.length + this.reserves.length > 0) this.schedule();
     };
-    const patience = setTimeout(goOn, PATIENCE_MS);
+    const timer = setTimeout(sendNext, NEXT_MESSAGE_AFTER_MS);
     void this.apply(settles, reserves).then(() => {
-      clearTimeout(patience);
-      goOn();
+      clearTimeout(timer);
+      sendNext();
     });
   }
 
-  /** Answers everyone, and never rejects. */
+  /** Sends one message and answers all its requests. Never rejects. */
   private async apply(
     settles: Waiting<SettleRequest, SettleOutcome>[],
     reserves: Waiting<ReserveRequest, ReserveOutcome>[],
@@ -105,7 +104,7 @@ class Queue {
       answer(settles, reply.settles);
       answer(reserves, reply.reserves);
     } catch (error) {
-      // One faulty item must not take the others with it: each is then asked alone, and only the faulty one is refused.
+      // One invalid item must not fail the others: each is sent alone, so that only the invalid one is refused.
       if (error instanceof ServiceError && error.code === 'invalid_request' && all.length > 1) {
         for (const settle of settles) void this.apply([settle], []);
         for (const reserve of reserves) void this.apply([], [reserve]);
@@ -122,7 +121,7 @@ function answer<Outcome extends SettleOutcome | ReserveOutcome>(
 ): void {
   waiting.forEach(({ request, resolve, reject }, position) => {
     const outcome = outcomes[position];
-    if (outcome === undefined) reject(new ServiceError('internal_error', `billing left out an answer: ${JSON.stringify(request)}`));
+    if (outcome === undefined) reject(new ServiceError('internal_error', `billing returned too few outcomes: ${JSON.stringify(request)}`));
     else if (isFailed(outcome)) reject(new ServiceError(outcome.code, outcome.message));
     else resolve(outcome);
   });

@@ -7,11 +7,11 @@ import { EncodedJson } from '#messaging/encoded-json.js';
 import { type EventStream, type Messaging, MessagingError } from '#messaging/messaging.js';
 import { EncodedRequest } from '../encoded-request.js';
 
-/** Starts requests at the inference-proxy. */
+/** Sends generation requests to the inference-proxy. */
 export class InferenceClient {
   constructor(private readonly messaging: Messaging) {}
 
-  /** Starts at once; iterate the result once. What it throws, `inferenceError` makes fit for a client. */
+  /** Sends the request and returns its event stream, to be iterated once. `inferenceError` translates its errors for the client. */
   open(
     { ticket, request }: { ticket: Ticket; request: InferenceRequest | EncodedRequest },
     traceparent?: string,
@@ -21,13 +21,13 @@ export class InferenceClient {
   }
 }
 
-/** A `GenerateRequest` around a request that is JSON already. */
+/** Encodes a `GenerateRequest` whose request is JSON text already. */
 function encodeWork(ticket: Ticket, request: EncodedRequest): EncodedJson {
   const head = Buffer.from(`{"ticket":${JSON.stringify(ticket)},"request":`);
   return new EncodedJson(Buffer.concat([head, request.takeJson(), Buffer.from('}')]), request.onSent);
 }
 
-/** What a client sees when the proxy cannot be reached, refuses, or is lost on the way. */
+/** Returns the client's error when the inference-proxy cannot be reached, refuses, or disconnects. */
 export function inferenceError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof MessagingError && (error.kind === 'unavailable' || error.kind === 'closed')) {

@@ -1,7 +1,7 @@
 import { JoinedReads } from './joined-reads.js';
 
-/** Reads that a test answers by hand, in the order in which they were sent. */
-function set() {
+/** Records reads in order; the test answers them. */
+function setUp() {
   const sent: { name: string; answer: PromiseWithResolvers<number> }[] = [];
   const reads = new JoinedReads<number>((name) => {
     const answer = Promise.withResolvers<number>();
@@ -11,8 +11,8 @@ function set() {
   return { reads, sent, names: () => sent.map(({ name }) => name) };
 }
 
-test('one read is under way and one waits, however many callers there are [limit-free-rate]', async () => {
-  const { reads, sent } = set();
+test('one read is in flight and one waits, however many callers there are [limit-free-rate]', async () => {
+  const { reads, sent } = setUp();
   const first = reads.get('a');
   const joined = [reads.get('a'), reads.get('a'), reads.get('a')];
   expect(sent.length).toBe(1);
@@ -23,7 +23,7 @@ test('one read is under way and one waits, however many callers there are [limit
 });
 
 test('no caller gets the result of a read that was sent before it called', async () => {
-  const { reads, sent } = set();
+  const { reads, sent } = setUp();
   const got: string[] = [];
   for (let call = 0; call < 5; call++) {
     const sentBefore = sent.length;
@@ -36,15 +36,15 @@ test('no caller gets the result of a read that was sent before it called', async
   expect(got).toEqual([0, 1, 2, 3, 4].map((call) => `call ${call}: true`));
 });
 
-test('accounts do not wait for each other', () => {
-  const { reads, names } = set();
+test('names do not wait for each other', () => {
+  const { reads, names } = setUp();
   void reads.get('a');
   void reads.get('b');
   expect(names()).toEqual(['a', 'b']);
 });
 
-test('a failed read fails its callers alone', async () => {
-  const { reads, sent } = set();
+test('a failed read fails only its own callers', async () => {
+  const { reads, sent } = setUp();
   const first = reads.get('a');
   const second = reads.get('a');
   sent[0]?.answer.reject(new Error('away'));

@@ -4,8 +4,8 @@ interface Reading<Value> {
 }
 
 /**
- * Reads by name, joined without loss of exactness: a caller joins only a read that has not been sent yet. So each name has at most one read
- * under way and one waiting, and a result is never older than the call that gets it.
+ * Joins concurrent reads of one name. A caller joins only a read that has not been sent yet, so a result is never older than the call. Each
+ * name has at most one read in flight and one waiting.
  */
 export class JoinedReads<Value> {
   private readonly readings = new Map<string, Reading<Value>>();

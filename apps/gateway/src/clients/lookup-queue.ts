@@ -1,15 +1,15 @@
 import { GatewayError } from '#inference/errors.js';
 
 export interface LookupLimits {
-  /** Under way at once. */
+  /** Look-ups in flight at once. */
   inFlightMax: number;
-  /** The part of those that suspects may take. */
+  /** Suspects among them. */
   suspectsInFlightMax: number;
-  /** Waiting at once, of suspects and of others each. Beyond it a look-up is refused. */
+  /** Look-ups waiting at once, for suspects and for others each. Beyond it a look-up is refused. */
   waitingMax: number;
 }
 
-/** Look-ups of unknown keys, limited in number. Those of suspects, whose address is guessing keys, go after all others. */
+/** Limits concurrent look-ups of unknown keys. Suspects, whose address is guessing keys, are served after all others. */
 export class LookupQueue {
   private readonly waiting: (() => void)[] = [];
   private readonly suspects: (() => void)[] = [];
@@ -18,10 +18,10 @@ export class LookupQueue {
 
   constructor(private readonly limits: LookupLimits) {}
 
-  /** Runs `look` when its turn comes. Throws `model_unavailable` when too many wait. */
+  /** Runs `look` when there is room. Throws `model_unavailable` when too many look-ups wait. */
   async run<Result>(isSuspect: boolean, look: () => Promise<Result>): Promise<Result> {
     if (this.hasRoom(isSuspect)) this.count(isSuspect, 1);
-    else await this.turn(isSuspect ? this.suspects : this.waiting);
+    else await this.wait(isSuspect ? this.suspects : this.waiting);
     try {
       return await look();
     } finally {
@@ -30,14 +30,14 @@ export class LookupQueue {
     }
   }
 
-  private turn(queue: (() => void)[]): Promise<void> {
+  private wait(queue: (() => void)[]): Promise<void> {
     if (queue.length >= this.limits.waitingMax) {
       throw new GatewayError('model_unavailable', 'Too many keys are being checked. Try again.', { retryAfterSeconds: 1 });
     }
     return new Promise((resolve) => queue.push(resolve));
   }
 
-  /** Counts the one it starts, so that no other takes its place before it runs. */
+  /** Starts a waiting look-up and counts it at once, so that no other takes its place before it runs. */
   private startNext(): void {
     const isSuspect = this.waiting.length === 0;
     const queue = isSuspect ? this.suspects : this.waiting;

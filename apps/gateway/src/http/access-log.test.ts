@@ -5,7 +5,7 @@ let gateway: TestGateway;
 
 afterEach(() => gateway.close());
 
-test('a line names the key, the client behind trusted proxies, its program and its own id of the request', async () => {
+test('a line has the key id, the client address behind trusted proxies, its user agent and its own request id', async () => {
   gateway = await startTestGateway({ trustedProxyHops: 1 });
   const client = { 'x-forwarded-for': '6.6.6.6, 1.2.3.4', 'user-agent': 'an-agent/1.0', 'x-request-id': 'theirs-1' };
   const answer = await gateway.ask('/v1/models', { headers: { ...KEY, ...client } });
@@ -24,7 +24,7 @@ test('a line names the key, the client behind trusted proxies, its program and i
   expect(answer.headers['x-request-id']).toMatch(/^req_/);
 });
 
-test('headers are cut, and their control characters left out', async () => {
+test('headers are truncated, and control characters removed', async () => {
   gateway = await startTestGateway();
   const socket = await gateway.connect();
   const head = `GET /v1/models HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${TEST_KEY}\r\n`;

@@ -11,9 +11,9 @@ import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 import { protocolAt, ROUTES } from './routes.js';
 
-/** Whatever arrives over HTTP, the answer is not "we failed": it is a reply, or a refusal in the words of the path's format. */
+/** Any request gets a reply or a refusal in the format of its path, never an internal error. */
 
-/** A request takes about a millisecond; one that takes this long hangs. */
+/** Milliseconds after which a request counts as hung. One takes about a millisecond. */
 const ANSWER_MS_MAX = 10_000;
 
 const BALANCE = {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '#inference/errors.js';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
-/** What real clients do around their requests: headers nobody asked for, limits no model has, thirty tries at a failing model. */
+/** Behaviour of real clients: extra headers, output limits beyond any model, thirty retries of a failing model. */
 
 let gateway: TestGateway;
 
@@ -188,7 +188,7 @@ test('a plain reply that is long in coming is silent until it is there, and keep
   const body = JSON.stringify({ ...CHAT, max_tokens: 64_000 });
   plain.write(`POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${TEST_KEY}\r\nconnection: close\r\n`);
   plain.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
-  // A stream beside it tells the time: ten signs of life for the one, and not a byte for the other.
+  // A concurrent stream measures the time: it gets ten keep-alives while the plain reply gets no byte.
   const stream = await post('/v1/messages', { ...CHAT, max_tokens: 100, stream: true });
   let signs = 0;
   for await (const chunk of stream.body ?? []) {

@@ -21,7 +21,7 @@ const preflight = (origin: string): Promise<Answer> => {
   return ask(CHAT, { method: 'OPTIONS', headers: { origin, ...wish } });
 };
 
-/** The headers of an answer that concern browsers. */
+/** Returns the CORS headers of an answer. */
 const corsOf = ({ headers }: Answer): Record<string, unknown> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 
@@ -54,28 +54,28 @@ describe('with an allowed origin', () => {
     ['a plain reply', { ...KEY }, CHAT_BODY, 200],
     ['a stream', { ...KEY }, { ...CHAT_BODY, stream: true }, 200],
     ['an error', {}, CHAT_BODY, 401],
-  ])('%s can be read by the page', async (_title, headers, body, status) => {
+  ])('%s is readable for scripts of the origin', async (_title, headers, body, status) => {
     const answer = await ask(CHAT, { headers: { ...headers, origin: ORIGIN }, body });
     expect([answer.status, corsOf(answer)]).toEqual([status, EXPOSED]);
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
   });
 
-  test('a page of another origin can read nothing', async () => {
+  test('another origin gets no CORS headers', async () => {
     expect((await preflight('https://evil.example.com')).headers).not.toHaveProperty('access-control-allow-origin');
   });
 });
 
-test('with * pages of any origin are allowed', async () => {
+test('* allows any origin', async () => {
   gateway = await startTestGateway({ corsAllowedOrigins: '*' });
   expect((await preflight(ORIGIN)).headers['access-control-allow-origin']).toBe('*');
 });
 
-test('by default no page is allowed', async () => {
+test('no origin is allowed by default', async () => {
   gateway = await startTestGateway();
   const answer = await preflight(ORIGIN);
   expect([answer.status, corsOf(answer)]).toEqual([405, {}]);
 });
 
-test.each(['app.example.com', 'https://app.example.com/', 'https://a.example.com,*'])('%s is no setting', (origins) => {
+test.each(['app.example.com', 'https://app.example.com/', 'https://a.example.com,*'])('the setting %s is refused', (origins) => {
   expect(() => loadConfig(GatewayConfig, { NATS_USER: 'gateway', NATS_PASSWORD: 'x', CORS_ALLOWED_ORIGINS: origins })).toThrow(ConfigError);
 });

@@ -1,9 +1,9 @@
 /** `none`, `*`, or origins as browsers send them, separated by commas. */
 export const CORS_ALLOWED_ORIGINS = /^(none|\*|https?:\/\/[^\s/,*]+(,\s*https?:\/\/[^\s/,*]+)*)$/;
 
-/** Headers of replies that a script may read besides those that every browser shows. */
+/** Reply headers that scripts may read in addition to the CORS-safelisted ones. */
 const EXPOSED_HEADERS = ['x-request-id', 'request-id', 'retry-after', 'x-should-retry'];
-/** Seconds for which a browser may keep the answer to a preflight. */
+/** Seconds for which browsers may cache a preflight. */
 const MAX_AGE_SECONDS = 600;
 
 interface CorsOptions {
@@ -13,10 +13,7 @@ interface CorsOptions {
   maxAge: number;
 }
 
-/**
- * What browsers may do from `allowedOrigins`, as the framework's own CORS takes it; undefined for `none`. A preflight carries no key and is
- * answered before any guard.
- */
+/** Returns Nest's CORS options, or undefined for `none`. Nest answers a preflight, which has no key, before any guard runs. */
 export function corsOptions(allowedOrigins: string): CorsOptions | undefined {
   if (allowedOrigins === 'none') return undefined;
   return {

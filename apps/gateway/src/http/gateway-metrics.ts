@@ -1,15 +1,19 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { BodyWorkers } from '../bodies/body-workers.js';
+import type { BodyReader } from '../bodies/read-body.js';
+import type { SettleOnEnd } from '../pipeline/settle-on-end.js';
+import type { HttpServer } from './server/http-server.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** What the gateway counts. Labels are of bounded number: routes, models of the catalog, codes; never ids. */
+/** Metrics of requests. Label values are bounded: routes, models of the catalog, codes; never ids. */
 export class GatewayMetrics {
   readonly requests: Counter<'route' | 'status' | 'code'>;
   readonly seconds: Histogram<'route' | 'stream'>;
   readonly firstContentSeconds: Histogram<'stream'>;
   readonly tokens: Counter<'model' | 'kind'>;
 
-  constructor(private readonly registry: Registry) {
+  constructor(registry: Registry) {
     const registers = [registry];
     this.requests = new Counter({
       name: 'tollgate_gateway_requests_total',
@@ -19,30 +23,44 @@ export class GatewayMetrics {
     });
     this.seconds = new Histogram({
       name: 'tollgate_gateway_request_seconds',
-      help: 'From the request line to the last byte of the reply',
+      help: 'Seconds from the request line to the last byte of the reply',
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
       registers,
     });
     this.firstContentSeconds = new Histogram({
       name: 'tollgate_gateway_first_content_seconds',
-      help: 'From the request line to the first content of the model',
+      help: 'Seconds from the request line to the first content of the model',
       labelNames: ['stream'],
       buckets: SECONDS,
       registers,
     });
     this.tokens = new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers });
   }
+}
 
-  /** A value that is asked for when it is scraped. */
-  gauge(name: string, help: string, read: () => number): void {
+interface GaugeSources {
+  server: HttpServer;
+  settlements: SettleOnEnd;
+  bodies: BodyReader;
+  bodyWorkers: BodyWorkers;
+}
+
+/** Registers the metrics whose values are read when Prometheus scrapes. */
+export function registerGauges(registry: Registry, { server, settlements, bodies, bodyWorkers }: GaugeSources): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
       name,
       help,
-      registers: [this.registry],
+      registers: [registry],
       collect() {
         this.set(read());
       },
     });
-  }
+  };
+  gauge('tollgate_gateway_requests_in_flight', 'Requests not yet answered and settled', () => server.requestsRunning);
+  gauge('tollgate_gateway_connections_open', 'Open client connections', () => server.connectionsOpen);
+  gauge('tollgate_gateway_settlements_pending', 'Settlements that billing has not confirmed', () => settlements.pending);
+  gauge('tollgate_gateway_body_bytes_in_flight', 'Bytes of the request bodies in flight', () => bodies.bytesInFlight);
+  gauge('tollgate_gateway_bodies_waiting', 'Large request bodies that wait for a worker thread', () => bodyWorkers.waiting);
 }

@@ -4,51 +4,51 @@ import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRecord } from '../pipeline/run-inference.js';
 
-/** One HTTP request and its reply: what every layer needs to know of it, and what the access log will say. */
-export class Exchange {
+/** State of one HTTP request and its reply, shared by all layers and written to the access log. */
+export class HttpExchange {
   /**
-   * An opaque unique suffix, shared by the request's id and the reply's, so that one leads to the other. It grows with time: the
-   * journal is indexed by it, and an index is written most cheaply at its end.
+   * Unique suffix of the request's id and of the reply's id, so that one can be found from the other. It grows with time (UUIDv7), because
+   * appending to the end of the journal's index is cheapest.
    */
   readonly id = randomUUIDv7().replaceAll('-', '');
   readonly requestId = `req_${this.id}`;
   readonly startedAt = performance.now();
-  /** The path of the route, not of the URL; `unknown` where there is none. */
+  /** Path of the matched route; `unknown` when there is none. */
   route = 'unknown';
-  /** What the connection brought in place of the rest of this request cannot be read. */
+  /** True when the rest of this request cannot be read. */
   isUnreadable = false;
-  /** The client sends its body only when told to (`Expect: 100-continue`). */
+  /** True when the client waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
   caller: ResolvedKey | undefined;
-  /** The client's IP address, behind trusted proxies too; empty where the connection was gone already. */
+  /** IP address of the client, taken from trusted proxies if any; empty when the connection was already closed. */
   address = '';
-  /** The error the client was told, by status or within the stream. */
+  /** The error sent to the client, as a status or within the stream. */
   error: GatewayError | undefined;
   firstContentAt: number | undefined;
   /** Set on generation requests. */
   inference: InferenceRecord | undefined;
-  /** What goes on after the connection may have closed, such as the settlement of a client that left. */
+  /** Work that may outlive the connection, such as the settlement for a disconnected client. */
   work: Promise<unknown> | undefined;
-  /** Bytes of request body that count against all bodies in flight. */
+  /** Bytes of this request's body that count as in flight. */
   bodyBytes = 0;
   private readonly stopping = new AbortController();
 
-  /** Aborts when the exchange is not to go on; `stopError` has what its client is to be told. */
+  /** Aborts when the exchange must end. `stopError` returns the error for the client, if any. */
   get stopped(): AbortSignal {
     return this.stopping.signal;
   }
 
-  /** With what the client is to be told; without when it is gone. The first call counts. */
+  /** Stops the exchange: with an error for the client, or without one when the client has disconnected. Only the first call has an effect. */
   stop(error?: GatewayError): void {
     this.stopping.abort(error);
   }
 }
 
-/** The caller of a guarded route. Throws `internal_error` on any other. */
-export function callerOf({ caller }: Exchange): ResolvedKey {
+/** Returns the caller of a guarded route. Throws `internal_error` on any other route. */
+export function callerOf({ caller }: HttpExchange): ResolvedKey {
   if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
   return caller;
 }
 
-/** A request on its way through the gateway; the server's first act is to attach the exchange. */
-export type GatewayRequest = IncomingMessage & { exchange: Exchange };
+/** A request with the exchange that `HttpServer` attaches to it. */
+export type GatewayRequest = IncomingMessage & { exchange: HttpExchange };

@@ -78,7 +78,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     },
   );
 
-  test('an unknown path and a wrong method say what there is [error-body-general, L-5]', async () => {
+  test('an unknown path and a wrong method get an error that names the available methods [error-body-general, L-5]', async () => {
     expect(errorOf(await gateway.ask('/v1/nothing?x=1'))).toEqual({
       message: 'There is nothing at GET "/v1/nothing".',
       type: 'not_found_error',
@@ -90,7 +90,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     expect((await gateway.ask('/v1/models', { method: 'OPTIONS' })).headers).toMatchObject({ allow: 'GET, HEAD' });
   });
 
-  test('billing decides last, and its refusals carry when to come back [error-rate-limit, H-4]', async () => {
+  test('billing decides last, and its refusals have `retry-after` [error-rate-limit, H-4]', async () => {
     gateway.fakes.reserveOutcome = ({ holdId }) => ({
       status: 'refused',
       holdId,
@@ -102,7 +102,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     expect([answer.status, errorOf(answer).code, answer.headers['retry-after']]).toEqual([429, 'rate_limit_exceeded', '60']);
   });
 
-  test('a request that is not HTTP gets an answer with an id too', async () => {
+  test('a request that is not HTTP gets a reply with a request id', async () => {
     const socket = await gateway.connect();
     socket.write('GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n');
     expect(await textOf(socket)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(?=.*x-request-id: req_).*"code":"invalid_request"/s);

@@ -3,15 +3,15 @@ import type { ProtocolName } from '../protocols/protocol-adapter.js';
 export interface Route {
   method: 'GET' | 'POST';
   path: string;
-  /** Where the key may stand: `Authorization: Bearer` alone, or also `x-api-key`, which then wins (architecture.md, "Where the contract is silent"). */
+  /** Accepted headers for the key: `Authorization: Bearer` only, or also `x-api-key`, which then takes precedence. */
   key: 'none' | 'bearer' | 'bearer-or-x-api-key';
-  /** Whose error bodies it answers with, and so do unknown paths below it; absent: the general ones, which are chat's (spec 7). */
+  /** Format of the error bodies of this route and of unknown paths below it. Default: chat's. */
   format?: ProtocolName;
-  /** True for endpoints with a key that bill nothing. They have a rate of their own, since no reserve limits them. */
+  /** True for endpoints that need a key and cost nothing. They have a rate limit of their own, because no reserve limits them. */
   isFree?: true;
 }
 
-/** Every endpoint there is. As the router has it, case and a final slash do not matter; query strings are ignored (L-3). */
+/** All endpoints. Like the router, matching ignores case, a trailing slash and the query string. */
 export const ROUTES = {
   chatCompletions: { method: 'POST', path: '/v1/chat/completions', key: 'bearer', format: 'chat' },
   responses: { method: 'POST', path: '/v1/responses', key: 'bearer', format: 'responses' },
@@ -33,20 +33,20 @@ const MATCHERS = Object.values(ROUTES).map((route: Route) => ({
   pattern: new RegExp(`^${route.path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+').replace(/\/$/, '')}/?$`, 'i'),
 }));
 
-/** The route at a URL's path, whatever its method; undefined when there is nothing there. */
+/** Returns the route of a URL's path for any method; undefined when there is none. */
 export function routeAt(url: string): Route | undefined {
   const path = pathOf(url);
   return MATCHERS.find(({ pattern }) => pattern.test(path))?.route;
 }
 
-/** What a client with a wrong base URL is after: one `/v1` too few, or too much before the last one. */
+/** Returns the route that a client with a wrong base URL means: `/v1` is missing, or something precedes it. */
 export function routeMeantBy(url: string): Route | undefined {
   const path = pathOf(url);
   const surplus = path.lastIndexOf('/v1/');
   return routeAt(surplus > 0 ? path.slice(surplus) : `/v1${path}`);
 }
 
-/** Whose error bodies a URL answers with (spec 7): those of the format that lives there, even if the base URL is wrong. */
+/** Returns the format of a URL's error bodies, also when the base URL is wrong. */
 export function protocolAt(url: string): ProtocolName {
   const path = pathOf(url);
   const route = routeAt(url) ?? routeMeantBy(url) ?? Object.values<Route>(ROUTES).find((above) => path.startsWith(`${above.path}/`));

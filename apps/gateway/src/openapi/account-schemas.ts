@@ -3,7 +3,7 @@ import { type JsonSchema, list, orNull, ref, replyObject, text, word } from '../
 
 const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 
-/** Every field of what billing answers, and no other: the compiler compares. */
+/** Schema of the balance. The compiler checks that it has the fields of billing's answer and no others. */
 const balance: Record<keyof Balance, JsonSchema> = {
   object: word('balance'),
   currency: word('USD'),
@@ -16,7 +16,7 @@ const balance: Record<keyof Balance, JsonSchema> = {
   plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
 };
 
-/** What the endpoints beside the formats answer (spec 2.1, 2.2). */
+/** Replies of the endpoints that belong to no format. */
 export const ACCOUNT_SCHEMAS: Record<string, JsonSchema> = {
   ModelList: replyObject({ object: word('list'), data: list(ref('Model')) }),
   Model: replyObject({

@@ -10,11 +10,11 @@ import { openApiDocument } from './document.js';
 
 const document = openApiDocument() as { paths: Record<string, Record<string, { operationId: string }>> };
 
-test('docs/openapi.json is what the code says: npm run build, then node scripts/openapi.mjs', () => {
+test('docs/openapi.json is current: npm run build, then node scripts/openapi.mjs', () => {
   expect(JSON.parse(readFileSync('docs/openapi.json', 'utf8'))).toEqual(document);
 });
 
-test('every method of a controller and every probe has an operation, and every operation is one of these', () => {
+test('every controller method and every probe has an operation, and there is no other', () => {
   const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
@@ -22,7 +22,7 @@ test('every method of a controller and every probe has an operation, and every o
   expect(documented.sort()).toEqual([...routedByControllers(), 'GET /', 'GET /livez', 'GET /readyz'].sort());
 });
 
-/** What the framework will route, as its decorators have noted it. */
+/** Returns the routes of all controllers, from their decorators' metadata. */
 function routedByControllers(): string[] {
   const { controllers = [] } = gatewayModule({
     config: new GatewayConfig(),

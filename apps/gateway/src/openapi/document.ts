@@ -27,7 +27,7 @@ const TAGS: Record<TagName, string> = {
   Service: 'For probes and tools. No key is asked for.',
 };
 
-/** The HTTP surface as OpenAPI 3.1, made of the routes, the formats' schemas, the table of errors and the adapters' own words. */
+/** Returns the HTTP API as OpenAPI 3.1, built from the routes, the formats' schemas, the error codes and examples rendered by the adapters. */
 export function openApiDocument(): object {
   return {
     openapi: '3.1.1',
@@ -61,7 +61,7 @@ export function openApiDocument(): object {
   };
 }
 
-/** Our paths name their parameters with a colon. */
+/** Converts `:id` of a route's path to OpenAPI's `{id}`. */
 function pathOf({ path }: Route): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }

@@ -11,12 +11,14 @@ const REQUEST_ID = 'req_019a98a1c0de7f00a1b2c3d4e5f60718';
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 const TYPES = [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))];
 
-/** A dashboard's own (spec 5, rule 5): nothing in this surface answers with them. */
+/** Codes of a dashboard's session. No endpoint of the gateway returns them. */
 const PANEL_CODES: ErrorCode[] = ['authentication_required', 'origin_not_allowed'];
 
-/** One error of each code, as it is sent. The words are for people and not a promise. */
+/** An example of each error. Messages are for people and may change. */
 const EXAMPLES: Record<ErrorCode, { message: string; param?: string }> = {
-  invalid_json: { message: 'The request body is not valid JSON: line 1, column 14: expected a value.' },
+  invalid_json: {
+    message: 'The request body is not valid JSON: Expected double-quoted property name in JSON at position 24 (line 1 column 25).',
+  },
   invalid_request: { message: '`temperature` must be a number from 0 to 2.', param: 'temperature' },
   unsupported_parameter: {
     message: '`previous_response_id` is not supported, because nothing is stored: send the whole conversation in `input`.',
@@ -49,10 +51,10 @@ const EXAMPLES: Record<ErrorCode, { message: string; param?: string }> = {
   upstream_timeout: { message: 'The model did not answer in time.' },
 };
 
-/** What any generation request may meet (spec 7.1). */
+/** Errors of generation requests. */
 export const GENERATION_ERRORS = CODES.filter((code) => !PANEL_CODES.includes(code));
 
-/** The error bodies of spec 7 with all they may say: as they stand within streams. */
+/** Error bodies with all types and codes, as streams send them. */
 export const ERROR_SCHEMAS: Record<Family, JsonSchema> = {
   Error: { ...generalError(TYPES, CODES), description: 'The error of every endpoint but messages.' },
   MessagesError: {
@@ -63,20 +65,20 @@ export const ERROR_SCHEMAS: Record<Family, JsonSchema> = {
 
 type Family = 'Error' | 'MessagesError';
 
-/** Components of the document: what each family answers with each status, and every code it can be. */
+/** Response components: one for each family and status, with all codes of that status. */
 export const ERROR_RESPONSES: Record<string, object> = Object.fromEntries([
   ...responsesOf('Error', ROUTES.chatCompletions),
   ...responsesOf('MessagesError', ROUTES.messages),
 ]);
 
-/** The responses of what an operation may refuse, by status. */
+/** Returns the error responses of an operation by status. */
 export function errorResponses(route: Route, codes: readonly ErrorCode[]): Record<string, object> {
   const family: Family = protocolAt(route.path) === 'messages' ? 'MessagesError' : 'Error';
   const statuses = new Set([...codes.map((code) => ERROR_CODES[code].status), ...httpErrors(route).map(({ status }) => status)]);
   return Object.fromEntries([...statuses].map((status) => [status, { $ref: `#/components/responses/${family}${status}` }]));
 }
 
-/** The conditions of HTTP that the code table has no code for (architecture.md, "Order of refusals"). */
+/** Returns HTTP errors that have no code of their own: 405, 408 and 415. */
 function httpErrors({ method, path }: Route): GatewayError[] {
   const wrongMethod = new GatewayError('invalid_request', `${path} takes ${method}, not DELETE.`, { status: 405 });
   const wrongType = new GatewayError('invalid_request', 'The request body must be JSON: send "Content-Type: application/json".', {

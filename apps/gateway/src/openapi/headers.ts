@@ -6,7 +6,7 @@ const requestId = {
   schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
 };
 
-/** Components of the document. */
+/** Header components of the document. */
 export const HEADERS = {
   RequestId: requestId,
   RetryAfter: {
@@ -20,7 +20,7 @@ export const HEADERS = {
   Allow: { description: 'What the path takes.', required: true, schema: { type: 'string' } },
 };
 
-/** On every reply. The SDKs of the formats look for the one or the other. */
+/** Headers of every reply. OpenAI's SDK reads the first, Anthropic's the second. */
 export const REPLY_HEADERS = {
   'x-request-id': { $ref: '#/components/headers/RequestId' },
   'request-id': { $ref: '#/components/headers/RequestId' },

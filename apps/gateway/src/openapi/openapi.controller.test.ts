@@ -12,7 +12,7 @@ function get(path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${gateway.url}${path}`, init);
 }
 
-test('GET /openapi.json gives the document, without a key', async () => {
+test('GET /openapi.json returns the document without a key', async () => {
   const response = await get('/openapi.json');
   expect(await response.json()).toEqual(openApiDocument());
   expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -23,7 +23,7 @@ test('GET /openapi.json gives the document, without a key', async () => {
   });
 });
 
-test('a copy that is up to date is not sent again', async () => {
+test('a current copy gets 304', async () => {
   const etag = (await get('/openapi.json')).headers.get('etag') ?? '';
   const answers = await Promise.all(
     [etag, `W/${etag}`, `"other", ${etag}`, '*', '"other"'].map((tag) => get('/openapi.json', { headers: { 'if-none-match': tag } })),
@@ -33,13 +33,13 @@ test('a copy that is up to date is not sent again', async () => {
   expect([current?.headers.get('etag'), await current?.text()]).toEqual([etag, '']);
 });
 
-test('HEAD says how long it is and no more', async () => {
+test('HEAD returns the length and no body', async () => {
   const [head, whole] = await Promise.all([get('/openapi.json', { method: 'HEAD' }), get('/openapi.json')]);
   const { byteLength } = await whole.arrayBuffer();
   expect([head.status, Number(head.headers.get('content-length')), await head.text()]).toEqual([200, byteLength, '']);
 });
 
-test('it is a route like any other: 405 with Allow for another method, 404 for a path that only looks like it', async () => {
+test('another method gets 405 with `Allow`, and a similar path 404', async () => {
   const wrong = await get('/openapi.json', { method: 'POST', body: '{}' });
   expect([wrong.status, wrong.headers.get('allow'), await wrong.json()]).toEqual([
     405,

@@ -6,7 +6,7 @@ import { RequestRates } from '../http/limits/request-rates.js';
 import { ROUTES } from '../http/routes.js';
 import { openApiDocument } from './document.js';
 
-/** The description of the HTTP surface, for tools and for people with tools. One text, made when the gateway starts. */
+/** Serves the OpenAPI document, rendered once when the gateway starts. */
 @Controller()
 export class OpenApiController {
   private readonly text = Buffer.from(JSON.stringify(openApiDocument()));
@@ -20,7 +20,7 @@ export class OpenApiController {
     response.setHeaders(
       new Headers({
         etag: this.entityTag,
-        // To be asked for anew each time, which costs nothing when nothing has changed.
+        // Clients revalidate each time; an unchanged document is a 304.
         'cache-control': 'no-cache',
         'x-request-id': exchange.requestId,
         'request-id': exchange.requestId,
@@ -33,7 +33,7 @@ export class OpenApiController {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': this.text.length }).end(this.text);
   }
 
-  /** Weak comparison, as RFC 9110 wants it here: a proxy that compresses makes the tag weak. */
+  /** Uses weak comparison, as RFC 9110 requires for `If-None-Match`: a compressing proxy makes the tag weak. */
   private isCurrent(tags: string | undefined): boolean {
     return tags?.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === this.entityTag) ?? false;
   }

@@ -16,7 +16,7 @@ interface Content {
   examples?: Record<string, { summary?: string; value: unknown }>;
 }
 
-/** What the document says of a route, apart from what follows from the route itself. */
+/** Description of a route, except what follows from the route itself. */
 export interface OperationDescription {
   tag: TagName;
   operationId: string;
@@ -25,13 +25,13 @@ export interface OperationDescription {
   parameters?: readonly object[];
   request?: { schema: JsonSchema; examples: Record<string, RequestExample> };
   reply: Content;
-  /** The data of one event of the stream, where a reply may be one. */
+  /** Data of one stream event, for operations that can stream. */
   stream?: Content;
-  /** True for probes: their replies name no request, because none is logged. */
+  /** True for probes: their replies have no request id, because they are not logged. */
   isProbe?: true;
-  /** Headers of the reply, beside those of every one. */
+  /** Reply headers in addition to those of every reply. */
   replyHeaders?: Record<string, object>;
-  /** Replies beside these that are no errors. */
+  /** Further replies that are not errors. */
   otherReplies?: Record<string, object>;
   errors: readonly ErrorCode[];
 }
@@ -66,7 +66,7 @@ const ENTITY_TAG = { etag: { $ref: '#/components/headers/EntityTag' } };
 const model = { object: 'model', id: 'sim-fast', created: 1_760_000_000, owned_by: 'tollgate' };
 const health: Content = { schema: ref('Health'), examples: { ok: { value: { status: 'ok' } } } };
 
-/** One a route: the compiler asks for it, a test asks the router. */
+/** The operation of each route. The compiler checks that each route has one, a test that each is routed. */
 export const OPERATIONS: Record<RouteName, OperationDescription> = {
   chatCompletions: {
     tag: 'Generation',
@@ -161,12 +161,19 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     otherReplies: { '304': { description: 'The copy is up to date.', headers: { ...REPLY_HEADERS, ...ENTITY_TAG } } },
     errors: ['rate_limit_exceeded'],
   },
-  root: { tag: 'Service', operationId: 'probe', summary: 'Whether something answers here', reply: health, isProbe: true, errors: [] },
-  livez: { tag: 'Service', operationId: 'getLiveness', summary: 'Whether the gateway is alive', reply: health, isProbe: true, errors: [] },
+  root: { tag: 'Service', operationId: 'probe', summary: 'Check that the gateway answers', reply: health, isProbe: true, errors: [] },
+  livez: {
+    tag: 'Service',
+    operationId: 'getLiveness',
+    summary: 'Check that the gateway is live',
+    reply: health,
+    isProbe: true,
+    errors: [],
+  },
   readyz: {
     tag: 'Service',
     operationId: 'getReadiness',
-    summary: 'Whether requests should be sent here',
+    summary: 'Check that the gateway accepts requests',
     reply: health,
     isProbe: true,
     otherReplies: { '503': NOT_READY },

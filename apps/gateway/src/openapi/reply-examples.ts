@@ -41,7 +41,7 @@ interface Example {
   value: unknown;
 }
 
-/** What a format's adapter makes of a reply in words and of a call: it cannot show what would never be sent. */
+/** Returns a text reply and a tool call as the adapter renders them, so that the examples always match real replies. */
 export function plainReplyExamples<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   requests: Record<string, RequestExample>,
@@ -56,7 +56,7 @@ export function plainReplyExamples<Parsed extends ParsedRequest>(
   };
 }
 
-/** The data of each kind of event of one streamed reply, in order of the first of each kind. */
+/** Returns the data of the first event of each kind in one streamed reply. */
 export function streamedReplyExamples<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   requests: Record<string, RequestExample>,
@@ -73,7 +73,7 @@ export function streamedReplyExamples<Parsed extends ParsedRequest>(
   return examples;
 }
 
-/** An event's own name, or what a chunk brings. */
+/** Returns the event's type, or for a chunk the name of its content. */
 function kindOf(value: { type?: string; choices?: { delta: object; finish_reason: string | null }[] } | string): string {
   if (typeof value === 'string') return 'done';
   if (value.type !== undefined) return value.type;

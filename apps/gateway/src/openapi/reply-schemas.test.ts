@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectCompletion } from '#inference/collect-completion.js';
 import { GatewayError } from '#inference/errors.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { closed, DocumentSchemas } from '#testing/document-schemas.js';
 import { testCases } from '#testing/long-run.js';
 import { streamEvents } from '#testing/stream-events.js';
@@ -13,7 +13,7 @@ import type { ProtocolAdapter, ProtocolName, ReplyContext } from '../protocols/p
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { openApiDocument } from './document.js';
 
-/** Whatever an adapter can write is what the document says, field for field. */
+/** Checks that everything an adapter can render matches the document, field by field. */
 
 const schemas = new DocumentSchemas(closed(openApiDocument()));
 const PROTOCOLS = join(import.meta.dirname, '../protocols');
@@ -39,7 +39,7 @@ describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
     else expectEvents(text);
   });
 
-  testCases('any legal stream, with signs of life, and the plain reply of the same events', COUNTS, streamEvents(tools), (events) => {
+  testCases('any valid stream with keep-alives, and the plain reply of the same events', COUNTS, streamEvents(tools), (events) => {
     const completion = collectCompletion(events);
     expect(schemas.component(reply, JSON.parse(adapter.renderCompletion(REPLY, parsed, completion)))).toEqual([]);
     const renderer = adapter.renderStream(REPLY, parsed);
@@ -48,7 +48,7 @@ describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
     expectEvents(frames + renderer.finish(completion.finishReason, completion.usage));
   });
 
-  testCases('any stream that fails', COUNTS, streamEvents({ ...tools, ending: 'failure' }), (events) => {
+  testCases('any failing stream', COUNTS, streamEvents({ ...tools, ending: 'failure' }), (events) => {
     const renderer = adapter.renderStream(REPLY, parsed);
     expectEvents(renderer.render(events) + renderer.fail(new GatewayError('upstream_error', 'The model failed.')));
   });
@@ -64,7 +64,7 @@ describe.each(Object.values<ProtocolAdapter>(ADAPTERS))('$name', (adapter) => {
   }
 });
 
-test('it can fail: a field that is not described, one that is missing, one of another type', () => {
+test('the check fails for an unknown field, a missing one, and one of another type', () => {
   const list = { object: 'list', data: [{ object: 'model', id: 'a', created: 1, owned_by: 'b' }] };
   expect(schemas.component('ModelList', list)).toEqual([]);
   expect(schemas.component('ModelList', { ...list, more: 1 })).toEqual(['the value must NOT have additional properties']);

@@ -11,20 +11,20 @@ import type { ProtocolAdapter, ProtocolName } from '../protocols/protocol-adapte
 import { openApiDocument } from './document.js';
 
 /**
- * The schemas of requests and the parsers say the same of a body's shape: what a parser takes its schema takes, and what a
- * schema takes its parser refuses for none but these reasons, which are not of shape.
+ * Reasons for which a parser may refuse a body that its schema accepts: they are not about shape. Otherwise schema and parser must agree about
+ * every body.
  */
 const BEYOND_SHAPE = [
-  /^(image_url_not_supported|unsupported_content|request_too_large): /, // what is in an image
+  /^(image_url_not_supported|unsupported_content|request_too_large): /, // content of an image
   /is not valid base64|must be a base64 data URL/,
-  /is declared twice|must be the name of one of `tools`|requires a call, but there is no/, // one field against another
+  /is declared twice|must be the name of one of `tools`|requires a call, but there is no/, // several fields together
   /is only valid when `stream` is true|differs from `max_tokens`/,
-  /must have at least one message/, // when nothing is left of the input
-  /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // D4, C-8: described in words
+  /must have at least one message/, // all items were dropped
+  /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // described in words
   /nested too deeply/,
 ];
 
-/** Wishes that are as good as not sent when they are of another type, wherever they stand. */
+/** Hints that parsers ignore when they have another type. */
 const TOLERATED: Record<string, string[]> = {
   chat: ['seed', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'parallel_tool_calls', 'reasoning_content'],
 };
@@ -52,12 +52,12 @@ describe.each([
   const bodies = requests.map(({ body }) => body);
   const refused = readJson<Refusal[]>(join(fixtures, 'refusals.json')).map(({ change }) => ({ ...bodyOf(requests, 'minimal'), ...change }));
 
-  test('takes every body of the fixtures', () => {
+  test('accepts every body of the fixtures', () => {
     expect(bodies.length).toBeGreaterThan(15);
     for (const body of bodies) expect(schemas.component(component, withoutTolerated(body, parse(body)))).toEqual([]);
   });
 
-  test('agrees with the parser about what it refuses in the fixtures', () => {
+  test('agrees with the parser about every refused body of the fixtures', () => {
     for (const body of refused) agree(body);
   });
 
@@ -66,13 +66,13 @@ describe.each([
   const replacement = fc.oneof(strange, fc.constantFrom(...parts), fc.constant(undefined));
   const changed = fc
     .tuple(fc.constantFrom(...bodies), fc.array(fc.tuple(fc.nat(), replacement), { minLength: 1, maxLength: 2 }))
-    // Through text, as bodies come.
+    // Through JSON text, as bodies arrive.
     .map(([body, changes]) =>
       JSON.parse(JSON.stringify(changes.reduce<unknown>((whole, [place, value]) => replaceValue(whole, place, value), body))),
     );
 
   testCases(
-    `${component} agrees with the parser about any body with a value replaced, taken away, or put where another was`,
+    `${component} agrees with the parser about any body with a value replaced, removed or moved`,
     { usual: 1_500, long: 50_000 },
     changed,
     agree,
@@ -86,7 +86,7 @@ describe.each([
     else if (!isBeyondShape && faults.length === 0) expect({ body, refusal }).toEqual({ body, refusal: undefined });
   }
 
-  /** A choice among tools that are not there is not looked at. */
+  /** Removes the fields that the parser ignores. Without tools it ignores `tool_choice`. */
   function withoutTolerated(body: unknown, { tools }: Parsed): unknown {
     const fields = [...(TOLERATED[format] ?? []), ...(tools.length === 0 ? ['tool_choice'] : [])];
     return JSON.parse(JSON.stringify(body), (key, value) => (fields.includes(key) ? undefined : value));

@@ -3,10 +3,10 @@ import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
-/** How a request ended, as billing sees it. */
-export type Ending = Exclude<SettleRequest['reason'], 'released'>;
+/** Outcome of a request, as billing records it. */
+export type Outcome = Exclude<SettleRequest['reason'], 'released'>;
 
-/** Reads what an upstream says and knows at every moment what is owed for it (architecture.md, "What counts as returned"). */
+/** Reads the events of a request and knows at every moment what is owed for it. */
 export class Meter {
   upstream: string | undefined;
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
@@ -24,28 +24,27 @@ export class Meter {
     for (const event of batch) this.readEvent(event);
   }
 
-  /** What the upstream reported last, else an estimate from what has arrived, within the caps the hold was made for. */
+  /** Returns the last reported usage, else an estimate from the received events within the caps of the hold. */
   usage(): Usage {
     return this.reported ?? this.received.estimateUsage(this.caps);
   }
 
   /**
-   * What to bill, undefined for nothing. A complete reply is billed whatever it holds. A failure is billed only where content
-   * was already streamed. A client that left is billed what the inference-proxy reports, which may be a prompt without content; without a
-   * report only where content had been received.
+   * Returns the usage to bill, undefined for none. A complete reply is always billed. A failure is billed only after content was streamed. A
+   * disconnected client is billed what the inference-proxy reports, possibly a prompt without content; without a report only after content.
    */
-  billable(ending: Ending): Usage | undefined {
-    switch (ending) {
+  billable(outcome: Outcome): Usage | undefined {
+    switch (outcome) {
       case 'completed':
         return this.usage();
       case 'failed':
         return this.streamed && this.received.hasContent ? this.usage() : undefined;
       case 'client-disconnected':
-        return this.owesSomething ? this.usage() : undefined;
+        return this.hasBillableOutput ? this.usage() : undefined;
     }
   }
 
-  private get owesSomething(): boolean {
+  private get hasBillableOutput(): boolean {
     const { reported, received, terminal } = this;
     const isReported = reported !== undefined && reported.promptTokens + reported.outputTokens > 0;
     return isReported || received.hasContent || terminal?.type === 'completion-finish';

@@ -7,18 +7,18 @@ import { HOLD_MAX, holdFor } from '#money/price.js';
 import type { Model } from '../clients/catalog.js';
 import { EncodedRequest } from '../encoded-request.js';
 
-/** The most a request can cost, and the caps that keep it there. */
+/** The highest possible cost of a request, and the caps that guarantee it. */
 export interface Quote {
   amount: PicoUsd;
-  /** The part of `amount` that is the prompt's. */
+  /** Share of `amount` for the prompt. */
   promptAmount: PicoUsd;
   promptTokensEstimate: number;
   outputTokensMax: number;
 }
 
 /**
- * Capability, context and price of one request (architecture.md, "The hold"). Throws `unsupported_content` for images the
- * model does not take, `context_length_exceeded` when the estimate and the output cap do not fit together.
+ * Computes the amount to hold for a request. Throws `unsupported_content` for images that the model does not accept, and
+ * `context_length_exceeded` when the prompt estimate and the output cap exceed the context.
  */
 export function quoteRequest(model: Model, request: InferenceRequest | EncodedRequest): Quote {
   const size = request instanceof EncodedRequest ? request.promptSize(model.reasoningEcho) : measurePrompt(request, model.reasoningEcho);
@@ -35,14 +35,14 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
   return { amount, promptAmount, promptTokensEstimate, outputTokensMax };
 }
 
-/** Throws `unsupported_content` for images that the model does not take. */
+/** Throws `unsupported_content` for images that the model does not accept. */
 export function checkCapabilities(model: Model, { images }: PromptSize): void {
   if (images > 0 && !model.input.includes('image')) {
     throw new GatewayError('unsupported_content', `The model ${JSON.stringify(model.id)} does not accept images.`);
   }
 }
 
-/** Clients look for these very words and figures to compact a conversation by themselves (E-4). */
+/** Coding agents match this wording and its numbers to compact a conversation. */
 function contextExceeded(contextTokens: number, promptTokens: number, outputTokensMax: number): GatewayError {
   return new GatewayError(
     'context_length_exceeded',

@@ -6,7 +6,7 @@ import type { Quote } from './quote.js';
 
 type Refusal = Exclude<ReserveOutcome, { status: 'held' }>;
 
-/** Says why a request was not admitted, in words that tell its sender what to do. */
+/** Returns the error of a refused reserve. Its message says what the client can do. */
 export function refusalError(refusal: Refusal, quote: Quote, price: Price): GatewayError {
   if (refusal.status === 'closed') {
     return new GatewayError('model_unavailable', 'The request could not be admitted in time. Try again.', { retryAfterSeconds: 1 });
@@ -15,7 +15,7 @@ export function refusalError(refusal: Refusal, quote: Quote, price: Price): Gate
     case 'invalid_api_key':
       return new GatewayError('invalid_api_key', 'The API key is not valid or has been revoked.');
     case 'account_frozen':
-      // None of the client's doing that it could change: the codes have no better one than "not now" (docs/money.md).
+      // The client cannot change this, and no error code describes it better than "not now".
       return new GatewayError('model_unavailable', 'The account is on hold. Its requests are refused until an operator has looked at it.');
     case 'rate_limit_exceeded':
       return limitError(refusal, `${refusal.limit} requests per minute`);
@@ -26,7 +26,7 @@ export function refusalError(refusal: Refusal, quote: Quote, price: Price): Gate
   }
 }
 
-/** `try again in 12s` is what clients read the pause from (E-5). */
+/** Clients parse the pause from the words `try again in 12s`. */
 function limitError(
   refusal: { code: 'rate_limit_exceeded' | 'concurrency_limit'; retryAfterSeconds: number },
   limit: string,

@@ -2,22 +2,22 @@ import { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
-/** Where the pipeline sends what the model says. Plain replies collect, streamed ones pass on; the pipeline cannot tell. */
+/** Receives the events of a model. A plain reply collects them, a streamed reply sends them; the pipeline treats both alike. */
 export interface Reply {
-  /** Aborts when the reply is not to go on: the client is to be told a `stopError`, or is gone, and nothing more needs to be sent. */
+  /** Aborts when the reply must end: with a `stopError` for the client, or without one when the client has disconnected. */
   readonly stopped: AbortSignal;
 
   /**
-   * Takes the events of one batch, without the terminal one; `isLast` says that it followed. A promise means: wait for it
-   * before sending more. It resolves, and never rejects, also when the reply is stopped meanwhile.
+   * Takes the events of one batch without the terminal event; `isLast` is true when that followed. The caller awaits a returned promise before
+   * it sends more (backpressure). The promise never rejects, and resolves when the reply is stopped.
    */
   send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined;
 
-  /** The reply is complete and its settlement safe. */
+  /** Ends a complete reply. Called after its settlement was recorded. */
   finish(reason: FinishReason, usage: Usage): void;
 }
 
-/** What the client of a stopped reply is to be told; undefined while nothing is stopped, and when the client is gone. */
+/** Returns the error for the client of a stopped reply; undefined when the reply is not stopped or the client has disconnected. */
 export function stopError({ reason }: AbortSignal): GatewayError | undefined {
   return reason instanceof GatewayError ? reason : undefined;
 }

@@ -51,13 +51,13 @@ class RecordedReply implements Reply {
   }
 }
 
-async function set(answerMs = 1_000, pendingMax = 100) {
+async function setUp(answerMs = 1_000, pendingMax = 100) {
   const fakes = new FakeServices();
   const logger = createLogger('test', 'silent');
   const billing = new BillingClient(fakes.messaging, 1_000);
   const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
   await catalog.refresh();
-  const settlements = new SettleOnEnd(billing, logger, answerMs, pendingMax);
+  const settlements = new SettleOnEnd(billing, logger, { settleAnswerMs: answerMs, settlementsPendingMax: pendingMax, settleFlushMs: 0 });
   const services: InferenceServices = { catalog, billing, inference: new InferenceClient(fakes.messaging), settlements };
   const record: InferenceRecord = {};
   const reply = new RecordedReply();
@@ -88,7 +88,7 @@ function script(...steps: (StreamEvent | 'end' | Error)[]) {
   };
 }
 
-/** What `estimate` gives for the prompt of these tests (111 bytes of JSON) and `Hello`. */
+/** The estimate for the prompt of these tests (111 bytes of JSON) and the output `Hello`. */
 const ESTIMATED: Usage = {
   promptTokens: 28,
   cachedTokens: 0,
@@ -142,7 +142,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
     { form: 'plain', stream: false, expected: plain },
     { form: 'streamed', stream: true, expected: streamed },
   ])('$form', async ({ stream, expected }) => {
-    const { fakes, run, reply, record } = await set();
+    const { fakes, run, reply, record } = await setUp();
     fakes.model = script(...steps);
     const thrown = await run({ stream }).then(
       () => undefined,
@@ -157,7 +157,7 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
       stream,
       holdId,
       upstream: expected.settled.upstream,
-      ending: expected.settled.reason,
+      outcome: expected.settled.reason,
       usage: expected.settled.usage,
       costPicoUsd: expected.settled.usage ? '1000' : '0',
     });
@@ -167,17 +167,17 @@ describe.each(ENDINGS)('%s', (_name, steps, plain, streamed) => {
 describe.each([
   { form: 'plain', stream: false },
   { form: 'streamed', stream: true },
-])('a client that leaves, $form [H-9, T-39]', ({ stream }) => {
+])('a client that disconnects, $form [H-9, T-39]', ({ stream }) => {
   const cases: [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined][] = [
     ['before content pays nothing', [START], ['end'], undefined],
-    ['before content pays what the proxy says that the upstream has begun to work on', [START], [USAGE, 'end'], REPORT],
-    ['after content pays what was received until the cancel took effect', [START, TEXT], [TEXT, USAGE, 'end'], REPORT],
-    ['after content pays an estimate where nothing is reported', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED],
-    ['after content pays also when the upstream fails on the cancel', [START, TEXT], [USAGE, FAILURE, 'end'], REPORT],
-    ['while the whole reply arrives pays for it', [], [...HELLO, 'end'], REPORT],
+    ['before content pays the usage that the proxy reports', [START], [USAGE, 'end'], REPORT],
+    ['after content pays for the output until the cancel took effect', [START, TEXT], [TEXT, USAGE, 'end'], REPORT],
+    ['after content pays an estimate when no usage is reported', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED],
+    ['after content pays also when the upstream fails because of the cancel', [START, TEXT], [USAGE, FAILURE, 'end'], REPORT],
+    ['while the complete reply arrives pays for it', [], [...HELLO, 'end'], REPORT],
   ];
   test.each(cases)('%s', async (_name, before, after, usage) => {
-    const { fakes, run, reply } = await set();
+    const { fakes, run, reply } = await setUp();
     let cancelled = false;
     fakes.model = (model) => {
       if (before.length > 0) model.write(...before);
@@ -204,8 +204,8 @@ describe.each([
   test.each([
     ['before content', [START]],
     ['after content', [START, TEXT]],
-  ])('%s of an upstream that the proxy reads on: the proxy settles, and the record says so', async (_name, before) => {
-    const { fakes, run, reply, record } = await set();
+  ])('%s, when the proxy reads the upstream to its end: the proxy settles, and the record says so', async (_name, before) => {
+    const { fakes, run, reply, record } = await setUp();
     let model: FakeEventStream<StreamEvent> | undefined;
     fakes.model = (opened) => {
       model = opened;
@@ -222,13 +222,13 @@ describe.each([
       stream,
       holdId,
       upstream: 'local',
-      ending: 'client-disconnected',
+      outcome: 'client-disconnected',
       settlement: 'deferred',
     });
   });
 
-  test('while its hold is being made starts nothing and pays nothing', async () => {
-    const { fakes, run, reply } = await set();
+  test('during the reserve starts no call and pays nothing', async () => {
+    const { fakes, run, reply } = await setUp();
     fakes.beforeApply = () => reply.leave();
     await run({ stream });
     expect(fakes.opened).toEqual([]);
@@ -246,7 +246,7 @@ describe.each([
   const cases: Case[] = [
     ['before content costs nothing', [START], ['end'], undefined, [START]],
     [
-      'after content costs what was received, all of which is passed on',
+      'after content costs the received output, all of which is forwarded',
       [START, TEXT],
       [TEXT, USAGE, 'end'],
       REPORT,
@@ -261,23 +261,23 @@ describe.each([
     ],
   ];
   test.each(cases)('%s', async (_name, before, after, usage, sent) => {
-    const { fakes, run, reply, record } = await set();
+    const { fakes, run, reply, record } = await setUp();
     fakes.model = (model) => {
       model.write(...before);
       void model.cancelled().then(() => script(...after)(model));
       setImmediate(() => reply.stop(RESTARTING));
     };
     await expect(run({ stream })).rejects.toBe(RESTARTING);
-    // Part of a plain reply is no reply.
+    // A partial plain reply is not sent, so it is not billed.
     const billed = stream ? usage : undefined;
     expect(fakes.settles).toEqual([
       { holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'failed', usage: billed, upstream: 'local' },
     ]);
-    expect([reply.events, reply.finished, record.ending]).toEqual([sent, undefined, 'failed']);
+    expect([reply.events, reply.finished, record.outcome]).toEqual([sent, undefined, 'failed']);
   });
 
-  test('is settled here, and the work may not go on without it', async () => {
-    const { fakes, run, reply } = await set();
+  test('is settled by the gateway, and the proxy may not detach', async () => {
+    const { fakes, run, reply } = await setUp();
     let model: FakeEventStream<StreamEvent> | undefined;
     fakes.model = (opened) => {
       model = opened;
@@ -292,8 +292,8 @@ describe.each([
     });
   });
 
-  test('is finished all the same when the rest of it was on its way', async () => {
-    const { fakes, run, reply } = await set();
+  test('is finished when the complete reply arrives before the upstream stops', async () => {
+    const { fakes, run, reply } = await setUp();
     fakes.model = (model) => {
       void model.cancelled().then(() => script(...HELLO, 'end')(model));
       setImmediate(() => reply.stop(RESTARTING));
@@ -303,8 +303,8 @@ describe.each([
     expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
   });
 
-  test('while its hold is being made starts nothing and pays nothing', async () => {
-    const { fakes, run, reply } = await set();
+  test('during the reserve starts no call and pays nothing', async () => {
+    const { fakes, run, reply } = await setUp();
     fakes.beforeApply = () => reply.stop(RESTARTING);
     await expect(run({ stream })).rejects.toBe(RESTARTING);
     expect(fakes.opened).toEqual([]);
@@ -313,11 +313,11 @@ describe.each([
 });
 
 test('the hold, the ticket and the price are those of the quote [hold-then-charge, hold-size, chat-max-tokens, auth-account, limit-hold]', async () => {
-  const { fakes, run } = await set();
+  const { fakes, run } = await setUp();
   await run({ maxOutputTokens: 5_000, stream: false });
   const holdId = fakes.reserves[0]?.holdId ?? '';
   expect(holdId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-  // 111 bytes of prompt at 150,000 and the model's 1,000 tokens of output at 600,000: the wish for 5,000 is capped.
+  // 111 bytes of prompt at 150,000 and the model's 1,000 tokens of output at 600,000: the requested 5,000 are capped.
   expect(fakes.reserves).toEqual([
     {
       holdId,
@@ -343,14 +343,14 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
   ]);
 });
 
-test('the terminal event is never sent as an event, and everything else is, in order', async () => {
-  const { run, reply } = await set();
+test('all events except the terminal one are sent in order', async () => {
+  const { run, reply } = await setUp();
   await run();
   expect(reply.events).toEqual(HELLO.slice(0, -1));
 });
 
-test('the reply is finished only when its settlement is safe', async () => {
-  const { fakes, run, reply } = await set();
+test('the reply is finished only after its settlement was recorded', async () => {
+  const { fakes, run, reply } = await setUp();
   let finishedBefore: unknown = 'never settled';
   fakes.beforeApply = ({ settles }) => {
     if (settles.length > 0) finishedBefore = reply.finished;
@@ -360,8 +360,8 @@ test('the reply is finished only when its settlement is safe', async () => {
   expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
 });
 
-test('billing that is down at the end delays the reply only so long, and is asked until it answers', async () => {
-  const { fakes, run, reply, record, settlements } = await set(20);
+test('an unavailable billing delays the reply by `settleAnswerMs` at most, and the settlement is retried until it is recorded', async () => {
+  const { fakes, run, reply, record, settlements } = await setUp(20);
   let down = true;
   fakes.beforeApply = ({ settles }) => {
     if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
@@ -376,8 +376,8 @@ test('billing that is down at the end delays the reply only so long, and is aske
   ]);
 });
 
-test('while too many settlements are open nothing more is begun', async () => {
-  const { fakes, run, settlements } = await set(0, 2);
+test('while too many settlements are open new requests are refused', async () => {
+  const { fakes, run, settlements } = await setUp(0, 2);
   let down = true;
   fakes.beforeApply = ({ settles }) => {
     if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
@@ -394,8 +394,8 @@ test('while too many settlements are open nothing more is begun', async () => {
 });
 
 describe('a reserve', () => {
-  test('that got no answer is repeated with the same id', async () => {
-    const { fakes, run, reply } = await set();
+  test('without an answer is repeated with the same id', async () => {
+    const { fakes, run, reply } = await setUp();
     let failures = 1;
     const asked: (string | undefined)[] = [];
     fakes.beforeApply = ({ reserves }) => {
@@ -407,8 +407,8 @@ describe('a reserve', () => {
     expect(reply.finished).toBeDefined();
   });
 
-  test('of which nobody knows whether it was made is released, and refused with 503', async () => {
-    const { fakes, run, settlements } = await set();
+  test('with an unknown outcome is released, and refused with 503', async () => {
+    const { fakes, run, settlements } = await setUp();
     const asked = new Set<string | undefined>();
     fakes.beforeApply = ({ reserves }) => {
       if (reserves.length === 0) return;
@@ -421,8 +421,8 @@ describe('a reserve', () => {
     expect(fakes.opened).toEqual([]);
   });
 
-  test('that reached nobody leaves nothing to release', async () => {
-    const { fakes, run, settlements } = await set();
+  test('that did not reach billing leaves nothing to release', async () => {
+    const { fakes, run, settlements } = await setUp();
     fakes.beforeApply = () => {
       throw new MessagingError('unavailable', 'no responders');
     };
@@ -430,8 +430,8 @@ describe('a reserve', () => {
     expect([settlements.pending, fakes.settles.length, fakes.applies]).toEqual([0, 0, 2]);
   });
 
-  test('that billing finds faulty is an error of ours, asked once [error-internal]', async () => {
-    const { fakes, run } = await set();
+  test('that billing refuses as invalid is an internal error, and is not repeated [error-internal]', async () => {
+    const { fakes, run } = await setUp();
     fakes.beforeApply = () => {
       throw new ServiceError('not_found', 'no such account');
     };
@@ -440,8 +440,8 @@ describe('a reserve', () => {
   });
 });
 
-test('an answer to a wrong model, content or size touches no hold [own-model-ids]', async () => {
-  const { fakes, run } = await set();
+test('a request with a wrong model, content or size makes no hold [own-model-ids]', async () => {
+  const { fakes, run } = await setUp();
   const image = { type: 'image', mediaType: 'image/png', base64: 'AAAA' } as const;
   await expect(run({ model: 'Test-Model' })).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
   await expect(run({ turns: [{ role: 'user', parts: [image] }] })).rejects.toMatchObject({ code: 'unsupported_content' });
@@ -479,7 +479,7 @@ test.each([
   ],
   [{ status: 'closed' }, { code: 'model_unavailable' }],
 ] as const)('%j is refused as %j [error-insufficient-balance]', async (outcome, expected) => {
-  const { fakes, run } = await set();
+  const { fakes, run } = await setUp();
   fakes.reserveOutcome = ({ holdId }) => ({ ...outcome, holdId });
   const thrown = await run().catch((error: unknown) => error);
   expect(thrown).toBeInstanceOf(GatewayError);
@@ -492,7 +492,7 @@ test.each([
   ['test-model', false],
   ['vision/model', true],
 ])('the hold of %s covers earlier reasoning: %j', async (model, covers) => {
-  const { fakes, run } = await set();
+  const { fakes, run } = await setUp();
   const turn = (...parts: AssistantTurn['parts']): AssistantTurn => ({
     role: 'assistant',
     parts: [...parts, { type: 'text', text: 'Hi' }],

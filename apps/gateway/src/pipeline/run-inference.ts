@@ -10,7 +10,7 @@ import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
-import { type Ending, Meter } from './meter.js';
+import { Meter, type Outcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
 import { refusalError } from './refusal.js';
 import { type Reply, stopError } from './reply.js';
@@ -27,28 +27,28 @@ export interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
-  /** W3C trace context of the caller, passed on. */
+  /** W3C trace context of the client, forwarded to the upstream. */
   traceparent?: string;
 }
 
-/** What is known of a call by now, for the access log. Filled in as it becomes known. */
+/** Facts about a request for the access log. Fields are set as they become known. */
 export interface InferenceRecord {
   model?: string;
   stream?: boolean;
   holdId?: string;
   upstream?: string;
-  ending?: Ending;
-  /** The inference-proxy settles the hold: what the request costs is not known here. */
+  outcome?: Outcome;
+  /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
   settlement?: 'deferred';
   usage?: Usage;
-  /** Absent while the settlement is not yet safe. */
+  /** Absent until the settlement was recorded. */
   costPicoUsd?: string;
 }
 
 /**
- * One paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the `GatewayError` a client
- * is to see; by then the hold has been settled. Returns when the reply is finished, or settled after its client left. A reply that
- * is stopped with an error fails with it, unless it is complete before the upstream has stopped.
+ * Runs one paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the client's `GatewayError` after the
+ * hold was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
+ * error fails with it, unless the reply completes before the upstream stops.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = services.catalog.model(call.request.model);
@@ -71,17 +71,17 @@ export async function runInference(services: InferenceServices, call: InferenceC
   const failure = stopped.aborted ? stopError(stopped) : await relay(open, meter, reply);
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
-  const ending: Ending = isClientGone(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
-  record.ending = ending;
+  const outcome: Outcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
+  record.outcome = outcome;
   record.upstream = meter.upstream;
-  if (ending === 'client-disconnected' && meter.isDeferred) {
+  if (outcome === 'client-disconnected' && meter.isDeferred) {
     record.settlement = 'deferred';
     return;
   }
-  const outcome = await settle(services, call, hold.holdId, meter, ending, record);
-  record.costPicoUsd = outcome?.costPicoUsd;
+  const settled = await settle(services, call, hold.holdId, meter, outcome, record);
+  record.costPicoUsd = settled?.costPicoUsd;
 
-  if (ending === 'client-disconnected') return;
+  if (outcome === 'client-disconnected') return;
   if (failure) throw failure;
   if (finished) reply.finish(finished.reason, meter.usage());
 }
@@ -105,7 +105,7 @@ async function reserve(
       amountPicoUsd: quote.amount.toString(),
       price: model.pinnedPrice,
     },
-    // Whether it was made is unknown: end it, also if it is made only later (billing.md 4, "Reserve arriving after its release").
+    // The hold may exist. A release also prevents a reserve that billing receives later.
     () => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),
   );
   if (outcome.status !== 'held') throw refusalError(outcome, quote, model.price);
@@ -114,26 +114,26 @@ async function reserve(
 }
 
 /**
- * Passes events on until the stream ends, and returns why it failed, undefined when it did not. When the reply is stopped, so is
- * the upstream, and what it still brings is read: it is paid for, and passed on to a client that is there. For a client that is gone the
- * inference-proxy may read the upstream on by itself.
+ * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its remaining
+ * events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy may detach and
+ * read the upstream to its end.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
   const { stopped } = reply;
-  const cancel = (): void => stream?.cancel({ detach: isClientGone(stopped) });
+  const cancel = (): void => stream?.cancel({ detach: isClientDisconnected(stopped) });
   stopped.addEventListener('abort', cancel, { once: true });
   try {
     stream = open();
     for await (const batch of stream) {
       meter.read(batch);
-      if (isClientGone(stopped)) continue;
+      if (isClientDisconnected(stopped)) continue;
       const isLast = meter.terminal !== undefined;
       const sent = reply.send(isLast ? batch.slice(0, -1) : batch, isLast);
       if (sent) await sent;
     }
   } catch (error) {
-    // The terminal event is the last word: a connection that breaks after it changes nothing.
+    // A connection that breaks after the terminal event changes nothing.
     if (!(meter.terminal && error instanceof MessagingError)) return stopError(stopped) ?? inferenceError(error);
   } finally {
     stopped.removeEventListener('abort', cancel);
@@ -147,7 +147,7 @@ function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | und
   return new GatewayError(terminal.code, terminal.message, { retryAfterSeconds: terminal.retryAfterSeconds });
 }
 
-function isClientGone(stopped: AbortSignal): boolean {
+function isClientDisconnected(stopped: AbortSignal): boolean {
   return stopped.aborted && stopError(stopped) === undefined;
 }
 
@@ -156,10 +156,10 @@ function settle(
   call: InferenceCall,
   holdId: string,
   meter: Meter,
-  ending: Ending,
+  outcome: Outcome,
   record: InferenceRecord,
 ): Promise<SettleOutcome | undefined> {
-  const usage = meter.billable(ending);
+  const usage = meter.billable(outcome);
   record.usage = usage;
-  return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: ending, usage, upstream: meter.upstream });
+  return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: outcome, usage, upstream: meter.upstream });
 }

@@ -3,7 +3,7 @@ import { messagesAdapter } from './messages/adapter.js';
 import type { ProtocolAdapter, ProtocolName } from './protocol-adapter.js';
 import { responsesAdapter } from './responses/adapter.js';
 
-/** Every format that clients may speak. */
+/** The adapters of all client formats. */
 export const ADAPTERS = {
   chat: chatAdapter,
   responses: responsesAdapter,

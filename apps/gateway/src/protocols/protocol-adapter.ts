@@ -6,62 +6,61 @@ import type { Usage } from '#inference/usage.js';
 
 export type ProtocolName = 'chat' | 'responses' | 'messages';
 
-/** What every adapter's `Parsed` has. What else it needs to render (an echo, `include_usage`) is private to it. */
+/** The common part of every parsed request. An adapter adds private fields that its renderers need, such as an echo or `include_usage`. */
 export interface ParsedRequest {
   request: InferenceRequest;
 }
 
-/** The part of a parsed request that renderers use: all but the canonical request. Plain JSON, so that it can cross threads. */
+/** The fields of a parsed request that renderers need. Plain JSON, so that it can be sent between threads. */
 export type ReplyOptions<Parsed extends ParsedRequest> = Omit<Parsed, 'request'>;
 
-/** What a reply says about itself. The same in every part of one reply (C-30), but for the clock. */
+/** Identity of a reply, the same in every part of it. */
 export interface ReplyContext {
-  /** An opaque unique suffix, letters and digits: the adapter puts its own prefix before it (`chatcmpl-`, `resp_`, `msg_`). */
+  /** Unique suffix of letters and digits. Each adapter adds its prefix (`chatcmpl-`, `resp_`, `msg_`). */
   id: string;
-  /** `req_…`, as in the `x-request-id` header. */
+  /** The value of the `x-request-id` header, `req_…`. */
   requestId: string;
   createdSeconds: number;
-  /** The clock, in Unix seconds: for what a reply says of its end. */
+  /** Returns the current Unix time in seconds, for the completion time of a reply. */
   nowSeconds(): number;
-  /** The id the caller asked for. */
+  /** The model id of the request. */
   model: string;
 }
 
 /**
- * One client format, in both directions. Pure: no I/O, no clock, no randomness (`ReplyContext` brings those), so that every
- * method is tested on fixtures. Everything rendered is the exact text for the socket.
+ * Translates one client format in both directions. Adapters are pure: no I/O, clock or randomness (`ReplyContext` provides them), so that
+ * fixtures test every method. Rendered text goes to the socket unchanged.
  */
 export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
   readonly name: ProtocolName;
 
-  /** `body` is what `JSON.parse` gave. Throws a `GatewayError` that names its `param`. */
+  /** Parses a body returned by `JSON.parse`. Throws a `GatewayError` with its `param`. */
   parseRequest(body: unknown): Parsed;
 
-  /** The whole JSON body of a plain reply. */
+  /** Returns the JSON body of a plain reply. */
   renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Parsed>, completion: Completion): string;
 
-  /** Called once a streamed reply. */
+  /** Creates the renderer of one streamed reply. */
   renderStream(reply: ReplyContext, parsed: ReplyOptions<Parsed>): StreamRenderer;
 
-  /** The whole JSON body of an error before anything was written; the HTTP status is `error.status`. */
+  /** Returns the JSON body of an error that is sent with status `error.status`. */
   renderError(error: GatewayError, requestId: string): string;
 }
 
 /**
- * One streamed reply. Each call returns the text of zero or more whole SSE events, written with one socket write.
- * Exactly one of `finish` and `fail` is called, last; the one that is called first of all methods also writes what opens a
- * stream of the format. Nothing follows a terminal frame.
+ * Renders one streamed reply. Each call returns zero or more complete SSE events for one socket write. The first call also returns the events
+ * that open a stream. The last call is exactly one of `finish` and `fail`; nothing follows a terminal frame.
  */
 export interface StreamRenderer {
-  /** Events in order, never a terminal one: those come as `finish` or `fail`. `''` when there is nothing to say. */
+  /** Renders events in order, without the terminal event. Returns `''` when there is nothing to send. */
   render(batch: readonly StreamEvent[]): string;
 
-  /** The terminal frames of a complete reply. Called when its settlement is safe. */
+  /** Renders the terminal frames of a complete reply. Called after its settlement was recorded. */
   finish(reason: FinishReason, usage: Usage): string;
 
-  /** The in-stream form of an error (spec 7.3). */
+  /** Renders an error within the stream. */
   fail(error: GatewayError): string;
 
-  /** What the format's clients accept as a sign of life after `silentMs` without a write (C-33). May come before any event. */
+  /** Renders a keep-alive after `silentMs` without a write. It may precede all events. */
   keepAlive(silentMs: number): string;
 }

@@ -5,31 +5,31 @@ import { testCases } from '#testing/long-run.js';
 import { parseJson } from '../../src/bodies/parse-json.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../src/protocols/protocol-adapter.js';
 
-/** A refusal is read by people, and quotes what they sent only in part. */
+/** Limit of an error message: it quotes the request only in part. */
 const MESSAGE_LENGTH_MAX = 1_000;
 
-/** Bodies that nobody meant to send: what is wrong with them is found, said in one sentence, and never anything but a refusal. */
+/** Defines tests with damaged bodies: each is parsed, or refused with one message and no other error. */
 export function describeDamagedBodies<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   bodies: readonly object[],
   render: (parsed: Parsed) => void,
 ): void {
-  testCases('a good body with any damage is parsed or refused', { usual: 1_500, long: 60_000 }, damagedJson(bodies), (body) => {
+  testCases('a damaged body is parsed or refused', { usual: 1_500, long: 60_000 }, damagedJson(bodies), (body) => {
     const parsed = parsedOrRefused(adapter, () => throughText(body));
     if (parsed !== undefined) render(parsed);
   });
 
-  testCases('any bytes that were a good body are parsed or refused', { usual: 500, long: 30_000 }, damagedJsonBytes(bodies), (bytes) => {
+  testCases('damaged bytes of a body are parsed or refused', { usual: 500, long: 30_000 }, damagedJsonBytes(bodies), (bytes) => {
     parsedOrRefused(adapter, () => parseJson(bytes));
   });
 }
 
-/** As bodies come: a negative zero would not survive it. */
+/** Passes a body through JSON text, which changes a negative zero. */
 export function throughText(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body) ?? 'null');
 }
 
-/** The request; undefined when it was refused as it should be. Throws whatever else it is. */
+/** Returns the parsed request, or undefined when it was refused correctly. Rethrows any other error. */
 export function parsedOrRefused<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   read: () => unknown,

@@ -3,14 +3,14 @@ import { basename, join } from 'node:path';
 import type { ErrorCode } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 
-/** `requests/<name>.json`: this body parses to exactly this. */
+/** `requests/<name>.json`: a body and the exact result of parsing it. */
 export interface GoldenRequest {
   name: string;
   body: object;
   parsed: unknown;
 }
 
-/** A line of `refusals.json`: the body of `minimal`, so changed, is refused so. */
+/** An entry of `refusals.json`: a change to the body of `minimal`, and the error that it causes. */
 export interface Refusal {
   rule: string;
   change: object;
@@ -31,7 +31,7 @@ export function bodyOf(requests: readonly GoldenRequest[], name: string): object
   return request.body;
 }
 
-/** The replies all formats render, and those of one format alone: one event a line, a blank line between batches. */
+/** Reads the replies of all formats and those of one format: one event per line, a blank line between batches. */
 export function readReplies(fixtures: string): { name: string; batches: StreamEvent[][] }[] {
   const own = join(fixtures, 'events');
   return [join(import.meta.dirname, '__fixtures__'), ...(existsSync(own) ? [own] : [])].flatMap((folder) =>

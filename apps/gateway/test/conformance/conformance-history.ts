@@ -1,15 +1,15 @@
 import fc from 'fast-check';
-import { collectCompletion } from '#inference/collect-completion.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { testCases } from '#testing/long-run.js';
 import { type StreamEventsOptions, streamEvents } from '#testing/stream-events.js';
 import { parseJson } from '../../src/bodies/parse-json.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../../src/protocols/protocol-adapter.js';
 
-/** What the format's clients do with a reply: the fields of the next request, in which the reply stands and each call has a result. */
+/** Returns the fields of the next request, as the format's clients build it: with the reply and a result for each call. */
 export type ContinueWith = (reply: never) => object;
 
-/** A reply that its client sends back unchanged is accepted: otherwise a conversation cannot go on. */
+/** Defines tests that replies are accepted when a client sends them back unchanged. */
 export function describeHistory<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   body: object,
@@ -31,7 +31,7 @@ export function describeHistory<Parsed extends ParsedRequest>(
   );
 
   testCases(
-    'a call keeps its arguments as history: any keys, and as many levels as a reply may have [replies-as-history]',
+    'a call in the history keeps its arguments, with any keys and up to 100 levels [replies-as-history]',
     { usual: 100, long: 10_000 },
     nestedArguments(),
     (argumentsText) => {
@@ -43,10 +43,10 @@ export function describeHistory<Parsed extends ParsedRequest>(
   );
 }
 
-/** A reply's arguments may have as many, that of the object itself included. */
+/** Levels of a reply's arguments, including the object itself. */
 const LEVELS_MAX = 100;
 
-/** JSON objects within objects and lists; some keys are names that every object of the language has. */
+/** Generates nested JSON objects. Some keys are names of `Object.prototype`. */
 function nestedArguments(): fc.Arbitrary<string> {
   const key = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'prototype', 'toString'), fc.string({ maxLength: 5 }));
   const keys = fc.array(key, { minLength: 1, maxLength: LEVELS_MAX });

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { collectCompletion } from '#inference/collect-completion.js';
 import { ERROR_CODES, type ErrorCode, GatewayError } from '#inference/errors.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import { testCases } from '#testing/long-run.js';
 import { replaceValue } from '#testing/replace-value.js';
 import { inBatches, streamEvents } from '#testing/stream-events.js';
@@ -13,33 +13,33 @@ import { describeDamagedBodies, parsedOrRefused, throughText } from './conforman
 import { bodyOf, type GoldenRequest, type Refusal, readJson, readReplies, readRequests } from './conformance-fixtures.js';
 import { type ContinueWith, describeHistory } from './conformance-history.js';
 
-/** One server-sent event; comments are not among them. */
+/** One server-sent event, not a comment. */
 export interface SseFrame {
   event?: string;
   data: string;
 }
 
-/** What a client makes of a streamed reply: the body a plain reply would have had, or the error that ended it. */
+/** A streamed reply as a client reads it: the body of the equivalent plain reply, or the error that ended it. */
 export type StreamedReply = { reply: unknown } | { error: unknown };
 
 export interface ConformanceSubject<Parsed extends ParsedRequest> {
   adapter: ProtocolAdapter<Parsed>;
   /**
    * The adapter's folder of fixtures:
-   * `requests/<name>.json` `{ body, parsed }`, among them `minimal` and `streamed`, whose stream the golden replies show;
-   * `refusals.json` `[{ rule, change, code, param }]`, each a change to the body of `minimal`;
-   * `replies/<name>.json` and `.sse`, what the events of `__fixtures__/<name>.events.jsonl` beside this file become;
-   * `events/<name>.events.jsonl`, if there is something that no other format ever renders.
+   * `requests/<name>.json`: `{ body, parsed }`. `minimal` and `streamed` are required; the golden replies answer `streamed`.
+   * `refusals.json`: `[{ rule, change, code, param }]`, each a change to the body of `minimal`.
+   * `replies/<name>.json` and `.sse`: the replies for `__fixtures__/<name>.events.jsonl` next to this file.
+   * `events/<name>.events.jsonl`: events that only this format renders, if any.
    */
   fixtures: string;
-  /** A parsed request as its fixture shows it, where the two differ. */
+  /** Converts a parsed request to the form of its fixture, if they differ. */
   readable?(parsed: Parsed): unknown;
-  /** Every optional field of a body: each may be null (C-1). */
+  /** All optional fields of a body. Each may be null. */
   optionalFields: readonly string[];
-  /** The smallest client of the format: joins a stream and throws on anything that its grammar forbids. */
+  /** A strict client of the format. Joins a stream and throws when it breaks the format's grammar. */
   readStream(frames: readonly SseFrame[]): StreamedReply;
   continueWith: ContinueWith;
-  /** Custom tools and namespaces exist in one format only. */
+  /** True for the format with custom tools and namespaces. */
   customTools?: boolean;
 }
 
@@ -51,7 +51,7 @@ const REPLY: ReplyContext = {
   model: 'sim-fast',
 };
 
-/** The one suite every client format passes. An adapter's own test runs it on its fixtures. */
+/** Defines the tests that every client format must pass. Each adapter's test runs them on its fixtures. */
 export function describeConformance<Parsed extends ParsedRequest>(subject: ConformanceSubject<Parsed>): void {
   describe(`${subject.adapter.name}: conformance`, () => {
     const { adapter } = subject;
@@ -90,14 +90,14 @@ function describeRequests<Parsed extends ParsedRequest>(
     }
   });
 
-  test('a body of more than 128 levels is refused, wherever it is deep', () => {
+  test('a body of more than 128 levels is refused, in any field', () => {
     for (const field of ['metadata', 'messages', 'tools', 'unheard_of']) {
       const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`);
       expect(refusalOf(() => adapter.parseRequest({ ...minimal, [field]: deep }))).toEqual({ code: 'invalid_request', status: 400 });
     }
   });
 
-  test('`__proto__` and its like are fields like any unknown one', () => {
+  test('`__proto__` and similar names are unknown fields', () => {
     const poisoned = JSON.parse(`{"__proto__":{"stream":true},"constructor":{},"toString":1,${JSON.stringify(minimal).slice(1)}`);
     expect(adapter.parseRequest(poisoned)).toEqual(adapter.parseRequest(minimal));
     expect(({} as Record<string, unknown>).stream).toBeUndefined();
@@ -110,7 +110,7 @@ function describeRequests<Parsed extends ParsedRequest>(
   const bodies = fc.constantFrom(...requests.map(({ body }) => body));
   const value = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, '', 'text', 0, -1, 1.5, 1e300, true, [], {}, [null], [{}]));
   testCases(
-    'any one value of a good body replaced by any JSON is parsed or refused, and the refusal names a field [error-invalid-request]',
+    'a valid body with one value replaced is parsed or refused, and the refusal names a field [error-invalid-request]',
     { usual: 500, long: 20_000 },
     fc.tuple(bodies, fc.nat(), value),
     ([body, position, replacement]) =>
@@ -118,7 +118,7 @@ function describeRequests<Parsed extends ParsedRequest>(
   );
 }
 
-/** A reply to an accepted request is whole JSON, plain and in every frame, with a call of its own tool in it. */
+/** Checks that replies to an accepted request, with a call of its first tool, are valid JSON, plain and streamed. */
 function expectRendered<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, parsed: Parsed): void {
   const [tool] = parsed.request.tools;
   const events: StreamEvent[] = [
@@ -154,7 +154,7 @@ function describeGoldenReplies<Parsed extends ParsedRequest>(subject: Conformanc
     const ending = batches.flat().at(-1);
     if (ending?.type !== 'completion-finish') return;
     const plain = adapter.renderCompletion(REPLY, streamed, collectCompletion(batches.flat()));
-    // Values and their order. What a model wrote as JSON may stand in the reply as it wrote it (T-46).
+    // Compares values and their order. Text that a model wrote as JSON may have other white space.
     expect(JSON.stringify(JSON.parse(plain))).toBe(JSON.stringify(readJson(`${golden}.json`)));
   });
 }
@@ -164,7 +164,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
 
   testCases(
-    'any legal stream, however batched, reads as the plain reply [events-only-streams, messages-event-names, H-7, C-30, C-31, R-8, M-24, T-21]',
+    'any valid stream in any batches is read as the plain reply [events-only-streams, messages-event-names, H-7, C-30, C-31, R-8, M-24, T-21]',
     { usual: 100, long: 40_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.string({ unit: 'binary', minLength: 1 })),
     ([{ events, batches }, model]) => {
@@ -177,7 +177,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 
   testCases(
-    'signs of life anywhere change nothing [messages-event-ping]',
+    'keep-alives anywhere do not change the reply [messages-event-ping]',
     { usual: 100, long: 20_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000)),
     ([{ events, batches }, keepAliveMs]) => {
@@ -187,14 +187,14 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 
   testCases(
-    'a failure, whenever it comes, reads as an error and is the last frame [messages-event-error, C-34, T-29]',
+    'a failure at any time is read as an error and is the last frame [messages-event-error, C-34, T-29]',
     { usual: 100, long: 10_000 },
     inBatches(streamEvents({ ...tools, ending: 'failure' })),
     ({ batches }) => expect(readStream(readFrames(streamText(adapter, streamed, batches)))).toEqual({ error: expect.anything() }),
   );
 
   testCases(
-    'a stream cut anywhere before its end is not a whole reply [messages-event-stop, chat-event-done, T-30]',
+    'a stream that is truncated anywhere is not a complete reply [messages-event-stop, chat-event-done, T-30]',
     { usual: 100, long: 10_000 },
     fc.tuple(streamEvents(tools), fc.nat()),
     ([events, position]) => {
@@ -204,18 +204,18 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 }
 
-/** `toEqual`, without its cost in the many cases where all is well. */
+/** Like `toEqual`, but cheap when the values are equal. */
 function expectSame(actual: unknown, expected: unknown): void {
   if (!isDeepStrictEqual(actual, expected)) expect(actual).toEqual(expected);
 }
 
 interface StreamTextOptions {
   reply?: ReplyContext;
-  /** A sign of life after this much silence, before every batch and before the end. */
+  /** Sends a keep-alive for this much silence before every batch and before the end. */
   keepAliveMs?: number;
 }
 
-/** A whole stream as the pipeline renders it: content in batches, the terminal event as `finish` or `fail`. */
+/** Renders a stream as the pipeline does: content in batches, the terminal event as `finish` or `fail`. */
 function streamText<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,
   parsed: Parsed,
@@ -223,19 +223,19 @@ function streamText<Parsed extends ParsedRequest>(
   { reply = REPLY, keepAliveMs }: StreamTextOptions = {},
 ): string {
   const renderer = adapter.renderStream(reply, parsed);
-  const signOfLife = () => (keepAliveMs === undefined ? '' : renderer.keepAlive(keepAliveMs));
+  const keepAlive = () => (keepAliveMs === undefined ? '' : renderer.keepAlive(keepAliveMs));
   const ending = batches.flat().at(-1);
   const contents = batches.map((batch) => batch.filter((event) => event !== ending));
-  const text = contents.map((batch) => signOfLife() + renderer.render(batch)).join('') + signOfLife();
+  const text = contents.map((batch) => keepAlive() + renderer.render(batch)).join('') + keepAlive();
   if (ending?.type === 'completion-failure') return text + renderer.fail(new GatewayError(ending.code, ending.message));
   const { finishReason, usage } = collectCompletion(batches.flat());
   return text + renderer.finish(finishReason, usage);
 }
 
-/** Reads our own output strictly: whole frames of an optional `event:` and exactly one `data:` line, or a comment (H-7). */
+/** Splits a stream into frames. Each must be a comment, or an optional `event:` line and exactly one `data:` line. */
 function readFrames(text: string): SseFrame[] {
   const blocks = text.split('\n\n');
-  if (blocks.pop() !== '') throw new Error('The text does not end with a whole frame.');
+  if (blocks.pop() !== '') throw new Error('The text does not end with a complete frame.');
   return blocks.filter((block) => !/^:[^\n]*$/.test(block)).map(readFrame);
 }
 

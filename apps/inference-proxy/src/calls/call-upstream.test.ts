@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { DIALECT_STREAMS } from '#testing/dialect-streams.js';
-import { TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { TestUpstream } from '../../test/test-upstream.js';
+import { TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { UsageMeter } from './usage-meter.js';
 
 let upstream: TestUpstream;

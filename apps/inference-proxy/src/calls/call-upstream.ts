@@ -5,12 +5,12 @@ import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { HeldBytes, type HeldShare } from '../transport/held-bytes.js';
-import { postStream, type ReplyLimits, type UpstreamReply } from '../transport/post-stream.js';
+import { postStream, type TransferLimits, type UpstreamReply } from '../transport/post-stream.js';
 import { SseParser } from '../transport/sse-parser.js';
 import type { StreamParser, UpstreamAdapter, UpstreamCall } from '../upstreams/upstream-adapter.js';
-import { encodeJsonInTurns } from './encode-json.js';
+import { encodeJsonInSlices } from './encode-json.js';
+import { EventLoopBudget } from './event-loop-budget.js';
 import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
-import { SharedTurns } from './shared-turns.js';
 import type { UsageMeter } from './usage-meter.js';
 
 const MIB = 1024 * 1024;
@@ -18,22 +18,22 @@ const PLAIN_BYTES_PER_TOKEN_MAX = 256;
 const STREAM_BYTES_PER_TOKEN_MAX = 2048;
 const ERROR_BYTES_MAX = 64 * 1024;
 const ERROR_BODY_MS = 2_000;
-/** Events that are not whole yet, over all streams, besides the first 64 KiB of each. */
+/** Bytes of incomplete events over all streams, beyond the first 64 KiB of each. */
 const LONG_EVENTS = new HeldBytes(128 * MIB, 64 * 1024);
 
-/** A prompt of more than some 200 kB: its request is encoded in several turns of the event loop. */
+/** Above about 200 kB of prompt, the request is encoded in slices, so that other requests are served meanwhile. */
 const LARGE_PROMPT_TOKENS = 50_000;
 
-/** Where a call goes: an upstream, and the model's name there. */
+/** The upstream that a call goes to, and the model's name there. */
 export interface CallTarget {
   client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
   model: string;
 }
 
 /**
- * One call of one upstream: its reply as batches of events, one a read of the socket, ended by the terminal event. Throws
- * `UpstreamFailure`, after the events that came before it; when `signal` fires, the signal's reason. The socket is given
- * up as soon as the caller leaves or has all it wants.
+ * Calls one upstream and yields its events, a batch for each read of the socket, up to the terminal event. Throws
+ * `UpstreamFailure` after the events that preceded it, or the signal's reason when `signal` fires. Closes the socket when the
+ * caller stops iterating.
  */
 export async function* callUpstream(
   target: CallTarget,
@@ -45,16 +45,16 @@ export async function* callUpstream(
   const { client, model } = target;
   const { adapter, upstream } = client;
   if (client.refusal !== undefined) {
-    const { message: reason } = client.refusal;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause: client.refusal, isOperatorsFault: true });
+    const { message: detail } = client.refusal;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.refusal, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
   const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
   const rendered = adapter.renderRequest(call, apiKey);
-  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeInTurns(rendered.body) : JSON.stringify(rendered.body);
+  const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
   const { length } = body;
-  const limitsOf = (isStream: boolean): ReplyLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
+  const limitsOf = (isStream: boolean): TransferLimits => (isStream ? streamLimits(call, timeouts) : plainLimits(call, timeouts, length));
   const reply = await postStream(
     client.pool,
     {
@@ -79,47 +79,47 @@ export async function* callUpstream(
     else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
   } catch (error) {
     if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
-    yield shaper.endStopped(); // the reply is whole for its client, whatever became of the rest
+    yield shaper.endStopped(); // for the client, the reply was complete at the stop sequence
   } finally {
     if (shaper.finished && !shaper.wasCut) reply.drain();
     else reply.close();
   }
 }
 
-/** A turn after the request was rendered, which may have taken as long as a turn may. */
-async function encodeInTurns(body: object): Promise<Buffer> {
+/** Rendering may have taken long already, so other work comes first. */
+async function encodeLarge(body: object): Promise<Buffer> {
   await new Promise((resolve) => setImmediate(resolve));
-  return encodeJsonInTurns(body);
+  return encodeJsonInSlices(body);
 }
 
-/** Of a stream that came, whatever was asked for. */
-function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }: UpstreamTimeouts): ReplyLimits {
+/** Limits of a streamed reply, also when the request asked for a plain one. */
+function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }: UpstreamTimeouts): TransferLimits {
   return { timeouts: { firstByteMs, idleMs }, bytesMax: 16 * MIB + outputTokensMax * STREAM_BYTES_PER_TOKEN_MAX };
 }
 
-/** Of a plain reply that came, whatever was asked for. Some repeat much of their request. */
-function plainLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, totalMs }: UpstreamTimeouts, requestLength: number): ReplyLimits {
+/** Limits of a plain reply, also when the request asked for a stream. Some servers repeat the request in it. */
+function plainLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
   const bytesMax = Math.min(16 * MIB, 4 * MIB + 2 * requestLength + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
   return { timeouts: { firstByteMs, totalMs }, bytesMax };
 }
 
-/** Throws for whatever is not a reply to the request: error statuses, redirects, compression nobody asked for. */
+/** Throws `UpstreamFailure` for error statuses, redirects and compressed replies, which were not asked for. */
 async function assertGood(reply: UpstreamReply, adapter: UpstreamAdapter, call: UpstreamCall): Promise<void> {
   const { status, headers } = reply;
   const encoding = reply.header('content-encoding');
   if (status >= 300 && status < 400) {
-    throw new UpstreamFailure('refused', 'upstream_error', { detail: `a redirect (${status}), which is never followed` });
+    throw new UpstreamFailure('refused', 'upstream_error', { detail: `redirect (${status}) not followed` });
   }
   if (status !== 200) throw adapter.parseError({ status, headers, body: await errorText(reply) }, call);
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: `an encoding nobody asked for: ${encoding}` });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is compressed' });
   }
 }
 
-/** The beginning of an error's body. A status is a status, even when the connection breaks after it. */
+/** Returns the beginning of an error's body. A connection that breaks after the status does not hide the status. */
 async function errorText(reply: UpstreamReply): Promise<string> {
   const text = new GrowingBuffer();
-  reply.hurry(ERROR_BODY_MS);
+  reply.setDeadline(ERROR_BODY_MS);
   try {
     for (let more = await reply.read(); more !== undefined && text.length < ERROR_BYTES_MAX; more = await reply.read()) {
       for (const chunk of more) text.push(chunk);
@@ -130,31 +130,31 @@ async function errorText(reply: UpstreamReply): Promise<string> {
   return text.take().subarray(0, ERROR_BYTES_MAX).toString();
 }
 
-/** The first chunks that are not blank: upstreams keep a connection alive with blank lines (U-13), which nobody needs to keep. */
-async function firstBytes(reply: UpstreamReply, quietMsMax: number): Promise<Buffer[]> {
-  const quiet = new Quiet(quietMsMax);
+/** Returns the first chunks that are not blank. Some upstreams keep a connection alive with blank lines. */
+async function firstBytes(reply: UpstreamReply, idleMsMax: number): Promise<Buffer[]> {
+  const idle = new IdleTimeout(idleMsMax);
   for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
     if (more.some((chunk) => !isBlank(chunk))) return more;
-    quiet.goesOn();
+    idle.check();
   }
   return [];
 }
 
-/** How long an upstream has sent bytes that say nothing: each by itself is a sign of life, but not for ever. */
-class Quiet {
+/** Limits how long an upstream may send bytes without content. Any byte resets the timeout of the socket, but not this one. */
+class IdleTimeout {
   private since: number | undefined;
 
   constructor(private readonly msMax: number) {}
 
-  ends(): void {
+  extend(): void {
     this.since = undefined;
   }
 
-  /** Throws when it has lasted too long. */
-  goesOn(): void {
+  /** Throws `UpstreamFailure` when there was no content for too long. */
+  check(): void {
     const now = performance.now();
     this.since ??= now;
-    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'bytes that say nothing' });
+    if (now - this.since > this.msMax) throw new UpstreamFailure('timeout', 'upstream_timeout', { detail: 'no events within totalMs' });
   }
 }
 
@@ -164,7 +164,7 @@ function isBlank(chunk: Buffer): boolean {
 
 const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)]);
 
-/** Upstreams answer a stream request with JSON, and the reverse: what came decides (U-24). */
+/** Decides by what came: some upstreams answer a stream request with JSON, and the reverse. */
 function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean {
   if (reply.header('content-type')?.toLowerCase().startsWith('text/event-stream')) return true;
   for (const chunk of first) {
@@ -174,7 +174,7 @@ function isEventStream(reply: UpstreamReply, first: readonly Buffer[]): boolean 
   return false;
 }
 
-/** A batch for every read of the socket, until the terminal event. Bytes that say nothing count as silence, after a while. */
+/** Yields a batch for each read of the socket, up to the terminal event. */
 async function* readEvents(
   reply: UpstreamReply,
   first: Buffer[],
@@ -187,8 +187,8 @@ async function* readEvents(
   const lines = new SseParser();
   const parser = adapter.openStream(call);
   meter.follow(parser);
-  const quiet = new Quiet(upstream.timeouts.totalMs);
-  const turns = new SharedTurns();
+  const idle = new IdleTimeout(upstream.timeouts.totalMs);
+  const budget = new EventLoopBudget();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
       const events: StreamEvent[] = [];
@@ -197,10 +197,10 @@ async function* readEvents(
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
-      if (events.length > 0) quiet.ends();
-      else quiet.goesOn();
+      if (events.length > 0) idle.extend();
+      else idle.check();
       held.set(lines.heldBytes);
-      if (shaper.hasStopped) await turns.shared();
+      if (shaper.hasStopped) await budget.yieldWhenSpent();
     }
   } finally {
     meter.follow({ usageSoFar: parser.usageSoFar });
@@ -208,7 +208,7 @@ async function* readEvents(
   }
 }
 
-/** Appends what the chunks say; none means that the upstream has closed. Returns what went wrong after that. */
+/** Appends the events of the chunks; no chunks mean that the upstream has closed. Returns the failure that followed them, if any. */
 function readChunks(
   chunks: Buffer[] | undefined,
   lines: SseParser,
@@ -219,7 +219,7 @@ function readChunks(
   const take = (payload: string): void => parser.push(payload, events);
   try {
     if (closed) lines.end(take);
-    else lines.push(Buffer.concat(chunks), take); // upstreams send each event as a chunk of its own: many small ones cost more apart
+    else lines.push(Buffer.concat(chunks), take); // one push of many small chunks is cheaper than many
     if (closed) parser.end(events);
     return undefined;
   } catch (error) {

@@ -5,7 +5,7 @@ type Step = IteratorResult<Batch, void>;
 
 const DONE: Step = { done: true, value: undefined };
 
-/** The events of an upstream call, which can be taken from their reader at any moment, also while it waits for the next batch. */
+/** Events of an upstream call that can be taken from their reader at any moment, also while it waits for the next batch. */
 export class DetachableEvents implements AsyncIterableIterator<Batch, void, undefined> {
   private awaited: Promise<Step> | undefined;
   private endForReader: () => void = () => undefined;
@@ -31,7 +31,7 @@ export class DetachableEvents implements AsyncIterableIterator<Batch, void, unde
     return this.isDetached ? DONE : this.source.return();
   }
 
-  /** Ends the iteration of the reader, and returns what is left: beginning with the batch that it waited for, or had just been given. */
+  /** Ends the reader's iteration and returns the rest, beginning with the batch that the reader waited for or had just received. */
   detach(): AsyncIterable<Batch> {
     this.isDetached = true;
     this.endForReader();

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { parseExactly } from '#inference/exact-json.js';
 import { turnsDuring } from '#testing/event-loop-turns.js';
 import { testCases } from '#testing/long-run.js';
-import { encodeJsonInTurns } from './encode-json.js';
+import { encodeJsonInSlices } from './encode-json.js';
 
 testCases(
   'any value is encoded as JSON.stringify has it',
   { usual: 500, long: 20_000 },
   fc.object({ withBoxedValues: false }),
   async (value) => {
-    expect((await encodeJsonInTurns(value)).toString()).toBe(JSON.stringify(value));
+    expect((await encodeJsonInSlices(value)).toString()).toBe(JSON.stringify(value));
   },
 );
 
@@ -20,14 +20,14 @@ test.each([
   ['fields and items without a value', { a: undefined, b: [undefined, null], c: { d: undefined } }],
   ['an empty object', {}],
 ])('%s', async (_what, value) => {
-  expect(JSON.parse((await encodeJsonInTurns(value)).toString())).toEqual(JSON.parse(JSON.stringify(value)));
+  expect(JSON.parse((await encodeJsonInSlices(value)).toString())).toEqual(JSON.parse(JSON.stringify(value)));
 });
 
 test('a number keeps the digits that it was written with', async () => {
   const text = '{"a":[{"n":12345678901234567890,"s":"x"},1.0000000000000000001]}';
-  expect((await encodeJsonInTurns(parseExactly(text) as object)).toString()).toBe(text);
+  expect((await encodeJsonInSlices(parseExactly(text) as object)).toString()).toBe(text);
 });
 
 test('others have their turns while a large value is encoded', async () => {
-  expect(await turnsDuring(() => encodeJsonInTurns({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) }))).toBeGreaterThan(1);
+  expect(await turnsDuring(() => encodeJsonInSlices({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) }))).toBeGreaterThan(1);
 });

@@ -1,10 +1,10 @@
 import { isExactNumber } from '#inference/exact-json.js';
-import { SharedTurns } from './shared-turns.js';
+import { EventLoopBudget } from './event-loop-budget.js';
 
-/** Characters that are encoded between two looks at the clock, in well under a millisecond. */
+/** Characters that are encoded between two checks of the clock, in well under a millisecond. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** A piece of JSON that is written as it is, between values. */
+/** Punctuation between values, written as it is. */
 class Syntax {
   constructor(readonly text: string) {}
 }
@@ -12,12 +12,12 @@ class Syntax {
 const [COMMA, OBJECT_END, ARRAY_END, STRING_END] = [new Syntax(','), new Syntax('}'), new Syntax(']'), new Syntax('"')];
 
 /**
- * JSON of `value` in UTF-8, as `JSON.stringify` has it. It takes twice the time, and others have their turns meanwhile: to stringify a
- * request of 8 MiB takes 50 ms.
+ * Returns the JSON of `value` in UTF-8, equal to that of `JSON.stringify`. Takes twice as long, but serves other requests meanwhile:
+ * `JSON.stringify` of 8 MiB blocks them for 50 ms.
  */
-export async function encodeJsonInTurns(value: object): Promise<Buffer> {
+export async function encodeJsonInSlices(value: object): Promise<Buffer> {
   const pieces: Buffer[] = [];
-  const turns = new SharedTurns();
+  const budget = new EventLoopBudget();
   const left: unknown[] = [value];
   let text = '';
   while (left.length > 0) {
@@ -25,12 +25,12 @@ export async function encodeJsonInTurns(value: object): Promise<Buffer> {
     if (text.length < PIECE_LENGTH && left.length > 0) continue;
     pieces.push(Buffer.from(text));
     text = '';
-    await turns.shared();
+    await budget.yieldWhenSpent();
   }
   return Buffer.concat(pieces);
 }
 
-/** Returns the beginning of the JSON of `next`, and puts what follows it onto `left`. */
+/** Returns the beginning of the JSON of `next` and pushes the rest onto `left`. */
 function encodeNext(next: unknown, left: unknown[]): string {
   if (next instanceof Syntax) return next.text;
   if (next instanceof StringRest) return next.encodePiece(left);
@@ -39,7 +39,7 @@ function encodeNext(next: unknown, left: unknown[]): string {
   return Array.isArray(next) ? openArray(next, left) : openObject(next, left);
 }
 
-/** True for a value that is encoded at once: it has a few fields or items, all of them short and none of them with its own. */
+/** True for a value that is encoded in one step: a few short fields or items, without nesting. */
 function isShort(value: object): boolean {
   if (isExactNumber(value)) return true;
   const items = Object.values(value);
@@ -65,14 +65,14 @@ function openObject(value: object, left: unknown[]): string {
   return '{';
 }
 
-/** The rest of a long string whose beginning has been encoded. */
+/** Rest of a long string whose beginning has been encoded. */
 class StringRest {
   constructor(
     private readonly text: string,
     private readonly from: number,
   ) {}
 
-  /** A pair of surrogates that is cut in two is escaped, and is the same character still. */
+  /** A surrogate pair that is cut in two is escaped, and still decodes to the same character. */
   encodePiece(left: unknown[]): string {
     const end = this.from + PIECE_LENGTH;
     left.push(end < this.text.length ? new StringRest(this.text, end) : STRING_END);

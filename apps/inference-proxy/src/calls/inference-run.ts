@@ -8,37 +8,37 @@ import type { Logger } from '#observability/logger.js';
 import { logFailure } from '../failures/log-failure.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
-import type { LateSettlements } from '../leases/settle-for-gateway.js';
+import type { SettleForGateway } from '../leases/settle-for-gateway.js';
 import type { RouteCall } from '../routing/route-call.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
 
-/** The gateway that reads a stream. */
+/** The gateway that reads the stream. */
 export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 export interface RunDependencies {
   leases: Pick<LeaseKeeper, 'keep'>;
-  settlements: Pick<LateSettlements, 'schedule' | 'settleAfter'>;
+  settlements: Pick<SettleForGateway, 'schedule' | 'settleAfter'>;
   logger: Logger;
 }
 
 /**
- * What one request has come to: what was returned, what it has used, and whether anybody still wants it. Three things stop
- * it: its reader has left, its hold is no longer ours, or its key was revoked. Where a client has left an upstream that hides some of what it
- * bills, the upstream is read on for a while, without a reader, and the hold is settled here (docs/money.md, "When a client leaves").
+ * State of one request over all its calls: what was returned, what it has used, and what it settles for. The request stops when its
+ * reader leaves, its hold is lost or its key is revoked. When a client disconnects from an upstream that bills hidden output, the run
+ * reads the reply on for its usage and settles the hold itself.
  */
 export class InferenceRun {
   hasReturnedContent = false;
   hasFinished = false;
-  /** The reader has left, and the call goes on without it. */
+  /** True after the reader has left while the reply is read on for its usage. */
   isReadingOn = false;
   private meter: UsageMeter;
-  /** The one under way. */
+  /** The call in progress. */
   private call: RouteCall | undefined;
-  /** Its events, where it may be read on. */
+  /** Events of the call in progress, if it may be read on. */
   private readable: { events: DetachableEvents; limits: ReadOnLimits } | undefined;
-  /** Where what was received is from. */
+  /** Id of the upstream that the received events are from. */
   private upstream: string | undefined;
   private failedUpstream: string | undefined;
   private announced = false;
@@ -46,7 +46,7 @@ export class InferenceRun {
   private loss: LeaseLoss | undefined;
   private failed = false;
   private readonly stop = new AbortController();
-  private readonly standIn: StandIn;
+  private readonly fallback: FallbackSettler;
   private readonly endLease: ReturnType<LeaseKeeper['keep']>;
 
   constructor(
@@ -55,7 +55,7 @@ export class InferenceRun {
     private readonly dependencies: RunDependencies,
   ) {
     this.meter = new UsageMeter(job.ticket);
-    this.standIn = new StandIn(dependencies.settlements, reader, {
+    this.fallback = new FallbackSettler(dependencies.settlements, reader, {
       settlement: () => this.settlement(),
       readerLeft: () => this.readerLeft(),
     });
@@ -69,7 +69,7 @@ export class InferenceRun {
     );
   }
 
-  /** Fires when the upstream call is no longer wanted. */
+  /** Fires when the upstream call has to stop. */
   get stopSignal(): AbortSignal {
     return this.stop.signal;
   }
@@ -85,7 +85,7 @@ export class InferenceRun {
     return this.meter;
   }
 
-  /** Keeps hold of the events of the call under way, where they may be wanted without their reader. */
+  /** Makes the events of the call detachable if the upstream may be read on. */
   follow(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
     const limits = this.call && readOnLimits(this.call.client.upstream);
     if (limits === undefined) return events;
@@ -95,8 +95,8 @@ export class InferenceRun {
   }
 
   /**
-   * Gives the route back, once, as soon as the reply is whole or has failed, or nobody wants it any more: whoever reads slowly keeps
-   * nobody from it. What a call had received that failed before any of it was returned is owed by nobody, and is forgotten here.
+   * Ends the call and frees its route, once, even when the reader has not taken the last events yet. What a failed call received before
+   * anything was returned is not billed.
    */
   endCall(failure?: UpstreamFailure, isComplete = this.hasFinished): void {
     const { call, meter } = this;
@@ -115,7 +115,7 @@ export class InferenceRun {
     this.upstream = undefined;
   }
 
-  /** Notes what goes out, and says first which upstream it is from. */
+  /** Records events that are returned, and puts `upstream-start` before the first. */
   pass(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (!this.hasReturnedContent) this.hasReturnedContent = events.some(isContent);
     if (events.at(-1)?.type === 'completion-finish') this.hasFinished = true;
@@ -130,7 +130,7 @@ export class InferenceRun {
     return this.pass(this.collected);
   }
 
-  /** The last batch of a stream that did not come to a good end: what was used, and the failure if there is one. */
+  /** Yields the last batch of a stream that did not finish: the usage, and the failure if there is one. */
   *closing(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
     if (this.isReadingOn) yield this.withUpstream([{ type: 'settlement-deferred' }]);
     if (this.isReadingOn || this.hasFinished) return;
@@ -145,20 +145,20 @@ export class InferenceRun {
     yield this.withUpstream([...events, { type: 'completion-failure', code, message, retryAfterSeconds }]);
   }
 
-  /** Whether the gateway settles is seen to, also when it has died with the last events in its hands. What is read on ends later. */
+  /** Ends the run, unless its reply is read on. A hold that the gateway does not settle is settled later. */
   end(): void {
     if (this.isReadingOn) return;
     this.endCall();
-    this.endLease(this.standIn.end(this.settlement()));
+    this.endLease(this.fallback.end(this.settlement()));
     if (!this.hasFinished) this.halt('given up');
   }
 
-  /** Returns true when the hold is settled here, by what the upstream reports. */
+  /** Returns true when the run settles the hold itself, by what the upstream reports. */
   private readerLeft(): boolean {
     const { call, readable, meter, reader } = this;
-    const isClientsDoing = reader.signal.reason === DETACHED;
-    if (isClientsDoing) meter.clientDisconnected();
-    if (!isClientsDoing || call === undefined || readable === undefined || !meter.hasBegun) {
+    const isClientGone = reader.signal.reason === DETACHED;
+    if (isClientGone) meter.clientDisconnected();
+    if (!isClientGone || call === undefined || readable === undefined || !meter.hasBegun) {
       this.halt('reader left');
       return false;
     }
@@ -169,8 +169,8 @@ export class InferenceRun {
   }
 
   /**
-   * Reads the upstream to its end, for `readOnMs` at most, and returns what the request comes to: what it would have come to with a client,
-   * or, where that does not become known, what was counted and the floor for what was hidden.
+   * Reads the reply to its end, for at most `readOnMs`, and returns its settlement: what the client would have paid had it stayed or, when
+   * the reply does not end in time, the usage so far plus the floor for hidden output.
    */
   private async readOn(
     call: RouteCall,
@@ -180,7 +180,7 @@ export class InferenceRun {
   ): Promise<SettleRequest> {
     const { meter, upstream } = this;
     const { ticket, request } = this.job;
-    const stop = (): void => this.halt('read on for long enough');
+    const stop = (): void => this.halt('readOnMs passed');
     const timer = setTimeout(stop, readOnMs);
     closing.addEventListener('abort', stop, { once: true });
     const end = await readOn(rest, call, this.stopSignal);
@@ -192,7 +192,7 @@ export class InferenceRun {
     else if (end === 'stopped') usage = meter.withHidden(hiddenTokensFloor);
     else if (request.stream && meter.hasContent) usage = meter.soFar();
     if (end === 'complete' || end === 'stopped') this.endCall(undefined, end === 'complete');
-    else this.endCall(await end.withoutEcho(request));
+    else this.endCall(end);
     return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
   }
 
@@ -219,7 +219,7 @@ export class InferenceRun {
     return [{ type: 'upstream-start', upstream: this.upstream }, ...events];
   }
 
-  /** How the gateway would settle this, were it there. */
+  /** Settlement for a gateway that is gone. */
   private settlement(): SettleRequest {
     const { holdId, accountId } = this.job.ticket;
     const reason = this.hasFinished ? 'completed' : this.failed ? 'failed' : 'client-disconnected';
@@ -228,29 +228,29 @@ export class InferenceRun {
   }
 }
 
-/** A request, as far as it is to be settled. */
+/** What the fallback knows of a run. */
 interface Unsettled {
   settlement(): SettleRequest;
-  /** Returns true when it settles by itself. */
+  /** Returns true when the run settles itself. */
   readerLeft(): boolean;
 }
 
 /**
- * Settles for a gateway that has gone, which may take long after the end of its request. So it is apart from the run, and knows of
- * one that has ended what it owes and nothing else: a request may be 8 MB.
+ * Settles for a gateway that is gone, possibly long after the end of the request. After the end it keeps only the settlement, because
+ * the run keeps a request of up to 8 MB in memory.
  */
-class StandIn {
+class FallbackSettler {
   constructor(
     private readonly settlements: RunDependencies['settlements'],
     private readonly reader: Reader,
     private run: Unsettled,
   ) {
-    // The listener stays after the end: a reader that is lost with the last frame on its way cannot settle either.
+    // The listener stays after the end: a gateway that is lost before the last frame arrives cannot settle either.
     if (reader.signal.aborted) this.onReaderLeft();
     else reader.signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
   }
 
-  /** The run is over, and comes to this. Returns what is to be done when nobody has settled it a while later, unless it is seen to. */
+  /** Takes the final settlement. Returns a function to call when the hold is still open later; undefined when that is scheduled. */
   end(settlement: SettleRequest): (() => void) | undefined {
     this.run = { settlement: () => settlement, readerLeft: () => false };
     return this.reader.signal.aborted ? undefined : () => this.schedule(0);
@@ -266,7 +266,7 @@ class StandIn {
 }
 
 const LOSSES: Record<LeaseLoss, Omit<CompletionFailure, 'type'>> = {
-  // Billing could not be reached for most of a lease, or has ended the hold meanwhile.
+  // Billing was unreachable for most of a lease, or has ended the hold.
   lost: { code: 'model_unavailable', message: 'Billing is temporarily unavailable. Try again.' },
   revoked: { code: 'invalid_api_key', message: 'The API key is not valid or has been revoked.' },
 };

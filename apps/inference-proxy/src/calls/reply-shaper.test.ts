@@ -1,7 +1,7 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Turn } from '#inference/turn.js';
-import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { mayBeEmpty, ReplyShaper } from './reply-shaper.js';
 import { UsageMeter } from './usage-meter.js';
 
 const USAGE: StreamEvent = {

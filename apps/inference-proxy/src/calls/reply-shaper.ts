@@ -5,25 +5,24 @@ import { StopSequences } from './stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
 import { WholeCharacters } from './whole-characters.js';
 
-export interface ReplyLimits {
+export interface OutputLimits {
   outputTokensMax: number;
-  /** Sequences that the upstream will not look for. */
+  /** Stop sequences that the upstream does not match itself. */
   stop: readonly string[];
-  /** Whether a reply of nothing at all can be what was asked for (`mayBeEmpty`). */
+  /** True when a reply without content may be correct (`mayBeEmpty`). */
   mayBeEmpty: boolean;
 }
 
 /**
- * What we add to an upstream's own events: whole characters, the meter, stop sequences it does not know, an end to replies that will not
- * end, and one `usage-report` before the terminal event, whether the upstream counted or not. Everything that comes is counted, also what
- * comes after a stop sequence and is not passed on: the upstream bills it.
+ * Adds to an upstream's events what every client relies on: whole characters, stop sequences, an end to replies that exceed their cap, and
+ * one `usage-report` before the terminal event. The meter counts everything, also what follows a stop sequence: the upstream bills it.
  */
 export class ReplyShaper {
-  /** The terminal event is out. Whatever else the upstream says is not wanted: the call can be given up. */
+  /** True after the terminal event: the rest of the reply is not needed. */
   finished = false;
-  /** It was us who ended it: the upstream is still talking. */
+  /** True when the shaper ended the reply before the upstream did. */
   wasCut = false;
-  /** A stop sequence was met: nothing more is passed on, and the upstream is read to its end for its usage. */
+  /** True after a stop sequence: nothing more is passed on, and the rest is read for its usage. */
   hasStopped = false;
   private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
@@ -33,17 +32,17 @@ export class ReplyShaper {
 
   constructor(
     private readonly meter: UsageMeter,
-    private readonly limits: ReplyLimits,
+    private readonly limits: OutputLimits,
   ) {
     this.stops = limits.stop.length > 0 ? new StopSequences(limits.stop) : undefined;
-    // Estimates may be wrong by a factor of two.
+    // Twice the cap, because an estimate may be wrong by a factor of two.
     this.runawayTokens = 2 * limits.outputTokensMax + 64;
   }
 
-  /** Throws `UpstreamFailure` when the reply turns out to be none. */
+  /** Throws `UpstreamFailure` when the reply ends without content. */
   shape(events: readonly StreamEvent[]): StreamEvent[] {
     const shaped: StreamEvent[] = [];
-    for (const event of this.characters.mend(events)) {
+    for (const event of this.characters.join(events)) {
       if (this.finished) break;
       this.meter.count(event);
       if (this.hasStopped) this.passOver(event, shaped);
@@ -53,7 +52,7 @@ export class ReplyShaper {
     return shaped;
   }
 
-  /** The end of a reply that a stop sequence had ended for its client, where its upstream does not come to an end of its own. */
+  /** Returns the end of a reply that is complete for its client by a stop sequence, when the upstream fails after it. */
   endStopped(): StreamEvent[] {
     const shaped: StreamEvent[] = [];
     this.cut(shaped);
@@ -96,8 +95,7 @@ export class ReplyShaper {
         break;
     }
     this.flushHeld(shaped);
-    // Pieces that came in one read of the socket go on as one: nobody has them later, and each piece by itself costs everyone on its
-    // way, the client last. When tokens come faster than they are read, pieces grow by themselves.
+    // Deltas from one read of the socket become one: nothing is delayed, and each delta costs every process up to the client.
     appendEvent(shaped, event);
   }
 
@@ -106,7 +104,7 @@ export class ReplyShaper {
     else if (event.type === 'completion-finish') this.close('stop-sequence', shaped);
   }
 
-  /** Text held back for a stop sequence keeps its place before whatever is not text. */
+  /** Text held back for a stop sequence keeps its place before other events. */
   private flushHeld(shaped: StreamEvent[]): void {
     const text = this.stops?.flush() ?? '';
     if (text !== '') appendEvent(shaped, { type: 'text-delta', text });
@@ -134,19 +132,19 @@ export class ReplyShaper {
     }
   }
 
-  /** A model that just stops has failed, if it has said nothing (M-30): better an error that costs nothing than a reply of nothing. */
+  /** A model that stops without content has failed: an error that costs nothing is better than an empty reply. */
   private close(reason: FinishReason, shaped: StreamEvent[]): void {
     this.finished = true;
     if (reason === 'stop' && !this.meter.hasContent && !this.limits.mayBeEmpty) {
-      throw new UpstreamFailure('empty', 'upstream_error', { detail: 'no output' });
+      throw new UpstreamFailure('empty', 'upstream_error', { detail: 'empty reply' });
     }
     shaped.push({ type: 'usage-report', usage: this.meter.final() }, { type: 'completion-finish', reason });
   }
 }
 
 /**
- * Nothing is a good answer where a stop sequence may have been met at once, which not every upstream says, and where the
- * conversation ends with the model's own words: it may have nothing to add to them.
+ * True when an empty reply may be correct: a stop sequence may have matched at once, which not every upstream reports, or the model
+ * may have nothing to add to its own last turn.
  */
 export function mayBeEmpty({ stop, turns }: Pick<InferenceRequest, 'stop' | 'turns'>): boolean {
   return (stop ?? []).length > 0 || turns.at(-1)?.role === 'assistant';

@@ -1,11 +1,10 @@
 /**
- * Finds stop sequences in a text that comes in pieces, for upstreams that do not (architecture.md, "an upstream without
- * `stop`"; T-44). The text ends where the first of them is complete, with the longest of those that are complete there; the
- * sequence itself is not part of the output. The work grows with the text and no faster, however text and sequences repeat
- * themselves (Knuth, Morris, Pratt): a client chooses both.
+ * Finds stop sequences in a text that comes in pieces, for upstreams that cannot. The text ends before the first sequence that is
+ * complete; of several that end at the same place, the longest counts. The search is Knuth-Morris-Pratt, so its time is linear however
+ * the client chooses text and sequences.
  */
 export class StopSequences {
-  /** What was held back, because it may become a sequence. */
+  /** Text held back because it may be the beginning of a sequence. */
   private held = '';
   private readonly searches: Search[];
 
@@ -13,7 +12,7 @@ export class StopSequences {
     this.searches = sequences.map((sequence) => new Search(sequence));
   }
 
-  /** What may go out now, and whether a sequence was met: then nothing after it counts. */
+  /** Returns the text that may be sent now. `met`: a sequence was found, and nothing after it counts. */
   push(piece: string): { text: string; met: boolean } {
     let end = piece.length;
     let met = 0;
@@ -28,13 +27,13 @@ export class StopSequences {
     return { text: this.replaceHeld(begun, piece, piece.length - begun.length), met: false };
   }
 
-  /** What was held back and is no sequence: the next piece does not go on from it. */
+  /** Returns the text held back: it is no sequence, because the next piece does not continue it. */
   flush(): string {
     for (const search of this.searches) search.reset();
     return this.replaceHeld('', '', 0);
   }
 
-  /** What was held and the piece, up to where in the piece that is, or before it. */
+  /** Returns the held text and the piece up to `end`, a position in the piece; negative when it lies in the held text. */
   private replaceHeld(next: string, piece: string, end: number): string {
     const { held } = this;
     this.held = next;
@@ -42,12 +41,12 @@ export class StopSequences {
   }
 }
 
-/** The search for one sequence. */
+/** Search for one sequence. */
 class Search {
-  /** How much of the sequence the text so far ends with. */
+  /** Length of the beginning of the sequence that the text so far ends with. */
   private matched = 0;
   private readonly first: string;
-  /** For each beginning of the sequence by its length: how long the longest shorter beginning is that it ends with. */
+  /** For each beginning of the sequence, by length: the length of the longest shorter beginning that it ends with. */
   private readonly fallbacks: Uint32Array;
 
   constructor(readonly sequence: string) {
@@ -60,12 +59,12 @@ class Search {
     this.matched = 0;
   }
 
-  /** The beginning of the sequence that the text so far ends with. It shares the memory of the sequence. */
+  /** Beginning of the sequence that the text so far ends with. */
   get begun(): string {
     return this.sequence.slice(0, this.matched);
   }
 
-  /** Where in the piece the sequence first ends, up to `end`. */
+  /** Returns the position in the piece, up to `end`, where the sequence first ends; undefined when it does not. */
   read(piece: string, end: number): number | undefined {
     for (let at = 0; at < end; at++) {
       if (this.matched > 0) this.matched = this.step(piece.charCodeAt(at));

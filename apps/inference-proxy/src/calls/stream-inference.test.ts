@@ -1,9 +1,19 @@
 import { once } from 'node:events';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
-import { streamInference } from './stream-inference.js';
 import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
-import { answering, type Behaviour, chunk, DONE, hanging, plainReply, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
+import {
+  answering,
+  type Behaviour,
+  chunk,
+  DONE,
+  hanging,
+  plainReply,
+  streaming,
+  TestUpstream,
+  USAGE_CHUNK,
+} from '../../test/test-upstream.js';
+import { streamInference } from './stream-inference.js';
 
 let upstream: TestUpstream;
 let stops: (() => Promise<void>)[];

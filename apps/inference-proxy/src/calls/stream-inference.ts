@@ -10,21 +10,21 @@ import { InferenceRun, type Reader, type RunDependencies } from './inference-run
 
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteTable, 'acquire' | 'retryAfterSeconds'>;
-  /** Calls of upstreams for one request, the first included; one on an idle connection that turns out to be closed is not counted, once. */
+  /** Upstream calls for one request, the first included. The first call that fails on a stale connection is not counted. */
   attemptsMax: number;
-  /** After so long no further call is begun for a request. */
+  /** Milliseconds after which no further call is started for a request. */
   failoverMs: number;
 }
 
 type Batch = readonly StreamEvent[];
 
 /**
- * Runs one request: chooses a route, calls it, and passes on what it says, by the grammar of `stream-event.ts`. Another
- * route is tried only while nothing has been returned. Never throws: a failure is an event.
+ * Runs one request: chooses a route, calls it and yields its events, in the grammar of `stream-event.ts`. Tries another route only
+ * while nothing has been returned. Never throws: a failure is an event.
  *
- * `reader.signal` fires when the reader has left. The upstream's socket is then closed at once, and the stream ends with a
- * `usage-report` of what had been received, without a terminal event. An upstream that hides some of what it bills is read on instead, and
- * the stream ends with `settlement-deferred`.
+ * `reader.signal` fires when the gateway stops reading. The upstream's socket is then closed at once, and the stream ends with a
+ * `usage-report` of what was received, without a terminal event. An upstream that bills hidden output is read on instead, and the
+ * stream ends with `settlement-deferred`.
  */
 export async function* streamInference(
   job: GenerateRequest,
@@ -42,7 +42,7 @@ export async function* streamInference(
         break;
       }
       failure = yield* attemptOn(call, run);
-      if (failure === undefined || run.hasReturnedContent || !attempts.mayGoOn(call.route, failure)) break;
+      if (failure === undefined || run.hasReturnedContent || !attempts.mayRetry(call.route, failure)) break;
     }
     yield* run.closing(failure, failure && retryAfterSeconds(failure, job, dependencies));
   } finally {
@@ -50,7 +50,7 @@ export async function* streamInference(
   }
 }
 
-/** How often one request may still be tried. */
+/** Counts the calls of one request. */
 class Attempts {
   readonly tried = new Set<RouteState>();
   private made = 0;
@@ -59,9 +59,9 @@ class Attempts {
 
   constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
 
-  mayGoOn(route: RouteState, failure: UpstreamFailure): boolean {
+  mayRetry(route: RouteState, failure: UpstreamFailure): boolean {
     const { attemptsMax, failoverMs } = this.dependencies;
-    // An idle socket that the upstream had just closed says nothing about the route: once, that is no attempt.
+    // A reused connection that the upstream had just closed says nothing about the route. Once a request, it is no attempt.
     const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
     if (isFree) this.hadStaleSocket = true;
     else {
@@ -72,7 +72,7 @@ class Attempts {
   }
 }
 
-/** A route, or why there is none; an earlier failure says more than that nothing is left to try. Undefined: nobody wants one any more. */
+/** Returns a route, or why there is none; an earlier failure is the better reason. Returns undefined when the request was cancelled. */
 async function acquireRoute(
   run: InferenceRun,
   tried: ReadonlySet<RouteState>,
@@ -85,12 +85,13 @@ async function acquireRoute(
   } catch (error) {
     if (run.stopped) return undefined;
     const failure = asFailure(error);
-    if (earlier === undefined) logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route');
+    if (earlier === undefined)
+      logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route available');
     return earlier ?? failure;
   }
 }
 
-/** One call on one route. Returns why it failed; undefined when it came to its end, or was stopped by us. */
+/** Makes one call on one route. Returns why it failed; undefined when it completed or was cancelled. */
 async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Batch, UpstreamFailure | undefined, undefined> {
   const { request } = run.job;
   const meter = run.startAttempt(call);
@@ -113,21 +114,20 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
     }
     if (!request.stream && !run.isReadingOn) last = run.passCollected();
   } catch (error) {
-    const failed = run.stopped ? undefined : await asFailure(error).withoutEcho(request);
-    if (!run.stopped && !run.isReadingOn) failure = failed;
+    if (!run.stopped && !run.isReadingOn) failure = asFailure(error);
   } finally {
     if (!run.isReadingOn) run.endCall(failure);
   }
-  if (failure === undefined && last.length > 0) yield last; // only now: its reader may take its time, which is not the upstream's
+  if (failure === undefined && last.length > 0) yield last; // after the call has ended: a slow reader must not occupy the route
   return failure;
 }
 
-/** Of failures that pass: the routes know when, an upstream's own word included (H-4). */
+/** Returns when a temporary failure may be retried. The routes know best: they include the upstream's own `Retry-After`. */
 function retryAfterSeconds(
   failure: UpstreamFailure,
   { request, ticket }: GenerateRequest,
   { routes }: InferenceDependencies,
 ): number | undefined {
-  const passes = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
-  return passes ? (routes.retryAfterSeconds(request.model, ticket.accountId) ?? failure.retryAfterSeconds) : undefined;
+  const isTemporary = failure.code === 'model_capacity' || failure.code === 'model_unavailable';
+  return isTemporary ? (routes.retryAfterSeconds(request.model, ticket.accountId) ?? failure.retryAfterSeconds) : undefined;
 }

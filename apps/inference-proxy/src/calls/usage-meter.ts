@@ -13,17 +13,17 @@ export const NOTHING: Usage = {
 };
 
 /**
- * After so long an upstream that was sent a request works on it, also before it answers: a client that leaves then pays for the prompt.
- * Shorter, and a client that changes its mind at once would pay; longer, and more prompts are read for nothing.
+ * Milliseconds after sending from which an upstream is taken to work on the request: a client that disconnects later pays for the prompt.
+ * Shorter, and a client that cancels at once would pay; longer, and more prompts would be processed unpaid.
  */
 export const BEGUN_AFTER_MS = 1_000;
 
-/** Tokens that an upstream has counted so far, where it tells before the end. */
+/** Tokens that the upstream has reported before the end of its reply. */
 type CountsSoFar = Pick<StreamParser, 'usageSoFar'>;
 
 /**
- * What one upstream call has consumed so far: as the upstream reports it, else estimated from the text received. Before
- * the first content nothing counts, until the client has left (architecture.md, "What counts as returned").
+ * Measures the usage of one upstream call: as the upstream reports it, or else estimated from the text received. Before the first
+ * content the usage is zero, unless the client has disconnected.
  */
 export class UsageMeter {
   private readonly received = new ReceivedOutput();
@@ -44,25 +44,25 @@ export class UsageMeter {
     return this.reported !== undefined;
   }
 
-  /** The request was written to the upstream. */
+  /** Call when the request has been written to the upstream. */
   sent(): void {
     this.sentAt = performance.now();
   }
 
-  /** The upstream has accepted the request. */
+  /** Call when the upstream has accepted the request. */
   answered(): void {
     this.isAnswered = true;
   }
 
   /**
-   * Reads from `parser` what the upstream has counted before its end, if it tells. Call again at the end with a copy: a meter outlives its
-   * reply, and must not keep the text of it.
+   * Reads from `parser` what the upstream reports before its end. Call again at the end with a copy: the meter outlives the reply and must
+   * not keep its text in memory.
    */
   follow(parser: CountsSoFar): void {
     this.counting = parser;
   }
 
-  /** True when the upstream works on the request: it has answered, or has had it for `BEGUN_AFTER_MS`. */
+  /** True when the upstream works on the request: it has answered, or `BEGUN_AFTER_MS` have passed. */
   get hasBegun(): boolean {
     return this.isAnswered || (this.sentAt !== undefined && performance.now() - this.sentAt >= BEGUN_AFTER_MS);
   }
@@ -71,22 +71,22 @@ export class UsageMeter {
     this.received.count(event);
   }
 
-  /** Takes what the upstream says of the whole reply: a dialect reports once, when the reply has ended well. */
+  /** Takes the upstream's usage of the whole reply. A dialect reports once, at the end of a good reply. */
   report(usage: Usage): void {
     this.reported = usage;
   }
 
-  /** The client has left: from now on a prompt that the upstream works on counts, also without content, and so does what it has counted. */
+  /** Call when the client disconnects: a prompt that the upstream works on then counts, also without content. */
   clientDisconnected(): void {
     this.owesPrompt = this.hasBegun;
   }
 
-  /** All output that came, by the one estimator, whatever the caps. */
+  /** Estimated tokens of all output received, beyond any cap. */
   get outputTokensEstimate(): number {
     return this.received.tokensEstimate;
   }
 
-  /** At the end of a reply. A report that leaves out the prompt, or the output that came, is completed by the estimate. */
+  /** Usage at the end of a reply. A report without the prompt or the output is completed by the estimate. */
   final(): Usage {
     const { reported, received } = this;
     if (reported === undefined) return this.estimate();
@@ -105,12 +105,12 @@ export class UsageMeter {
     return withinCap(completed, this.caps.outputTokensMax);
   }
 
-  /** While it runs, and when it ends early. */
+  /** Usage while the reply runs, or when it ends early. */
   soFar(): Usage {
     return this.hasContent || this.owesPrompt ? this.final() : NOTHING;
   }
 
-  /** When it ends early and its upstream hides output: `floor` tokens of it are added to what was counted, within the cap. */
+  /** Usage of a reply that ends early at an upstream with hidden output: adds `floor` tokens, within the cap. */
   withHidden(floor: number): Usage {
     const usage = this.soFar();
     if (this.isReported || usage === NOTHING) return usage;
@@ -125,7 +125,7 @@ export class UsageMeter {
     return withinCap(hidden, this.caps.outputTokensMax);
   }
 
-  /** From sizes; of a client that has left also from what the upstream has counted before the end, a part of the output at most. */
+  /** Estimates by size; after a disconnect also uses what the upstream reported so far, which is part of the output at most. */
   private estimate(): Usage {
     const estimate = this.received.estimateUsage(this.caps);
     const soFar = this.owesPrompt ? this.counting.usageSoFar : undefined;

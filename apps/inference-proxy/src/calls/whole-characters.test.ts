@@ -19,7 +19,7 @@ function end(index: number): StreamEvent {
 
 function mended(...batches: StreamEvent[][]): StreamEvent[] {
   const characters = new WholeCharacters();
-  return batches.flatMap((batch) => characters.mend(batch));
+  return batches.flatMap((batch) => characters.join(batch));
 }
 
 test('a character cut in two is sent whole [T-45]', () => {
@@ -49,7 +49,7 @@ test('calls that interleave keep their halves apart', () => {
 
 test('a batch of whole characters is passed on as it is', () => {
   const batch = [text('Grüße 🌍'), FINISH];
-  expect(new WholeCharacters().mend(batch)).toBe(batch);
+  expect(new WholeCharacters().join(batch)).toBe(batch);
 });
 
 test('whatever an upstream says, in whatever batches, every piece is well-formed and never empty, and whole characters stay as they are [T-45]', () => {

@@ -6,25 +6,25 @@ export interface FailedCall {
   requestId: string;
   holdId: string;
   upstream: string;
-  /** As clients call it. */
+  /** The model's name in the catalog. */
   model: string;
-  /** As the upstream calls it. */
+  /** The model's name at the upstream. */
   upstreamModel: string;
 }
 
-/** One line a failed call; an error where an operator is needed, with where to look. */
+/** Logs one line for a failed call: an error when the operator has to act, otherwise a warning. The upstream's text is not logged. */
 export function logFailure(logger: Logger, failure: UpstreamFailure, call: FailedCall): void {
-  const { kind, code, detail } = failure;
-  const fields = { ...call, kind, code, detail };
-  if (code === 'internal_error') logger.error({ ...fields, err: failure.cause }, 'upstream call failed on our side');
+  const { kind, code, detail, refusal } = failure;
+  const fields = { ...call, kind, code, ...refusal, detail };
+  if (code === 'internal_error') logger.error({ ...fields, err: failure.cause }, 'upstream call failed: internal error');
   else if (failure.isOperatorsFault) logger.error(fields, adviceOn(failure));
   else logger.warn(fields, 'upstream call failed');
 }
 
 function adviceOn({ kind, cause }: UpstreamFailure): string {
   if (cause instanceof ConnectionFault)
-    return 'upstream cannot be called: check baseUrl and tls of its entry in the catalog, and certificates on both sides';
-  if (kind === 'denied') return 'upstream refuses us: check its key and quota';
-  if (kind === 'refused') return 'upstream refuses us: check the name of the model there, and what its key may do';
-  return 'upstream cannot be called: check its address, as its entry in the catalog has it';
+    return 'cannot connect to upstream: check baseUrl and tls of its catalog entry, and the certificates on both sides';
+  if (kind === 'denied') return 'upstream denies access: check its key and quota';
+  if (kind === 'refused') return 'upstream refuses calls: check the model name there, and the permissions of the key';
+  return 'cannot call upstream: check the address in its catalog entry';
 }

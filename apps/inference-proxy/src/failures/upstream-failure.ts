@@ -1,31 +1,29 @@
 import type { ErrorCode } from '#inference/errors.js';
-import type { InferenceRequest } from '#inference/request.js';
 import { withoutKeys } from './known-keys.js';
-import { withoutEcho } from './prompt-echo.js';
 
 export type FailureKind =
-  /** No connection was made: nothing was sent. */
+  /** No connection was made; nothing was sent. */
   | 'unreachable'
-  /** The socket closed before a byte of the reply: most likely an idle connection the other side had just given up. */
+  /** A reused connection closed before the first byte of the reply. The upstream had most likely just given it up as idle. */
   | 'stale'
-  /** The same of a new connection: the other side takes it, and closes it without a word. */
+  /** A new connection closed before the first byte of the reply. */
   | 'unanswered'
   /** The upstream answered with an error of its own. */
   | 'refused'
-  /** The upstream does not serve us: a wrong key, an empty account. Nothing gets better until the operator acts. */
+  /** The upstream rejects our key or account. No call succeeds until the operator acts. */
   | 'denied'
-  /** The upstream rejects this very request; no other route would do better. */
+  /** The upstream rejects this request; no other route would accept it. */
   | 'rejected'
-  /** Silence beyond a limit. */
+  /** A time limit passed. */
   | 'timeout'
-  /** The reply ended early, or is not what the dialect says. */
+  /** The reply ended early, or breaks the dialect. */
   | 'broken'
-  /** A reply in good order, of nothing: no sign that the upstream is ill. */
+  /** A well-formed reply without content. Says nothing about the health of the upstream. */
   | 'empty'
-  /** The reply is larger than any reply may be, or than all together have room for. */
+  /** The reply exceeds a limit of its own, or one that all replies share. */
   | 'limit';
 
-/** Fit for clients. An upstream's own words are in `detail`, for the log alone. */
+/** Messages for clients. They never contain the upstream's own text. */
 const MESSAGES = {
   context_length_exceeded: 'The prompt and the requested output do not fit the context window of the model.',
   unsupported_content: 'The model does not accept this content.',
@@ -40,27 +38,52 @@ const NO_OUTPUT = 'The model ended its reply without any output. Nothing is bill
 
 export type UpstreamFailureCode = keyof typeof MESSAGES;
 
+/** What an upstream's refusal is about, judged from its status, code and text. */
+export type RefusalFamily =
+  | 'no-credit'
+  | 'access-denied'
+  | 'rate-limit'
+  | 'overloaded'
+  | 'model-missing'
+  | 'context-overflow'
+  | 'image'
+  | 'content-policy'
+  | 'timeout'
+  | 'bad-request'
+  | 'forbidden'
+  | 'other';
+
+/** An upstream's refusal as it may be logged: without its free text, which can repeat the prompt. */
+export interface LoggedRefusal {
+  family: RefusalFamily;
+  /** HTTP status of the reply, or the one that an error within a stream names. */
+  status: number | undefined;
+  /** Machine-readable code or type. */
+  upstreamCode: string | undefined;
+}
+
 export interface UpstreamFailureOptions {
-  /** What really happened, in any words. It is shortened and redacted here, and only ever logged. */
+  /** What happened, in our own words or those of the system. Logged, and shown to operators. Default: the kind. */
   detail?: string;
-  /** The same, in words of ours alone: what they name is no secret, and they are only shortened. In place of `detail`. */
-  reason?: string;
-  /** When the upstream says that it wants to be asked again; absent when it says nothing. */
+  refusal?: LoggedRefusal;
+  /** The upstream's own text. Never logged; only the probe command shows it. */
+  upstreamText?: string;
+  /** Seconds after which the upstream wants to be called again; absent when it does not say. */
   retryAfterSeconds?: number;
-  /** It is for the operator to mend, for all that can be told: what is denied, a missing model, an address that may not be called. */
+  /** True when the operator has to act: a denied key, a missing model, a forbidden address. Default: true for `denied`. */
   isOperatorsFault?: boolean;
   cause?: unknown;
 }
 
-/** The one way an upstream call fails, from the socket up to the dialect. `message` is ours and may reach the client. */
+/** The one way an upstream call fails, from the socket up to the dialect. `message` may be sent to the client. */
 export class UpstreamFailure extends Error {
   override readonly name = 'UpstreamFailure';
-  /** Fit for the log, and for operators. */
-  detail: string;
+  readonly detail: string;
+  readonly refusal: LoggedRefusal | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly isOperatorsFault: boolean;
-  /** The upstream's own words. Private in earnest: loggers write what they find on an error. */
-  readonly #words: string | undefined;
+  /** `#private`, because loggers serialise every own property of an error. */
+  readonly #upstreamText: string | undefined;
 
   constructor(
     readonly kind: FailureKind,
@@ -68,65 +91,57 @@ export class UpstreamFailure extends Error {
     options: UpstreamFailureOptions = {},
   ) {
     super(kind === 'empty' ? NO_OUTPUT : MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
-    this.#words = options.detail === undefined ? undefined : withoutKeys(options.detail).slice(0, WORDS_LENGTH_MAX);
-    this.detail = options.reason === undefined ? redact(this.#words ?? kind) : shorten(withoutKeys(options.reason));
+    this.refusal = options.refusal;
+    this.detail = printable(options.detail ?? describe(options.refusal) ?? kind);
+    this.#upstreamText = options.upstreamText;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.isOperatorsFault = options.isOperatorsFault ?? kind === 'denied';
   }
 
-  /** The same, without what the upstream has repeated of the request: no prompt is in any log. */
-  async withoutEcho(request: InferenceRequest): Promise<this> {
-    if (this.#words !== undefined) this.detail = redact(await withoutEcho(this.#words, request));
-    return this;
+  /** The upstream's own text, shortened and without known keys, for the operator who probes it. Empty when it sent none. */
+  get upstreamText(): string {
+    return printable(this.#upstreamText ?? '');
   }
 
-  /** Whether another route may do better. Only asked while nothing has been returned. */
+  /** True when another route may do better. Asked only while nothing has been returned. */
   get retryable(): boolean {
-    const isOurs = this.kind === 'limit' && this.code !== 'upstream_error'; // the room of this process, and its faults, are the same everywhere
-    return RETRYABLE[this.kind] && !isOurs;
+    if (this.kind === 'rejected') return false;
+    // Limits that all replies of this process share, and its own faults, would meet the next call too.
+    return this.kind !== 'limit' || this.code === 'upstream_error';
   }
 }
 
-const RETRYABLE = {
+const KINDS = {
   unreachable: true,
   stale: true,
   unanswered: true,
   refused: true,
   denied: true,
+  rejected: true,
+  timeout: true,
   broken: true,
   empty: true,
-  timeout: true,
-  rejected: false,
   limit: true,
-} satisfies Record<FailureKind, boolean>;
+} satisfies Record<FailureKind, true>;
 
-export const FAILURE_KINDS = Object.keys(RETRYABLE) as readonly FailureKind[];
+export const FAILURE_KINDS = Object.keys(KINDS) as readonly FailureKind[];
 export const FAILURE_CODES = Object.keys(MESSAGES) as readonly UpstreamFailureCode[];
 
-const DETAIL_LENGTH_MAX = 200;
-/** Of an upstream's words before they are redacted: what is taken out makes room for others. */
-const WORDS_LENGTH_MAX = 4 * DETAIL_LENGTH_MAX;
-
-/** Shortens an upstream's text and takes out what may be a secret or a piece of somebody's prompt. */
-export function redact(text: string): string {
-  return shorten(
-    withoutKeys(text)
-      .slice(0, WORDS_LENGTH_MAX)
-      .replace(/\b(bearer|basic)\s+\S+/gi, '$1 …')
-      .replace(/\b(sk|pk|key|api|token|hf|gsk|xai)[-_][\w*-]{6,}/gi, '$1-…')
-      .replace(/(["'`])(?:(?!\1)[^\\]|\\.){33,}\1/g, '$1…$1')
-      .replace(/[A-Za-z0-9+/_=-]{41,}/g, '…'),
-  );
+function describe(refusal: LoggedRefusal | undefined): string | undefined {
+  return refusal && [refusal.family, refusal.status, refusal.upstreamCode].filter((part) => part !== undefined).join(' ');
 }
 
-/** In one line, which steers no terminal. */
-function shorten(text: string): string {
-  const clean = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return clean.length > DETAIL_LENGTH_MAX ? `${clean.slice(0, DETAIL_LENGTH_MAX)}…` : clean;
+const LENGTH_MAX = 200;
+
+/** Returns the text on one line, shortened, without known keys and without characters that steer a terminal. */
+function printable(text: string): string {
+  const head = withoutKeys(text).slice(0, 4 * LENGTH_MAX);
+  const clean = head.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return clean.length > LENGTH_MAX ? `${clean.slice(0, LENGTH_MAX)}…` : clean;
 }
 
-/** Returns the error itself where it is an upstream's failure; any other is a fault of our own. */
+/** Returns `error` if it is an upstream's failure; anything else becomes an internal error. */
 export function asFailure(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
-  return new UpstreamFailure('limit', 'internal_error', { detail: 'a fault of our own', cause: error });
+  return new UpstreamFailure('limit', 'internal_error', { detail: 'internal error', cause: error });
 }

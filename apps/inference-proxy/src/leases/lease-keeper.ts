@@ -6,13 +6,13 @@ import type { Logger } from '#observability/logger.js';
 
 const RENEWALS_MAX = 4096;
 const ENDED_MAX = 8192;
-/** Of requests that have ended, how many are remembered while billing cannot be asked; the oldest are left to their leases. */
+/** Ended requests remembered while billing is away. Beyond that the oldest are forgotten, and the reaper settles them. */
 const REMEMBERED_MAX = 100_000;
 const SETTLE_AFTER_MS = 3_000;
-/** Nobody's lease depends on an answer about what has ended. */
+/** Longer than for renewals: no lease depends on an answer about ended requests. */
 const ENDED_TIMEOUT_MS = 5_000;
 
-/** Why a request must stop: its hold is no longer ours, or whoever asked for it may not call any more. */
+/** Why a request must stop: its hold is no longer open, or its key, project or account was disabled. */
 export type LeaseLoss = 'lost' | 'revoked';
 
 interface Lease {
@@ -20,7 +20,7 @@ interface Lease {
   readUsage: () => Usage;
   lost: (loss: LeaseLoss) => void;
   sequence: number;
-  /** When the lease last began to run, for all we know. */
+  /** Start of the lease: when the last acknowledged renewal was sent. */
   renewedAt: number;
   nextAt: number;
 }
@@ -32,13 +32,11 @@ interface Ended {
 }
 
 /**
- * Keeps the holds of running requests alive, with a meter reading each: first after a twelfth of the lease, then every
- * sixth, all that are due in one message. A request whose hold is no longer open, or whose renewal was not acknowledged
- * for three quarters of the lease, is told that it has lost it: nothing is spent after a lease (billing.md 2.3). One whose
- * key was revoked is told so at its next renewal.
+ * Renews the holds of running requests, with the usage so far: first after a twelfth of the lease, then every sixth, all that are due in
+ * one message. A request stops when its hold is no longer open, when no renewal was acknowledged for three quarters of the lease, so
+ * that nothing is spent after it, or when its key was revoked.
  *
- * The same message asks for the requests that have ended a while ago whether anybody has settled them: a gateway that dies
- * with the last events in its hands leaves nobody else who knows what they were.
+ * The same message asks billing which of the recently ended requests are still unsettled: their gateways died before they settled.
  */
 export class LeaseKeeper {
   private readonly leases = new Map<string, Lease>();
@@ -51,13 +49,13 @@ export class LeaseKeeper {
     private readonly messaging: Pick<Messaging, 'request'>,
     private readonly logger: Logger,
     private readonly now: () => number = () => performance.now(),
-    /** How long a gateway has to settle a request that has ended. */
+    /** Milliseconds that a gateway has to settle an ended request. */
     private readonly settleAfterMs = SETTLE_AFTER_MS,
   ) {}
 
   /**
-   * `lost` is called at most once. Returns the function that ends the keeping: the request is over, whatever its hold does. If
-   * given `unsettled`, it is called when the hold is found open a while later.
+   * Renews the hold of a request. Calls `lost` at most once. Returns a function to call when the request ends; `unsettled`, if given, is
+   * called when the hold is still open a while later.
    */
   keep(ticket: Ticket, readUsage: () => Usage, lost: (loss: LeaseLoss) => void): (unsettled?: () => void) => void {
     const now = this.now();
@@ -71,7 +69,7 @@ export class LeaseKeeper {
     };
   }
 
-  /** At shutdown, when nothing runs any more: asks a last time for all that have ended. */
+  /** Asks a last time for all ended requests. Call at shutdown, when none runs any more. */
   async flush(): Promise<void> {
     const ended = this.takeEnded(Number.POSITIVE_INFINITY);
     await Promise.all(chunks(ended, ENDED_MAX).map((chunk) => this.renew([], chunk, this.now())));
@@ -82,12 +80,12 @@ export class LeaseKeeper {
     this.leases.clear();
   }
 
-  /** One look at all leases: ends those that ran out, renews those that are due. */
+  /** Stops the requests whose leases ran out, and renews the leases that are due. */
   tick(): void {
     const now = this.now();
     const due: Lease[] = [];
     for (const lease of this.leases.values()) {
-      if (now - lease.renewedAt >= lease.ticket.leaseMs * 0.75) this.lose(lease, 'no renewal was acknowledged in time');
+      if (now - lease.renewedAt >= lease.ticket.leaseMs * 0.75) this.lose(lease, 'no renewal acknowledged in time');
       else if (now >= lease.nextAt) due.push(lease);
     }
     const renewals = chunks(due, RENEWALS_MAX);
@@ -97,7 +95,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Those that ended up to then. */
+  /** Removes and returns the requests that ended up to `until`. */
   private takeEnded(until: number): Ended[] {
     const later = this.ended.findIndex(({ at }) => at > until);
     return this.ended.splice(0, later === -1 ? this.ended.length : later);
@@ -118,7 +116,7 @@ export class LeaseKeeper {
       const open = new Set(unsettled);
       for (const { holdId, unsettled: tell } of ended) if (open.has(holdId)) tell();
     } catch (error) {
-      this.logger.warn({ err: error, holds: due.length, ended: ended.length }, 'holds could not be renewed; trying again');
+      this.logger.warn({ err: error, holds: due.length, ended: ended.length }, 'renewing holds failed; will retry');
       for (const lease of due) lease.nextAt = sentAt; // at the next tick
       this.ended = [...ended, ...this.ended].slice(-REMEMBERED_MAX);
     }
@@ -127,8 +125,8 @@ export class LeaseKeeper {
   private readVerdicts(due: readonly Lease[], renewed: ReadonlySet<string>, stop: ReadonlySet<string>, sentAt: number): void {
     for (const lease of due) {
       const { holdId } = lease.ticket;
-      if (!renewed.has(holdId)) this.lose(lease, 'the hold is no longer open');
-      else if (stop.has(holdId)) this.lose(lease, 'its key, project or account may not call any more', 'revoked');
+      if (!renewed.has(holdId)) this.lose(lease, 'hold no longer open');
+      else if (stop.has(holdId)) this.lose(lease, 'key, project or account disabled', 'revoked');
       else lease.renewedAt = Math.max(lease.renewedAt, sentAt);
     }
   }
@@ -137,7 +135,7 @@ export class LeaseKeeper {
     const { holdId, requestId } = lease.ticket;
     if (this.leases.get(holdId) !== lease) return;
     this.leases.delete(holdId);
-    this.logger.warn({ holdId, requestId, reason }, 'lease lost; stopping the upstream call');
+    this.logger.warn({ holdId, requestId, reason }, 'lease lost: upstream call stopped');
     lease.lost(loss);
   }
 

@@ -1,7 +1,7 @@
 import { holdRenew, holdSettle, type SettleRequest } from '#contracts/billing/holds.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { LateSettlements } from './settle-for-gateway.js';
+import { SettleForGateway } from './settle-for-gateway.js';
 
 const GONE = { callerIsThere: async () => false };
 const SETTLE: SettleRequest = { holdId: 'h', accountId: 'a', reason: 'client-disconnected' };
@@ -17,7 +17,7 @@ function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean
     if (answer instanceof Error) throw answer;
     return { status: answer, holdId: request.holdId, costPicoUsd: '0' };
   });
-  return { settlements: new LateSettlements(messaging, createLogger('test', 'silent'), 5), asked };
+  return { settlements: new SettleForGateway(messaging, createLogger('test', 'silent'), 5), asked };
 }
 
 test('asks after the delay, with what is known by then', async () => {

@@ -4,20 +4,20 @@ import type { CallContext, Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 
 const PAUSE_MAX_MS = 30_000;
-/** A lease with its grace is over by then, unless billing was away all the time. */
+/** By then the lease and its grace have ended, unless billing was away all the time. */
 const ATTEMPTS_MAX = 100;
 
-/** Who should settle: a gateway. */
+/** The gateway that should settle. */
 type Gateway = Pick<CallContext, 'callerIsThere'>;
 
 const NO_GATEWAY: Gateway = { callerIsThere: async () => false };
 
 /**
- * Settles what a gateway that has gone cannot, and asks until billing has answered (billing.md 4). One that lives is left to
- * it, however long it takes: the gateway alone knows what its client was given. When NATS was away the two ends of a stream
- * know different things, and a client that was told of an error must not pay for what never reached it.
+ * Settles holds whose gateway is gone, and retries until billing answers. A gateway that is alive settles itself, however long that
+ * takes: only the gateway knows what its client received. After a NATS outage the proxy may have sent events that never arrived, and
+ * the client must not pay for them.
  */
-export class LateSettlements {
+export class SettleForGateway {
   private readonly waiting = new Set<Promise<void>>();
   private readonly closing = new AbortController();
 
@@ -27,14 +27,14 @@ export class LateSettlements {
     private readonly delayMs: number,
   ) {}
 
-  /** Settles with what `read` says after the delay, once the gateway is gone; `delayMs` 0: it has had its time. */
+  /** Settles with the result of `read` after the delay, once the gateway is gone. */
   schedule(read: () => SettleRequest, gateway: Gateway, delayMs = this.delayMs): void {
     const settling = this.settle(read, gateway, delayMs).finally(() => this.waiting.delete(settling));
     this.waiting.add(settling);
   }
 
   /**
-   * Settles what a gateway has left to the proxy, as soon as `read` resolves, which never rejects. `closing` fires at a shutdown:
+   * Settles a hold that the gateway has left to the proxy, as soon as `read` resolves. `read` never rejects. `closing` fires at shutdown:
    * `read` then resolves at once with what is known.
    */
   settleAfter(read: (closing: AbortSignal) => Promise<SettleRequest>): void {
@@ -44,7 +44,7 @@ export class LateSettlements {
     this.waiting.add(settling);
   }
 
-  /** What is still to be settled gets one try more, at once. */
+  /** Tries every open settlement once more, at once. */
   async close(): Promise<void> {
     this.closing.abort();
     await Promise.all(this.waiting);
@@ -60,17 +60,17 @@ export class LateSettlements {
         if (!(await this.isOpen(holdId))) return;
         if (!(await gateway.callerIsThere())) {
           const { status } = await this.messaging.request(holdSettle, { ...settlement, settledBy: 'inference-proxy' });
-          if (status === 'settled') this.logger.info({ holdId, reason }, 'settled in place of the gateway');
+          if (status === 'settled') this.logger.info({ holdId, reason }, 'hold settled for a gateway that is gone');
           return;
         }
       } catch (error) {
-        this.logger.warn({ err: error, holdId, attempt }, 'late settlement failed');
+        this.logger.warn({ err: error, holdId, attempt }, 'settlement failed');
       }
       if (this.closing.signal.aborted) return;
     }
   }
 
-  /** Nearly every gateway has settled by now: then nothing is left to see to, and nothing to remember. */
+  /** Asks billing first, because nearly every gateway has settled by now. */
   private async isOpen(holdId: string): Promise<boolean> {
     const { unsettled } = await this.messaging.request(holdRenew, { renewals: [], ended: [holdId] });
     return unsettled === undefined || unsettled.includes(holdId);

@@ -1,10 +1,30 @@
+import type { Histogram } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
-import type { Series } from './bound-histogram.js';
-import type { CallHistograms, CallOutcome, EndedCall } from './proxy-metrics.js';
-import { FAILURE_CODES, FAILURE_KINDS, type FailureKind } from '../failures/upstream-failure.js';
+import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
 
-/** As `gen_ai.provider.name` wants it: whose API it is. */
+/** `completed`, `cancelled`, or the code of the failure. */
+export type CallOutcome = string;
+
+/** One upstream call that has ended. Times are in milliseconds. */
+export interface EndedCall {
+  outcome: CallOutcome;
+  failure: UpstreamFailure | undefined;
+  isStream: boolean;
+  durationMs: number;
+  firstContentMs: number | undefined;
+  usage: Usage | undefined;
+}
+
+/** Histograms that all routes share. */
+export interface CallHistograms {
+  duration: Histogram;
+  firstToken: Histogram;
+  perToken: Histogram;
+  tokenUsage: Histogram;
+}
+
+/** Values of `gen_ai.provider.name` in OpenTelemetry's conventions. */
 const PROVIDERS = {
   'openai-chat': 'openai',
   'openai-responses': 'openai',
@@ -15,21 +35,17 @@ export function providerOf({ kind }: Pick<Upstream, 'kind'>): string {
   return PROVIDERS[kind];
 }
 
-/** The numbers of one route, since the start. */
+/** Counts the calls of one route since the start of the process. */
 export class RouteMetrics {
   readonly labels: { upstream: string; model: string; upstream_model: string };
   inFlight = 0;
-  // From the start all of them, at 0: a counter that first shows as 1 has not moved for those who watch it.
+  // Every counter exists from the start: an alert on an increase misses a counter that first appears as 1.
   readonly outcomes = new Map<CallOutcome, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly genAi: Record<string, string>;
-  /** By `error.type`; undefined for calls that came to their end. */
-  private readonly durations = new Map<string | undefined, Series>();
-  private readonly firstToken: Series;
-  private readonly perToken: Series;
-  private readonly input: Series;
-  private readonly output: Series;
+  private readonly input: Record<string, string>;
+  private readonly output: Record<string, string>;
 
   constructor(
     upstream: Pick<Upstream, 'id' | 'kind'>,
@@ -38,32 +54,23 @@ export class RouteMetrics {
     private readonly histograms: CallHistograms,
   ) {
     this.labels = { upstream: upstream.id, model, upstream_model: upstreamModel };
-    // What the upstream is asked for is its own name of the model.
     const conventional = { gen_ai_operation_name: 'chat', gen_ai_provider_name: providerOf(upstream), gen_ai_request_model: upstreamModel };
     this.genAi = { upstream: upstream.id, model, ...conventional };
-    this.firstToken = histograms.firstToken.bind(this.genAi);
-    this.perToken = histograms.perToken.bind(this.genAi);
-    this.input = histograms.tokenUsage.bind({ ...this.genAi, gen_ai_token_type: 'input' });
-    this.output = histograms.tokenUsage.bind({ ...this.genAi, gen_ai_token_type: 'output' });
+    this.input = { ...this.genAi, gen_ai_token_type: 'input' };
+    this.output = { ...this.genAi, gen_ai_token_type: 'output' };
   }
 
   ended({ outcome, failure, isStream, durationMs, firstContentMs, usage }: EndedCall): void {
+    const { genAi, histograms } = this;
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
     if (failure !== undefined) this.errors.set(failure.kind, (this.errors.get(failure.kind) ?? 0) + 1);
-    this.duration(outcome === 'completed' ? undefined : (failure?.kind ?? outcome)).observe(durationMs / 1_000);
+    const isComplete = outcome === 'completed';
+    histograms.duration.observe(isComplete ? genAi : { ...genAi, error_type: failure?.kind ?? outcome }, durationMs / 1_000);
     if (usage !== undefined) this.count(usage);
     if (!isStream || firstContentMs === undefined) return;
-    this.firstToken.observe(firstContentMs / 1_000);
+    histograms.firstToken.observe(genAi, firstContentMs / 1_000);
     const outputTokens = usage?.outputTokens ?? 0;
-    if (outputTokens > 1) this.perToken.observe((durationMs - firstContentMs) / (outputTokens - 1) / 1_000);
-  }
-
-  private duration(errorType: string | undefined): Series {
-    const known = this.durations.get(errorType);
-    if (known !== undefined) return known;
-    const series = this.histograms.duration.bind(errorType === undefined ? this.genAi : { ...this.genAi, error_type: errorType });
-    this.durations.set(errorType, series);
-    return series;
+    if (outputTokens > 1) histograms.perToken.observe(genAi, (durationMs - firstContentMs) / (outputTokens - 1) / 1_000);
   }
 
   private count({ promptTokens, cachedTokens, outputTokens, reasoningTokens }: Usage): void {
@@ -72,7 +79,7 @@ export class RouteMetrics {
     tokens.cached += cachedTokens;
     tokens.output += outputTokens;
     tokens.reasoning += reasoningTokens;
-    this.input.observe(promptTokens);
-    this.output.observe(outputTokens);
+    this.histograms.tokenUsage.observe(this.input, promptTokens);
+    this.histograms.tokenUsage.observe(this.output, outputTokens);
   }
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'undici';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
+import { isObject } from '../upstreams/replies/json-object.js';
 import { assertFewValues } from '../upstreams/replies/reply-limits.js';
 
 const LIST_MS = 10_000;
@@ -7,11 +8,11 @@ const LIST_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface ListedModel {
   id: string;
-  /** What one request may have in all, where the upstream says so. */
+  /** Context size, if the upstream lists it. */
   contextTokens: number | undefined;
 }
 
-/** What an upstream lists at `GET models`. Undefined when it has no such list, or none that can be read: many do not. */
+/** Returns what the upstream lists at `GET models`; undefined when it has no list, or none that can be parsed. */
 export async function listModels(
   { pool, basePath, headers }: { pool: Pool; basePath: string; headers: Record<string, string> },
   signal: AbortSignal,
@@ -38,10 +39,10 @@ export async function listModels(
   }
 }
 
-/** The fields in which servers say the size of a model's context. */
+/** Fields in which servers give the context size of a model. */
 const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'max_context_length', 'max_input_tokens'];
 
-/** `{data: […]}`, `{models: […]}` or a bare list, of objects with an `id` or `name`. */
+/** Parses `{data: […]}`, `{models: […]}` or a bare list of objects with an `id` or `name`. */
 export function parseModelList(text: string): ListedModel[] | undefined {
   let value: unknown;
   try {
@@ -60,8 +61,4 @@ export function parseModelList(text: string): ListedModel[] | undefined {
     const contextTokens = sizes.find((size): size is number => Number.isSafeInteger(size) && (size as number) > 0);
     return [{ id, contextTokens }];
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,14 +1,14 @@
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
 
-/** What an adapter hides, because nobody else needs it. */
+/** Facts about a reply that an adapter does not pass on. */
 export interface Observation {
-  /** Of a reply that was not 200. */
+  /** HTTP status of a reply that was not 200. */
   status?: number;
-  /** Where reasoning came first. */
+  /** Field or event in which reasoning first came. */
   reasoningField?: string;
 }
 
-/** The same adapter; what passes through it is noted. */
+/** Returns the adapter with observation: it records into `seen` what passes through. */
 export function observeAdapter(adapter: UpstreamAdapter, seen: Observation): UpstreamAdapter {
   const note = (payload: string): void => {
     seen.reasoningField ??= findReasoningField(payload);
@@ -42,11 +42,11 @@ export function observeAdapter(adapter: UpstreamAdapter, seen: Observation): Ups
   };
 }
 
-/** Where the three dialects put reasoning: fields of texts, and types of events or items. */
+/** Places in which the three dialects put reasoning: text fields, and types of events or items. */
 const FIELDS = /"(reasoning_content|reasoning_details|reasoning|thinking)":\s*(?:"[^"]|\[\s*\{)/;
 const TYPES = /"type":\s*"response\.(reasoning_summary_text|reasoning_text)\.delta"|"type":\s*"(summary_text|reasoning_text)"/;
 
-/** Undefined when there is none in this payload. */
+/** Returns the name of the reasoning field or event in this payload; undefined when it has none. */
 export function findReasoningField(payload: string): string | undefined {
   const type = TYPES.exec(payload);
   return type?.[1] ?? type?.[2] ?? FIELDS.exec(payload)?.[1];

@@ -7,9 +7,9 @@ import type { Turn } from '#inference/turn.js';
 import type { Usage } from '#inference/usage.js';
 import type { FailureKind, UpstreamFailureCode } from '../failures/upstream-failure.js';
 
-/** One small request of a test. */
-export interface Probe {
-  /** A text stands for one turn of the user's. */
+/** One small request to an upstream. */
+export interface ProbeRequest {
+  /** A string stands for one user turn. */
   turns: string | Turn[];
   tools?: Tool[];
   toolChoice?: ToolChoice;
@@ -17,72 +17,67 @@ export interface Probe {
   stop?: string[];
   hints?: Hints;
   stream?: boolean;
-  /** Default: enough for a model that reasons before a word of an answer. */
+  /** Default: enough for a model that reasons before it answers. */
   outputTokensMax?: number;
-  /** What the upstream is taken to be able to do for this once, besides what is known by now. */
+  /** Capabilities to assume for this request, in addition to those found so far. */
   capabilities?: Partial<UpstreamCapabilities>;
-  /** Leave as soon as content has come. */
+  /** Cancel as soon as content arrives. */
   leaveAtContent?: boolean;
 }
 
-/** What came of a probe: all that a judgement may rest on. */
-export interface Exchange {
-  /** Absent: the reply came to its end, or was left on purpose. */
-  failure?: ExchangeFailure;
+/** Everything a check may judge by. */
+export interface ProbeResult {
+  /** Absent when the reply is complete, or was cancelled on purpose. */
+  failure?: ProbeFailure;
   text: string;
   reasoning: string;
   toolCalls: CompletedToolCall[];
   finishReason?: FinishReason;
-  /** Its sources say which counts are the upstream's own. */
+  /** `promptSource` and `outputSource` tell which counts are the upstream's own. */
   usage?: Usage;
-  /** When content came, in milliseconds from the request: one figure a read of the socket. */
+  /** Milliseconds from the request to each read of the socket that brought content. */
   contentAtMs: number[];
-  /** Until the end of it all. */
+  /** Milliseconds from the request to the end. */
   totalMs: number;
-  /** The field or event in which reasoning came, in the upstream's own dialect. */
+  /** Name of the field or event in which reasoning came. */
   reasoningField?: string;
-  /** Milliseconds from leaving to the end of the socket; only for what was left. Undefined when it did not end in time. */
+  /** Milliseconds from cancelling to the closed socket; undefined when it stayed open, or nothing was cancelled. */
   closedAfterMs?: number;
 }
 
-export interface ExchangeFailure {
+export interface ProbeFailure {
   kind: FailureKind;
   code: UpstreamFailureCode;
-  /** Of the reply; undefined when there was none, or it was in order. */
+  /** HTTP status of the reply; undefined without a reply, or when it was 200. */
   status?: number;
-  /** What the system calls it: `ECONNREFUSED`. */
+  /** Error code of the system, such as `ECONNREFUSED`. */
   errorCode?: string;
-  /** Why no connection stands, with its cure, where that can be told. */
+  /** Why no connection could be made and what to do about it, if known. */
   connectionFault?: string;
-  /** Shortened, and without secrets. */
-  words: string;
+  /** The upstream's text, or ours without one. Shortened, without known keys. */
+  text: string;
   retryAfterSeconds?: number;
 }
 
-/** What one check has come to. */
+/** Outcome of one check. */
 export interface Finding {
   verdict: 'yes' | 'no' | 'unclear';
   evidence: string;
-  /** How the catalog should describe the upstream. */
+  /** Capabilities to write into the catalog. */
   learned?: Partial<UpstreamCapabilities>;
 }
 
-/** What a probe that failed says of the one thing in which it differs from those that went well. */
-export function judgeFailure(failure: ExchangeFailure): Finding {
+/** Judges the feature that a failed request used: `no` when the upstream refused it, `unclear` when the failure says nothing about it. */
+export function judgeFailure(failure: ProbeFailure): Finding {
   const { kind, code, status } = failure;
   const evidence = describeFailure(failure);
   const isBusy = code === 'model_capacity' || status === 503 || status === 529;
-  const isOfTheFeature = kind === 'rejected' || kind === 'empty' || (status !== undefined && status !== 401 && !isBusy);
-  return { verdict: isOfTheFeature && kind !== 'timeout' ? 'no' : 'unclear', evidence };
+  const isAboutFeature = kind === 'rejected' || kind === 'empty' || (status !== undefined && status !== 401 && !isBusy);
+  return { verdict: isAboutFeature && kind !== 'timeout' ? 'no' : 'unclear', evidence };
 }
 
-/** The codes that servers put before what they say to people. */
-const MACHINE_WORDS = /^(?:[a-z]+(?:_[a-z]+)+\s+)+(?=\S)/i;
-
-export function describeFailure({ kind, status, words, code }: ExchangeFailure): string {
-  if (code === 'model_capacity') return 'too many requests (429): ask again later';
-  const said = words.replace(/^\d{3}\b\s*/, '').replace(MACHINE_WORDS, '');
-  if (status !== undefined) return said === '' ? `refused with ${status}` : `refused with ${status}: “${said}”`;
-  if (kind === 'empty') return 'a reply of nothing';
-  return words;
+export function describeFailure({ kind, status, text, code }: ProbeFailure): string {
+  if (code === 'model_capacity') return 'too many requests (429): try again later';
+  if (status !== undefined) return text === '' ? `refused with ${status}` : `refused with ${status}: “${text}”`;
+  return kind === 'empty' ? 'empty reply' : text;
 }

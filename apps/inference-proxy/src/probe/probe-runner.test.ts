@@ -1,10 +1,10 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
+import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
-import { UpstreamTests } from './probe-runner.js';
+import { ProbeRunner } from './probe-runner.js';
 
 /** Nobody is there, so that a test ends soon; what it was about to ask is in its first event. */
 const upstream: Upstream = {
@@ -20,7 +20,7 @@ const upstream: Upstream = {
 const route = (to: string, model: string): Route => ({ upstream: to, model, weight: 1, priority: 0 });
 
 let messaging: FakeMessaging;
-let tests: UpstreamTests;
+let tests: ProbeRunner;
 
 beforeEach(() => {
   messaging = new FakeMessaging();
@@ -32,7 +32,7 @@ beforeEach(() => {
       { id: 'ours-2', routes: [route('dead', 'theirs-1'), route('dead', 'theirs-2')] },
     ],
   }));
-  tests = new UpstreamTests(messaging, createLogger('test', 'silent'));
+  tests = new ProbeRunner(messaging, createLogger('test', 'silent'));
 });
 
 async function run(request: UpstreamTestRequest): Promise<UpstreamTestEvent[]> {

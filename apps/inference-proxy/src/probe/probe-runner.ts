@@ -1,17 +1,17 @@
 import { routeList, type Upstream } from '#contracts/catalog.js';
+import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/upstream-test.js';
 import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
-import { runUpstreamTest, type UpstreamTestJob } from './run-probe.js';
+import { type ProbeJob, runProbe } from './run-probe.js';
 
-/** Each costs at the upstream, and nobody needs many at once. */
-const TESTS_MAX = 4;
+/** Each run costs money at the upstream. */
+const RUNS_MAX = 4;
 const OTHER_MODELS_MAX = 9;
 
-/** The tests operators have this replica run. */
-export class UpstreamTests {
+/** Runs the probes that operators ask this replica for. */
+export class ProbeRunner {
   private running = 0;
 
   constructor(
@@ -19,21 +19,21 @@ export class UpstreamTests {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws `ServiceError` for an upstream that the catalog does not have, for want of a model, and when there are too many. */
+  /** Throws `ServiceError` for an upstream that is not in the catalog, without a model to probe, and when too many probes run. */
   async *run(request: UpstreamTestRequest, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
-    if (this.running >= TESTS_MAX)
+    if (this.running >= RUNS_MAX)
       throw new ServiceError('unavailable', 'Too many upstream tests are under way; try again when one has ended.');
     this.running += 1;
     try {
       const job = await this.jobOf(request);
       const { id, baseUrl, kind, apiKeyEnv, apiKeyFile } = job.upstream;
       const fields = { upstream: id, kind, host: new URL(baseUrl).host, apiKeyEnv, apiKeyFile, model: job.models[0] };
-      this.logger.info(fields, 'upstream test');
-      for await (const events of runUpstreamTest(job, signal)) {
+      this.logger.info(fields, 'upstream probe started');
+      for await (const events of runProbe(job, signal)) {
         yield events;
         for (const event of events) {
           if (event.type === 'test-end')
-            this.logger.info({ ...fields, servesText: event.servesText, changes: event.changes.length }, 'upstream test done');
+            this.logger.info({ ...fields, servesText: event.servesText, changes: event.changes.length }, 'upstream probe finished');
         }
       }
     } finally {
@@ -41,7 +41,7 @@ export class UpstreamTests {
     }
   }
 
-  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamTestRequest): Promise<UpstreamTestJob> {
+  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamTestRequest): Promise<ProbeJob> {
     if (candidate !== undefined) {
       if (model === undefined)
         throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');
@@ -62,7 +62,7 @@ export class UpstreamTests {
   }
 }
 
-/** The rules of the catalog between fields. */
+/** Applies the catalog's rules between fields. */
 function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandidate): void {
   const refuse = (field: string, problem: string): never => {
     throw new ServiceError('invalid_request', `candidate.${field} ${problem}`, `candidate.${field}`);
@@ -74,7 +74,7 @@ function assertConsistent({ baseUrl, apiKeyEnv, apiKeyFile, tls }: UpstreamCandi
   if (!/^https:/i.test(baseUrl)) refuse('baseUrl', 'must begin with https:// where there are certificates');
 }
 
-/** As an entry of the catalog that says no more than this. */
+/** Returns the upstream that a catalog entry with only these fields defines. */
 function upstreamOf(id: string, { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls }: UpstreamCandidate): Upstream {
   return {
     id,

@@ -1,16 +1,16 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type UpstreamTestEvent, type UpstreamTestRequest, upstreamTest } from '#contracts/upstream-test.js';
+import { type UpstreamTestEvent, type UpstreamTestRequest, upstreamTest } from '#contracts/probe.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
-import { UpstreamTests } from './probe-runner.js';
+import { ProbeRunner } from './probe-runner.js';
 
-/** For operators: what can this upstream do? */
+/** Serves the operator's command that finds out what an upstream supports. */
 @Controller()
-export class UpstreamTestController {
-  constructor(@Inject(UpstreamTests) private readonly tests: UpstreamTests) {}
+export class ProbeController {
+  constructor(@Inject(ProbeRunner) private readonly probes: ProbeRunner) {}
 
   @Serves(upstreamTest)
-  test(request: UpstreamTestRequest, { signal }: CallContext): AsyncIterable<readonly UpstreamTestEvent[]> {
-    return this.tests.run(request, signal);
+  probe(request: UpstreamTestRequest, { signal }: CallContext): AsyncIterable<readonly UpstreamTestEvent[]> {
+    return this.probes.run(request, signal);
   }
 }

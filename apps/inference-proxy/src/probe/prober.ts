@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { CompletionCollector } from '#inference/completion-collector.js';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
@@ -11,45 +11,45 @@ import { UpstreamClient } from '../routing/upstream-client.js';
 import { readApiKey } from '../transport/api-key.js';
 import { ConnectionFault } from '../transport/connection-fault.js';
 import { type Observation, observeAdapter } from './observe-adapter.js';
-import type { Exchange, ExchangeFailure, Probe } from './probe-result.js';
+import type { ProbeFailure, ProbeRequest, ProbeResult } from './probe-result.js';
 
-/** Enough for a model that reasons about a simple question, and little enough to cost next to nothing. */
+/** Enough for a model that reasons about a simple question; costs next to nothing. */
 const OUTPUT_TOKENS_DEFAULT = 512;
-/** The first of all may have to wait for a model that is being loaded. */
+/** Longer than for other requests: the upstream may have to load the model first. */
 const FIRST_PROBE_MS = 150_000;
 const PROBE_MS = 60_000;
-/** How long, in all, a test waits for an upstream that is busy. */
-const PATIENCE_MS = 60_000;
+/** Total time that one probe run waits for a busy upstream. */
+const BUSY_WAIT_MS = 60_000;
 const WAIT_MS_MAX = 20_000;
 const CLOSING_MS = 250;
 const TOKENS_PER_IMAGE = 1_600;
-const WORDS_LENGTH_MAX = 110;
+const TEXT_LENGTH_MAX = 110;
 
 /**
- * Sends probes to one model of an upstream, as requests go there: by the same adapter, pool, address guard, timeouts and secret. No
- * ticket, no hold, no ledger. A busy upstream is waited for, a fault of the moment is tried once more.
+ * Sends probe requests to one model of an upstream through the same adapter, pool, address guard, timeouts and key as client
+ * requests. There is no hold and no bill. Waits for a busy upstream, and repeats a request that failed for a passing reason once.
  */
 export class Prober {
   readonly tally = { requests: 0, promptTokens: 0, outputTokens: 0 };
-  /** What the upstream can do, as far as it is known by now; checks add to it. */
+  /** Capabilities found so far; checks add to them. */
   capabilities: UpstreamCapabilities;
   private readonly client: UpstreamClient;
-  private patienceMs = PATIENCE_MS;
+  private busyWaitMs = BUSY_WAIT_MS;
   private hasAnswered = false;
 
   constructor(
     readonly upstream: Upstream,
     readonly model: string,
     private readonly signal: AbortSignal,
-    /** By the clock of `Date`: no probe goes on beyond it. */
+    /** As `Date.now()`; no request continues beyond it. */
     private readonly deadline: number,
   ) {
     this.capabilities = { ...upstream.capabilities };
-    // Two sockets: one that is being closed, and one to go on with.
+    // Two sockets: one may still be closing while the other is used.
     this.client = new UpstreamClient({ ...upstream, connectionsMax: 2 });
   }
 
-  /** Why the key that the upstream names is not there, if so. */
+  /** Why the configured key cannot be read; undefined when it can, or when none is configured. */
   get missingKey(): string | undefined {
     try {
       readApiKey(this.upstream);
@@ -68,7 +68,7 @@ export class Prober {
     return this.client.basePath;
   }
 
-  /** What goes with every request: the key, in the dialect's own header. */
+  /** Headers of every request, with the key in the dialect's own header. */
   get headers(): Record<string, string> {
     const { adapter, upstream } = this.client;
     const { capabilities } = upstream;
@@ -76,25 +76,25 @@ export class Prober {
     return adapter.renderRequest(call, this.apiKey).headers;
   }
 
-  /** The same for another model, with what is known of this one. */
+  /** Returns a prober for another model of the same upstream that starts with the capabilities found here. */
   withModel(model: string): Prober {
     const other = new Prober({ ...this.upstream, capabilities: this.capabilities }, model, this.signal, this.deadline);
-    other.patienceMs = this.patienceMs;
+    other.busyWaitMs = this.busyWaitMs;
     other.hasAnswered = this.hasAnswered;
     return other;
   }
 
-  /** Throws only the signal's reason. */
-  async send(probe: Probe): Promise<Exchange> {
+  /** Rejects only with the signal's reason; every other failure is in the result. */
+  async send(probe: ProbeRequest): Promise<ProbeResult> {
     for (let hasFailed = false; ; hasFailed = true) {
-      const exchange = await this.attempt(probe);
-      if (exchange.failure === undefined) {
+      const result = await this.attempt(probe);
+      if (result.failure === undefined) {
         this.hasAnswered = true;
-        return exchange;
+        return result;
       }
-      const waitMs = waitBefore(exchange.failure, hasFailed || !this.hasAnswered);
-      if (waitMs === undefined || waitMs > this.patienceMs) return exchange;
-      this.patienceMs -= waitMs;
+      const waitMs = waitBefore(result.failure, hasFailed || !this.hasAnswered);
+      if (waitMs === undefined || waitMs > this.busyWaitMs) return result;
+      this.busyWaitMs -= waitMs;
       await pause(waitMs, this.signal);
     }
   }
@@ -103,11 +103,11 @@ export class Prober {
     await this.client.close();
   }
 
-  private async attempt(probe: Probe): Promise<Exchange> {
+  private async attempt(probe: ProbeRequest): Promise<ProbeResult> {
     const limitMs = Math.max(1_000, Math.min(this.hasAnswered ? PROBE_MS : FIRST_PROBE_MS, this.deadline - Date.now()));
     const left = new AbortController();
     const timeout = AbortSignal.timeout(limitMs);
-    const reading = new Reading();
+    const reading = new ReplyReader();
     const seen: Observation = {};
     let connected = 0;
     try {
@@ -123,43 +123,44 @@ export class Prober {
       this.signal.throwIfAborted();
       if (left.signal.aborted) reading.closedAfterMs = await this.untilFewerThan(connected);
       else if (timeout.aborted)
-        reading.failure = { kind: 'timeout', code: 'upstream_timeout', words: `no end of it within ${Math.round(limitMs / 1_000)} s` };
+        reading.failure = { kind: 'timeout', code: 'upstream_timeout', text: `no complete reply within ${Math.round(limitMs / 1_000)} s` };
       else reading.failure = this.describe(error, seen);
     }
-    return this.count(reading.exchange(seen));
+    return this.count(reading.result(seen));
   }
 
-  private call(probe: Probe, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
+  private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
     const { pool, basePath, refusal } = this.client;
     const request = requestOf(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
     const promptTokensEstimate = estimatePromptTokens(measurePrompt(request, false), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
     const client = { upstream, adapter: observeAdapter(this.client.adapter, seen), pool, basePath, refusal };
-    const ticket = { holdId: '', accountId: '', requestId: 'upstream-test', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
+    const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
     return callUpstream({ client, model: this.model }, { request, ticket }, meter, this.apiKey, signal);
   }
 
-  private count(exchange: Exchange): Exchange {
+  private count(result: ProbeResult): ProbeResult {
     this.tally.requests += 1;
-    this.tally.promptTokens += exchange.usage?.promptTokens ?? 0;
-    this.tally.outputTokens += exchange.usage?.outputTokens ?? 0;
-    return exchange;
+    this.tally.promptTokens += result.usage?.promptTokens ?? 0;
+    this.tally.outputTokens += result.usage?.outputTokens ?? 0;
+    return result;
   }
 
-  private describe(error: unknown, { status }: Observation): ExchangeFailure {
-    if (!(error instanceof UpstreamFailure)) return { kind: 'limit', code: 'internal_error', words: 'a fault of Tollgate’s own' };
-    const { kind, code, detail, retryAfterSeconds, cause } = error;
+  private describe(error: unknown, { status }: Observation): ProbeFailure {
+    if (!(error instanceof UpstreamFailure)) return { kind: 'limit', code: 'internal_error', text: 'internal error of Tollgate' };
+    const { kind, code, detail, refusal, upstreamText, retryAfterSeconds, cause } = error;
     const connectionFault = cause instanceof ConnectionFault ? cause.message : undefined;
-    return { kind, code, status, errorCode: errorCodeOf(cause), connectionFault, words: shortened(detail), retryAfterSeconds };
+    const text = shortened(refusal === undefined ? detail : upstreamText || (refusal.upstreamCode ?? ''));
+    return { kind, code, status, errorCode: errorCodeOf(cause), connectionFault, text, retryAfterSeconds };
   }
 
   private get apiKey(): string | undefined {
     return this.missingKey === undefined ? readApiKey(this.upstream) : undefined;
   }
 
-  /** How long it took until a socket was closed; undefined when none was in time. */
+  /** Milliseconds until a socket is closed; undefined when none is within `CLOSING_MS`. */
   private async untilFewerThan(connected: number): Promise<number | undefined> {
     const leftAt = performance.now();
     for (;;) {
@@ -171,15 +172,15 @@ export class Prober {
   }
 }
 
-/** A reply while it comes in. */
-class Reading {
+/** Collects one reply. */
+class ReplyReader {
   readonly contentAtMs: number[] = [];
-  failure: ExchangeFailure | undefined;
+  failure: ProbeFailure | undefined;
   closedAfterMs: number | undefined;
   isOver = false;
   private readonly startedAt = performance.now();
   private readonly collector = new CompletionCollector();
-  private usage: Exchange['usage'];
+  private usage: ProbeResult['usage'];
 
   take(events: Parameters<CompletionCollector['add']>[0][]): void {
     if (events.some(isContent)) this.contentAtMs.push(performance.now() - this.startedAt);
@@ -190,7 +191,7 @@ class Reading {
     }
   }
 
-  exchange({ reasoningField }: Observation): Exchange {
+  result({ reasoningField }: Observation): ProbeResult {
     const completion = this.isOver ? this.collector.finish() : undefined;
     return {
       failure: this.failure,
@@ -207,7 +208,7 @@ class Reading {
   }
 }
 
-function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream }: Probe, model: string): InferenceRequest {
+function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream }: ProbeRequest, model: string): InferenceRequest {
   return {
     model,
     turns: typeof turns === 'string' ? [{ role: 'user', parts: [{ type: 'text', text: turns }] }] : turns,
@@ -220,12 +221,12 @@ function requestOf({ turns, tools = [], toolChoice, output, stop, hints, stream 
   };
 }
 
-/** How long to wait before it is worth another try; undefined: it is not. */
-function waitBefore({ kind, code, status, retryAfterSeconds }: ExchangeFailure, isLast: boolean): number | undefined {
+/** Milliseconds to wait before the request is repeated; undefined when it is not. */
+function waitBefore({ kind, code, status, retryAfterSeconds }: ProbeFailure, isLast: boolean): number | undefined {
   if (code === 'model_capacity') return Math.min(WAIT_MS_MAX, (retryAfterSeconds ?? 5) * 1_000);
-  const isOfTheMoment =
+  const isPassing =
     kind === 'stale' || kind === 'unanswered' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
-  return isOfTheMoment && !isLast ? 200 : undefined;
+  return isPassing && !isLast ? 200 : undefined;
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -242,11 +243,11 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-function shortened(words: string): string {
-  return words.length > WORDS_LENGTH_MAX ? `${words.slice(0, WORDS_LENGTH_MAX)}…` : words;
+function shortened(text: string): string {
+  return text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text;
 }
 
-/** Of the error itself or of what caused it; where several addresses of one name fail together, of the first. */
+/** Returns the system's error code of an error or its cause. Of several addresses that failed together, the first counts. */
 function errorCodeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   const { name, code, cause, errors } = error as { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown };

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Upstream } from '#contracts/catalog.js';
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/upstream-test.js';
 import { TestAuthority } from '#testing/test-certificates.js';
-import { runUpstreamTest } from './run-probe.js';
+import { runProbe } from './run-probe.js';
 
 const KEY_VARIABLE = 'UPSTREAM_TEST_KEY';
 const KEY = 'k3y-that-nobody-may-see';
@@ -63,7 +63,7 @@ async function reach(
 ): Promise<{ checks: Record<string, string>; end: UpstreamTestEnd | undefined }> {
   const checks: Record<string, string> = {};
   let end: UpstreamTestEnd | undefined;
-  for await (const events of runUpstreamTest({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
+  for await (const events of runProbe({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
     for (const event of events) {
       if (event.type === 'check-end') checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
       if (event.type === 'test-end') end = event;
@@ -145,7 +145,7 @@ describe('where nobody can be reached', () => {
     const host = await listen(createTcpServer(() => undefined));
     const timeouts = { ...TIMEOUT_DEFAULTS, firstByteMs: 300 };
     expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
-      `no: ${host} takes the request and says nothing: no byte of a reply in time; if it loads the model first, try again`,
+      `no: ${host} takes the request and says nothing: no first byte in time; if it loads the model first, try again`,
     );
   });
 });
@@ -235,16 +235,16 @@ describe('what keeps an upstream that answers from serving', () => {
     const host = await serve(respond(200, '<html>Welcome to nginx</html>', { 'content-type': 'text/html' }));
     const { checks } = await reach({ baseUrl: `http://${host}/v1` }, 'small-1');
     expect({ ...checks, reachable: withoutMs(checks.reachable) }).toEqual({
-      reachable: `yes: ${host} answers: a reply that is not JSON`,
+      reachable: `yes: ${host} answers: reply is not JSON`,
       key: 'unclear: it did not come to that',
       model: 'yes: on its list',
-      plain: 'no: a reply that is not JSON: that is not a reply of this kind of upstream; check baseUrl and kind',
+      plain: 'no: reply is not JSON: not a reply of this kind of upstream; check baseUrl and kind',
     });
   });
 
   test('a redirect', async () => {
     const host = await serve(respond(301, '', { location: 'http://elsewhere.invalid/' }));
-    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.plain).toBe('no: a redirect (301), which is never followed');
+    expect((await reach({ baseUrl: `http://${host}/v1` })).checks.plain).toBe('no: redirect (301) not followed');
   });
 });
 
@@ -266,7 +266,7 @@ test('whoever asks for the test leaves: it ends at once, in the middle of a requ
     left = once(request.socket, 'close');
     asked.abort(new Error('left'));
   });
-  const events = runUpstreamTest({ upstream: upstream({ baseUrl: `http://${host}/v1` }), isInCatalog: false, models: ['m'] }, asked.signal);
+  const events = runProbe({ upstream: upstream({ baseUrl: `http://${host}/v1` }), isInCatalog: false, models: ['m'] }, asked.signal);
   const checks: UpstreamCheck[] = [];
   await expect(async () => {
     for await (const batch of events) for (const event of batch) if (event.type === 'check-end') checks.push(event.check);

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/upstream-test.js';
+import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/probe.js';
 import type { FailureKind } from '../failures/upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
 import { limitChecks } from './checks/limits.js';
@@ -9,30 +9,30 @@ import { judgeKey, judgeModel, judgePlain, judgeReach } from './checks/reach.js'
 import { streamingChecks, tokensPerSecond } from './checks/streaming.js';
 import { toolChecks } from './checks/tools.js';
 import { turnChecks } from './checks/turns.js';
-import { type Exchange, type Finding, judgeFailure } from './probe-result.js';
 import { listModels } from './list-models.js';
+import { type Finding, judgeFailure, type ProbeResult } from './probe-result.js';
 import { Prober } from './prober.js';
 
-/** In the order in which they are asked: later ones rest on what earlier ones have learned. */
+/** In the order in which they run: later checks use what earlier ones found. */
 const CHECKS: readonly Check[] = [...streamingChecks, ...turnChecks, ...parameterChecks, ...toolChecks, ...outputChecks, ...limitChecks];
 
-/** The whole of a test; what is not asked by then is skipped. */
-const TEST_MS_MAX = 300_000;
+/** Longest run; checks that have not started by then are skipped. */
+const RUN_MS_MAX = 300_000;
 const PING = { turns: 'Say pong.' };
 
-export interface UpstreamTestJob {
+export interface ProbeJob {
   upstream: Upstream;
   isInCatalog: boolean;
-  /** Models there: the first is tested in full, the others are asked for one reply. */
+  /** Model names at the upstream. All checks run on the first; the others get one request. */
   models: readonly [string, ...string[]];
   contextTokens?: number;
 }
 
-/** Tests one upstream, check by check, and tells each as it is done. Throws only the signal's reason. */
-export async function* runUpstreamTest(job: UpstreamTestJob, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
+/** Probes one upstream and yields each check as it ends. Throws only the signal's reason. */
+export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
   const { upstream, models, isInCatalog } = job;
   const [model, ...others] = models;
-  const deadline = Date.now() + TEST_MS_MAX;
+  const deadline = Date.now() + RUN_MS_MAX;
   const prober = new Prober(upstream, model, signal, deadline);
   const notes: Notes = {};
   yield [{ type: 'test-start', upstreamId: upstream.id, kind: upstream.kind, model, isInCatalog }];
@@ -47,7 +47,7 @@ export async function* runUpstreamTest(job: UpstreamTestJob, signal: AbortSignal
   }
 }
 
-/** From the name server to a first plain reply: one exchange says all of it. Returns whether the upstream serves plain text. */
+/** Judges everything from name resolution to a first plain reply by one request. Returns true when the upstream serves text. */
 async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[], boolean> {
   const { upstream, model } = prober;
   const startedAt = performance.now();
@@ -64,7 +64,7 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
   }
   notes.listed = await listModels(prober, signal);
   notes.reasoningField = plain.reasoningField;
-  // Known from the beginning, or all that is asked for would be looked for in its thoughts.
+  // Set before the checks run, or they would look for their answers in the reasoning.
   if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };
   const answered = judgePlain(plain);
   yield [tell('model', 'model', judgeModel(plain, model, notes.listed)), tell('plain', 'plain reply', answered)];
@@ -75,27 +75,27 @@ function judgeMissingKey({ missingKey }: Prober): Finding | undefined {
   return missingKey === undefined ? undefined : { verdict: 'no', evidence: `${missingKey}, as the inference-proxy sees it` };
 }
 
-/** What a first request may be refused for although the upstream is well, each by itself. */
-const FIRST_WISHES: Partial<UpstreamCapabilities>[] = [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }];
+/** Capabilities without which a working upstream may refuse the first request; each is tried alone. */
+const FIRST_VARIANTS: Partial<UpstreamCapabilities>[] = [{ maxTokensField: 'max_completion_tokens' }, { maxTokensField: 'max_tokens' }];
 
-const OF_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'broken', 'empty']);
+const ABOUT_THE_REQUEST: ReadonlySet<FailureKind> = new Set(['rejected', 'broken', 'empty']);
 
-async function firstReply(prober: Prober): Promise<Exchange> {
-  const exchange = await prober.send(PING);
-  const { failure } = exchange;
-  if (failure === undefined || !OF_THE_REQUEST.has(failure.kind) || failure.errorCode !== undefined) return exchange;
-  const wishes = [
-    ...(failure.kind === 'rejected' && prober.upstream.kind === 'openai-chat' ? FIRST_WISHES : []),
+async function firstReply(prober: Prober): Promise<ProbeResult> {
+  const result = await prober.send(PING);
+  const { failure } = result;
+  if (failure === undefined || !ABOUT_THE_REQUEST.has(failure.kind) || failure.errorCode !== undefined) return result;
+  const variants = [
+    ...(failure.kind === 'rejected' && prober.upstream.kind === 'openai-chat' ? FIRST_VARIANTS : []),
     { streamPlainRequests: true },
   ];
-  for (const capabilities of wishes) {
+  for (const capabilities of variants) {
     if (Object.entries(capabilities).every(([name, value]) => prober.capabilities[name as keyof UpstreamCapabilities] === value)) continue;
     const other = await prober.send({ ...PING, capabilities });
     if (other.failure !== undefined) continue;
     prober.capabilities = { ...prober.capabilities, ...capabilities };
     return other;
   }
-  return exchange;
+  return result;
 }
 
 function checksFor(kind: Upstream['kind']): Check[] {
@@ -115,8 +115,8 @@ async function askOther(prober: Prober, model: string): Promise<UpstreamTestEven
   const startedAt = performance.now();
   const other = prober.withModel(model);
   try {
-    const exchange = await other.send(PING);
-    const finding = exchange.failure === undefined ? judgePlain(exchange) : judgeFailure(exchange.failure);
+    const result = await other.send(PING);
+    const finding = result.failure === undefined ? judgePlain(result) : judgeFailure(result.failure);
     return checkEnd({ id: `model:${model}`, title: `model ${model}` }, finding, performance.now() - startedAt);
   } finally {
     await other.close();
@@ -131,14 +131,14 @@ function checkEnd(
   return { type: 'check-end', check: { id, title, verdict, evidence, milliseconds: Math.round(ms) } };
 }
 
-/** The operator's word counts, then the list's. */
-function contextOf({ contextTokens }: UpstreamTestJob, { listed }: Notes, model: string): Notes['context'] {
-  if (contextTokens !== undefined) return { tokens: contextTokens, isTheOperators: true };
+/** Returns the context size that the operator gave, or else the one the upstream lists. */
+function contextOf({ contextTokens }: ProbeJob, { listed }: Notes, model: string): Notes['context'] {
+  if (contextTokens !== undefined) return { tokens: contextTokens, isFromOperator: true };
   const tokens = listed?.find(({ id }) => id === model)?.contextTokens;
-  return tokens === undefined ? undefined : { tokens, isTheOperators: false };
+  return tokens === undefined ? undefined : { tokens, isFromOperator: false };
 }
 
-function endOf({ upstream }: UpstreamTestJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamTestEnd {
+function endOf({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamTestEnd {
   const { capabilities, tally } = prober;
   return {
     type: 'test-end',

@@ -1,7 +1,6 @@
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallOutcome } from '../metrics/proxy-metrics.js';
-import type { RouteMetrics } from '../metrics/route-metrics.js';
+import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
 import type { RouteState } from './route-state.js';
 import type { UpstreamClient } from './upstream-client.js';
 

@@ -199,7 +199,7 @@ export class RouteState {
 
 function abandoned(waitedMs: number): UpstreamFailure {
   return new UpstreamFailure('timeout', 'upstream_timeout', {
-    reason: `no content after ${Math.round(waitedMs / 1_000)} s, when the client disconnected`,
+    detail: `no content after ${Math.round(waitedMs / 1_000)} s, when the client disconnected`,
   });
 }
 

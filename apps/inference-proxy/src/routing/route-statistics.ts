@@ -1,5 +1,5 @@
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { EndedCall } from '../metrics/proxy-metrics.js';
+import type { EndedCall } from '../metrics/route-metrics.js';
 
 /** Of a new value, how much counts in a moving average. */
 const SHARE = 0.1;

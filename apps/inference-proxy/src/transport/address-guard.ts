@@ -1,13 +1,13 @@
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** The address may not be called: it is inside our network, or serves machine metadata (billing.md 7, "SSRF"). */
+/** Thrown when an address may not be called: it is in a private network or serves cloud metadata. Prevents SSRF. */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
   readonly code = 'ADDRESS_REFUSED';
 }
 
-/** Never called, whatever the catalog says. */
+/** Forbidden for every upstream. */
 const FORBIDDEN = blockList([
   '0.0.0.0/8',
   '169.254.0.0/16',
@@ -21,10 +21,10 @@ const FORBIDDEN = blockList([
   'ff00::/8',
   'fd00:ec2::/32', // metadata of AWS, inside the unique-local range that may be allowed
   'fd20:ce::/32', // metadata of Google Cloud
-  '2001::/32', // Teredo: a tunnel to an IPv4 address that is hidden in it
+  '2001::/32', // Teredo: a tunnel to an obfuscated IPv4 address
 ]);
 
-/** Names of machine metadata, whatever they resolve to. */
+/** Names of cloud metadata services, forbidden whatever they resolve to. */
 const FORBIDDEN_NAMES = new Set([
   'metadata.google.internal',
   'metadata.goog',
@@ -33,7 +33,7 @@ const FORBIDDEN_NAMES = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Called only where the upstream says `allowPrivateNetwork`. */
+/** Forbidden unless the upstream has `allowPrivateNetwork`. */
 const PRIVATE = blockList([
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -55,20 +55,20 @@ const PRIVATE = blockList([
   '64:ff9b:1::/48', // NAT64 of one's own network
 ]);
 
-/** Whether an IP address (no name) may be called. IPv4 inside IPv6 (mapped, NAT64, 6to4, ISATAP) is judged as the IPv4 it is. */
+/** True when an IP address may be called. IPv4 inside IPv6 (mapped, NAT64, 6to4, ISATAP) is judged as IPv4. */
 export function isAddressAllowed(address: string, allowPrivateNetwork: boolean): boolean {
   const plain = address.split('%')[0] ?? '';
   const family = isIP(plain);
   if (family === 0) return false;
   if (family === 6 && embeddedIpv4(plain).some((inner) => !isAddressAllowed(inner, allowPrivateNetwork))) return false;
   const kind = family === 6 ? 'ipv6' : 'ipv4';
-  // A mapped address is only a spelling of its IPv4; the others are routes of their own, and are checked as IPv6 too.
+  // Other than mapped addresses, these are routes of their own, so they are checked as IPv6 too.
   return !FORBIDDEN.check(plain, kind) && (allowPrivateNetwork || !PRIVATE.check(plain, kind));
 }
 
 /**
- * Throws when `hostname`, as the URL parser writes it, is itself an address that may not be called, or a name of machine
- * metadata. Where other names lead is judged by `guardedLookup`.
+ * Throws `AddressRefusedError` when `hostname`, as the URL parser writes it, is a forbidden address or the name of a metadata service.
+ * `guardedLookup` judges what other names resolve to.
  */
 export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean): void {
   const bare = hostname.replace(/^\[|\]$/g, '');
@@ -77,7 +77,7 @@ export function assertHostAllowed(hostname: string, allowPrivateNetwork: boolean
   if (!isAllowed) throw new AddressRefusedError(`${bare} ${whyNot(bare, allowPrivateNetwork)}`);
 }
 
-/** In words for the operator: whether the catalog could allow it. */
+/** Tells the operator whether the catalog could allow the address. */
 function whyNot(address: string, allowPrivateNetwork: boolean): string {
   const isPrivate = !allowPrivateNetwork && isAddressAllowed(address, true);
   return isPrivate ? 'is a private address, and its upstream does not say allowPrivateNetwork' : 'is never called';
@@ -85,15 +85,15 @@ function whyNot(address: string, allowPrivateNetwork: boolean): string {
 
 const RESOLUTION_TTL_MS = 30_000;
 
-/** How a name becomes addresses. */
+/** Resolves a name to addresses. */
 export type Resolver = (hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void;
 
 type Answer = (error: Error | null, allowed: LookupAddress[], all: LookupAddress[]) => void;
 
 /**
- * A `lookup` for sockets. The socket connects to the very address that was judged, so a second answer of the name server
- * changes nothing. A name that is being resolved is not asked for again, and good answers are kept for 30 s: a burst of connections
- * is one question, or a dead name server would keep the few threads that resolve names from all other upstreams.
+ * Returns a `lookup` for sockets that refuses forbidden addresses. The socket connects to the address that was judged, so DNS rebinding
+ * has no effect. Concurrent lookups of a name share one query, and answers are cached for 30 s: otherwise a dead name server would block
+ * the few resolver threads for all upstreams.
  */
 export function guardedLookup(
   allowPrivateNetwork: boolean,
@@ -154,7 +154,7 @@ function blockList(subnets: string[]): BlockList {
 }
 
 /**
- * The IPv4 addresses that an IPv6 address leads to: mapped (`::ffff:0:0/96`), compatible (`::/96`), translated, NAT64
+ * Returns the IPv4 addresses that an IPv6 address leads to: mapped (`::ffff:0:0/96`), compatible (`::/96`), translated, NAT64
  * (`64:ff9b::/96`, and `64:ff9b:1::/48` with its two places), 6to4 (`2002::/16`), ISATAP.
  */
 function embeddedIpv4(address: string): string[] {

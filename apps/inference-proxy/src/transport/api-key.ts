@@ -5,12 +5,12 @@ import { isOwnVariable } from '#contracts/own-variables.js';
 import { rememberKey } from '../failures/known-keys.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 
-/** By the file they are in; as many as catalogs have named. */
+/** By name. As many as catalogs have named since the start. */
 const FILES = new Map<string, SecretFile>();
 
 /**
- * The key of an upstream as it is now; undefined for one without. It goes to the upstream that names it, and nowhere else. Throws
- * `UpstreamFailure`, the operator's to mend, when it is not where the catalog says.
+ * Returns the current key of an upstream; undefined for one without a key. Send it to that upstream only. Throws `UpstreamFailure` when
+ * the variable or file that the catalog names has no usable key.
  */
 export function readApiKey({ apiKeyEnv, apiKeyFile }: Pick<Upstream, 'apiKeyEnv' | 'apiKeyFile'>): string | undefined {
   if (apiKeyFile) {
@@ -34,16 +34,16 @@ function present(text: string | undefined, where: string): string {
 /** RFC 9110, section 5.5. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-function denied(reason: string): UpstreamFailure {
-  return new UpstreamFailure('denied', 'model_unavailable', { reason });
+function denied(detail: string): UpstreamFailure {
+  return new UpstreamFailure('denied', 'model_unavailable', { detail });
 }
 
-/** Of a file that has a fault. */
+/** Describes the fault of a file. */
 export function whyUnread({ name, fault }: SecretFile): string {
   return `the file ${name} cannot be read (${fault})`;
 }
 
-/** One a file, so that all who read it look once. */
+/** Returns the one reader of a file, so that all of its users share one read. */
 export function secretFile(name: string): SecretFile {
   const file = FILES.get(name) ?? new SecretFile(name);
   FILES.set(name, file);

@@ -1,8 +1,8 @@
 import type { UpstreamTls } from '#contracts/catalog.js';
 
-/** Whom a connection is made to, and how. */
+/** The other side of a connection. */
 export interface Peer {
-  /** With the port, where it has one. */
+  /** With the port, if there is one. */
   host: string;
   hostname: string;
   protocol: string;
@@ -10,8 +10,8 @@ export interface Peer {
 }
 
 /**
- * Why no connection stands, and what to do about it: in words of ours that begin with who is called, and end with the code it is
- * known by. What the other side says of itself is in it only as the names of a certificate.
+ * Why a connection could not be made and what to do about it. The message begins with the host and ends with the error code. Of the
+ * other side's own text it contains only the names in a certificate.
  */
 export class ConnectionFault extends Error {
   override readonly name = 'ConnectionFault';
@@ -19,14 +19,14 @@ export class ConnectionFault extends Error {
   constructor(
     readonly code: string,
     words: string,
-    /** The entry in the catalog, or what it names, has to be mended, for all that can be told. */
+    /** True when the catalog entry, or a file it names, has to be corrected. */
     readonly isOperatorsFault = true,
   ) {
     super(`${words} (${code})`);
   }
 }
 
-/** What an error of TLS means, before or after the handshake. Undefined for errors of other kinds, and for those without a cure. */
+/** Returns the fault behind a TLS error, before or after the handshake; undefined for other errors, and without a known remedy. */
 export function explainTls(error: Error, peer: Peer): ConnectionFault | undefined {
   if (error instanceof ConnectionFault) return error;
   if (peer.protocol !== 'https:') return undefined;
@@ -39,18 +39,18 @@ export function explainTls(error: Error, peer: Peer): ConnectionFault | undefine
   return undefined;
 }
 
-/** A new connection that was closed before a byte of an answer. */
+/** Returns the fault of a new connection that was closed before the first byte of a reply. */
 export function explainClose({ host, protocol, tls }: Peer): ConnectionFault {
   const why = protocol === 'https:' ? whetherOurs(tls) : 'https:// instead of http://?';
   return new ConnectionFault('CLOSED', `${host} takes the connection and closes it without an answer: ${why}`, false);
 }
 
-/** The other side has broken off the handshake without saying why: it may be about to restart. */
+/** Returns the fault of a handshake that was closed without an alert. The other side may be restarting. */
 export function explainBrokenHandshake({ host, tls }: Peer): ConnectionFault {
   return new ConnectionFault('ECONNRESET', `${host} closes the connection within the TLS handshake: ${whetherOurs(tls)}`, false);
 }
 
-/** An answer that is no HTTP, if it is an alert of TLS: what servers say to a request that comes in plain. */
+/** Returns the fault of a reply that is a TLS alert, which servers send to a request without TLS; undefined for any other. */
 export function explainNoHttp(data: unknown, { host, protocol }: Peer): ConnectionFault | undefined {
   if (protocol !== 'http:' || typeof data !== 'string' || !data.startsWith('\x15\x03')) return undefined;
   return new ConnectionFault('NO_HTTP', `${host} speaks TLS: https:// instead of http://`);
@@ -58,7 +58,7 @@ export function explainNoHttp(data: unknown, { host, protocol }: Peer): Connecti
 
 const ABOUT_THEIRS = /^(CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
 const ABOUT_TLS = /^(ERR_SSL_|EPROTO$)/;
-/** Nobody we know vouches for it. */
+/** Codes of certificates from an unknown authority. */
 const UNKNOWN = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET|VERIFY)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE)/;
 const NAMES_LENGTH_MAX = 80;
 
@@ -78,7 +78,7 @@ function whatOfTheirs(code: string, { tls }: Peer): string {
   return 'a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain';
 }
 
-/** What the other side says as it breaks off. */
+/** Explains the alert with which the other side ended the handshake. */
 function explainAlert(code: string, { host, hostname, tls }: Peer): ConnectionFault {
   const fault = (words: string): ConnectionFault => new ConnectionFault(code, `${host} ${words}`);
   if (code.endsWith('PROTOCOL_VERSION')) return fault('speaks no TLS of 1.2 or later');

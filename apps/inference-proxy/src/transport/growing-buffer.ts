@@ -1,13 +1,13 @@
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /**
- * Bytes put together from pieces of any size, in no more than twice the memory they need themselves. Kept in a list, a piece of one
- * byte would take a hundred, and upstreams choose how small theirs are.
+ * Concatenates pieces of any size in at most twice their memory. In a list, a piece of one byte would take a hundred, and the upstream
+ * chooses the size of its pieces.
  */
 export class GrowingBuffer {
   length = 0;
   private bytes = NOTHING;
-  /** How many of `bytes` are ours to write to: none of a piece that is only kept. */
+  /** Writable length of `bytes`; 0 while it is a piece of the caller. */
   private capacity = 0;
 
   push(piece: Buffer): void {
@@ -26,7 +26,7 @@ export class GrowingBuffer {
     this.length = needed;
   }
 
-  /** All of them, and keeps none. */
+  /** Returns all bytes and forgets them. */
   take(): Buffer {
     const all = this.bytes.subarray(0, this.length);
     this.bytes = NOTHING;

@@ -2,9 +2,9 @@ import { FairShares } from '#messaging/fair-shares.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 
 /**
- * A bound that all replies share for what must be held until it is whole: plain replies, and lines of streams. Accounts have fair shares
- * of it, so that the replies of one leave room for those of others. A reply has a part of its own besides, so that none that is small is
- * ever refused. One too many is nobody's failure: its client is told to come again.
+ * Limits the memory of incomplete data over all replies: plain replies, and lines of streams. Accounts have fair shares of it, so that one
+ * account leaves room for others. Each reply may also hold `ownMax` bytes of its own, so that small ones are never refused. Beyond the
+ * limit the client gets `model_capacity`.
  */
 export class HeldBytes {
   private readonly shares = new FairShares();
@@ -23,7 +23,7 @@ export class HeldBytes {
       const mayGrow = share < before || this.shares.admits(accountId, this.sharedMax);
       this.shares.add(accountId, share - before);
       if (!mayGrow || (share > before && this.shares.inUse > this.sharedMax)) {
-        throw new UpstreamFailure('limit', 'model_capacity', { detail: 'too many large replies at once' });
+        throw new UpstreamFailure('limit', 'model_capacity', { detail: 'no memory left for large replies' });
       }
     };
     return { set, release: () => set(0) };
@@ -31,7 +31,7 @@ export class HeldBytes {
 }
 
 export interface HeldShare {
-  /** So many bytes are held now. Throws `UpstreamFailure` when the account, or all together, hold too many. */
+  /** Sets the bytes that the reply holds now. Throws `UpstreamFailure` when its account, or all together, hold too many. */
   set(bytes: number): void;
   release(): void;
 }

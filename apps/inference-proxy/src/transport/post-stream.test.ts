@@ -289,7 +289,7 @@ describe('what must end by a certain time does, also where our reader has to pau
 
   test('the rest of a stream', async () => {
     const reply = await post({ bytesMax: 1e9 });
-    reply.hurry(300);
+    reply.setDeadline(300);
     await expect(reply.readAll('account')).rejects.toEqual(failure('timeout', 'upstream_timeout'));
   });
 });

@@ -8,43 +8,43 @@ import { GrowingBuffer } from './growing-buffer.js';
 import { HeldBytes } from './held-bytes.js';
 import { observedOf, socketOpenedBy } from './upstream-pool.js';
 
-/** Bytes of one reply in hand before its socket is paused; the rest of what the socket has read waits there. */
+/** Unread bytes of one reply above which its socket is paused. */
 const BUFFERED_BYTES_MAX = 16 * 1024;
-/** Each chunk costs a hundred bytes of its own, however small it is. */
+/** Unread chunks above which the socket is paused: each takes a hundred bytes of its own. */
 const BUFFERED_CHUNKS_MAX = 512;
-/** Heads like `103 Early Hints` before the reply's own. */
+/** Interim heads, like `103 Early Hints`, before that of the reply. */
 const INTERIMS_MAX = 32;
-/** Bounds of what may follow the terminal event of a reply. Longer, and a call that needs the socket would notice. */
+/** Limits on what may follow the end of a reply before its socket is reused. Longer, and a call that needs the socket would wait. */
 const DRAIN_MS = 100;
 const DRAIN_BYTES_MAX = 64 * 1024;
-/** Plain replies in hand, over all of them, besides the first MiB of each. Reading one takes some four times its bytes. */
+/** Bytes of plain replies over all requests, beyond the first MiB of each. Parsing one takes about four times its bytes. */
 const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
 
-export interface PostOptions extends ReplyLimits {
+export interface PostOptions extends TransferLimits {
   path: string;
   headers: Record<string, string>;
   body: string | Buffer;
-  /** Called when the request goes out on a connection. */
+  /** Called when the request is written to a connection. */
   onSent?: () => void;
 }
 
-export interface ReplyLimits {
+export interface TransferLimits {
   timeouts: {
-    /** From now to the first byte of the body. */
+    /** From the request to the first byte of the body. */
     firstByteMs: number;
-    /** Between two bytes after it; absent for replies that are limited as a whole. */
+    /** Between two bytes after it; absent for replies that have `totalMs`. */
     idleMs?: number;
-    /** From now to the last byte. */
+    /** From the request to the last byte. */
     totalMs?: number;
   };
-  /** The longest body taken. */
+  /** Longest body, in bytes. */
   bytesMax: number;
 }
 
 /**
- * Posts to an upstream and resolves with the head of its reply, any status. Redirects are not followed and compression is
- * not asked for. Rejects with `UpstreamFailure`; when `signal` fires, with its reason, and the socket is closed at once,
- * in every phase. The caller ends with `reply.close()`, whatever happened.
+ * Posts to an upstream and resolves with the head of its reply, whatever its status. Follows no redirects and asks for no compression.
+ * Rejects with `UpstreamFailure`, or with the reason of `signal` when that fires; the socket is then closed at once, in every phase. The
+ * caller must call `reply.close()` at the end.
  */
 export function postStream(pool: Dispatcher, options: PostOptions, signal: AbortSignal): Promise<UpstreamReply> {
   return new Promise((resolve, reject) => {
@@ -56,11 +56,11 @@ export function postStream(pool: Dispatcher, options: PostOptions, signal: Abort
   });
 }
 
-/** A reply as it arrives: whoever reads gets everything that is there, once a wake-up, and sets the pace of the socket. */
+/** A reply as it arrives. Each read returns everything received so far, and the reader sets the pace of the socket. */
 export class UpstreamReply implements Dispatcher.DispatchHandler {
   status = 0;
   headers: IncomingHttpHeaders = {};
-  /** The one that was opened for this request alone. */
+  /** Socket that was opened for this request; undefined when it reuses one. */
   newSocket: Socket | undefined;
 
   private controller: Dispatcher.DispatchController | undefined;
@@ -72,7 +72,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private failed = false;
   private draining = false;
   private drained = 0;
-  private hurried = false;
+  private hasDeadline = false;
   private interims = 0;
   private wake: () => void = () => {};
   private timer: NodeJS.Timeout | undefined;
@@ -80,25 +80,25 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   private readonly onAbort = (): void => this.giveUp(this.signal.reason);
 
   constructor(
-    private limits: ReplyLimits,
+    private limits: TransferLimits,
     private readonly signal: AbortSignal,
     private readonly resolveHead: (reply: UpstreamReply) => void,
     private readonly rejectHead: (error: unknown) => void,
     private readonly onSent?: () => void,
   ) {
     const { firstByteMs, totalMs } = limits.timeouts;
-    this.timer = setTimeout(() => this.fail(silence('no byte of a reply in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
+    this.timer = setTimeout(() => this.fail(timedOut('no first byte in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
     if (signal.aborted) this.onAbort();
     else signal.addEventListener('abort', this.onAbort, { once: true });
   }
 
-  /** A header that came several times has all its values, as one list. */
+  /** Returns a header; the values of a repeated one joined by commas. */
   header(name: string): string | undefined {
     const value = this.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** Everything received since the last call, or undefined at the end. One caller at a time. What came before a failure comes first. */
+  /** Returns everything received since the last call; undefined at the end. Bytes before a failure come first. One caller at a time. */
   async read(): Promise<Buffer[] | undefined> {
     if (this.chunks.length === 0 && !this.ended && !this.failed) {
       await new Promise<void>((resolve) => {
@@ -110,7 +110,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     return undefined;
   }
 
-  /** The rest of the body. Large ones share a bound, so that no number of them fills the memory; `accountId` is whose share it counts in. */
+  /** Returns the rest of the body. Large bodies share a memory limit, in which they count for `accountId`. */
   async readAll(accountId: string, first: Buffer[] = []): Promise<Buffer> {
     const body = new GrowingBuffer();
     const share = LARGE_REPLIES.open(accountId);
@@ -125,29 +125,29 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** It turns out to be a reply of another kind: from now on these hold, and times still count from the request. After the first read. */
-  limitTo(limits: ReplyLimits): void {
+  /** Replaces the limits when the reply is of another kind than expected. Times still count from the request. Call after the first read. */
+  limitTo(limits: TransferLimits): void {
     this.limits = limits;
     if (!this.ended && !this.failed) this.startBodyTimer();
   }
 
-  /** From now on the whole rest must come within `ms`, however steadily it drips. */
-  hurry(ms: number): void {
+  /** Requires that the whole rest arrives within `ms`. */
+  setDeadline(ms: number): void {
     if (this.ended || this.failed) return;
-    this.hurried = true;
+    this.hasDeadline = true;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fail(silence('the rest of the reply took too long')), ms);
+    this.timer = setTimeout(() => this.fail(timedOut('rest of the reply took too long')), ms);
   }
 
-  /** Lets go of the reply: a body that has not ended is given up, with its socket. */
+  /** Releases the reply. If the body has not ended, its socket is closed. */
   close(): void {
-    this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'given up' }));
+    this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'closed by the caller' }));
   }
 
-  /** Lets a reply whose content is complete run out, so that its socket can serve again. Gives the socket up soon after. */
+  /** Discards the rest of a complete reply so that its socket can be reused. Closes the socket if the reply does not end soon. */
   drain(): void {
     if (this.ended || this.failed) return;
-    this.settle();
+    this.cleanUp();
     this.draining = true;
     this.timer = setTimeout(() => this.close(), DRAIN_MS);
     this.take();
@@ -161,8 +161,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) {
-      if (++this.interims > INTERIMS_MAX)
-        this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: 'interim replies without end' }));
+      if (++this.interims > INTERIMS_MAX) this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: 'too many interim replies' }));
       return;
     }
     this.status = status;
@@ -177,18 +176,18 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       if (this.drained > DRAIN_BYTES_MAX) this.close();
       return;
     }
-    if (!this.hurried) {
+    if (!this.hasDeadline) {
       if (this.totalBytes === 0) this.startBodyTimer();
       else if (this.chunks.length === 0 && this.limits.timeouts.idleMs !== undefined) this.timer?.refresh();
     }
     this.totalBytes += chunk.length;
     if (this.totalBytes > this.limits.bytesMax) {
-      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `a reply of more than ${this.limits.bytesMax} bytes` }));
+      this.fail(new UpstreamFailure('limit', 'upstream_error', { detail: `reply of more than ${this.limits.bytesMax} bytes` }));
       return;
     }
     this.chunks.push(chunk);
     this.bufferedBytes += chunk.length;
-    // The reader wakes in a microtask: after all chunks that the same read of the socket brought.
+    // The reader wakes in a microtask, so after all chunks of this read of the socket.
     this.wake();
     if (this.bufferedBytes > BUFFERED_BYTES_MAX || this.chunks.length > BUFFERED_CHUNKS_MAX) controller.pause();
   }
@@ -196,7 +195,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     if (this.failed) return;
     this.ended = true;
-    this.settle();
+    this.cleanUp();
     this.wake();
   }
 
@@ -209,8 +208,8 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.chunks = [];
     this.bufferedBytes = 0;
     if (this.controller?.paused) {
-      // Silence is measured from here; what must end by a certain time must end by then.
-      if (this.limits.timeouts.idleMs !== undefined && !this.hurried) this.timer?.refresh();
+      // The idle timeout restarts here; a deadline does not.
+      if (this.limits.timeouts.idleMs !== undefined && !this.hasDeadline) this.timer?.refresh();
       this.controller.resume();
     }
     return taken;
@@ -221,14 +220,14 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     const { idleMs, totalMs } = this.limits.timeouts;
     if (idleMs !== undefined) {
       const onIdle = (): void => {
-        // Silence is the upstream's only while we are listening: a paused socket or unread bytes are our reader's pace.
+        // A paused socket or unread bytes mean that the reader is slow, not the upstream.
         if (this.chunks.length > 0 || this.controller?.paused) this.timer?.refresh();
-        else this.fail(silence('the stream fell silent'));
+        else this.fail(timedOut('stream idle for too long'));
       };
       this.timer = setTimeout(onIdle, idleMs);
     } else if (totalMs !== undefined) {
       const left = Math.max(1, totalMs - (performance.now() - this.startedAt));
-      this.timer = setTimeout(() => this.fail(silence('the reply took too long')), left);
+      this.timer = setTimeout(() => this.fail(timedOut('reply took too long')), left);
     }
   }
 
@@ -236,9 +235,9 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     if (this.failed || this.ended) return;
     this.failed = true;
     this.failure = error;
-    this.settle();
+    this.cleanUp();
     if (this.controller !== undefined) this.controller.abort(asError(error));
-    else this.newSocket?.destroy(asError(error)); // not connected yet: nobody else waits for it
+    else this.newSocket?.destroy(asError(error)); // not connected yet; no other request uses it
     this.rejectHead(error);
     this.wake();
   }
@@ -248,7 +247,7 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.fail(reason);
   }
 
-  private settle(): void {
+  private cleanUp(): void {
     clearTimeout(this.timer);
     this.signal.removeEventListener('abort', this.onAbort);
   }
@@ -266,15 +265,14 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     if (this.status === 0 && isConnectionLoss(error)) {
       if (observed === undefined) return new UpstreamFailure('stale', 'upstream_error', options);
       const cause = explainClose(observed.peer);
-      return new UpstreamFailure('unanswered', 'upstream_error', { reason: cause.message, cause });
+      return new UpstreamFailure('unanswered', 'upstream_error', { detail: cause.message, cause });
     }
     return new UpstreamFailure('broken', 'upstream_error', options);
   }
 }
 
-/** No word of it is the upstream's. */
-function unreachable(cause: Error, reason: string, isOperatorsFault: boolean): UpstreamFailure {
-  return new UpstreamFailure('unreachable', 'model_unavailable', { reason, cause, isOperatorsFault });
+function unreachable(cause: Error, detail: string, isOperatorsFault: boolean): UpstreamFailure {
+  return new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause, isOperatorsFault });
 }
 
 const CONNECTION_LOSS = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
@@ -283,7 +281,7 @@ function isConnectionLoss(error: Error): boolean {
   return CONNECTION_LOSS.has((error as NodeJS.ErrnoException).code ?? '');
 }
 
-function silence(detail: string): UpstreamFailure {
+function timedOut(detail: string): UpstreamFailure {
   return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
 }
 

@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { testCases } from '#testing/long-run.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { cutAt, encoded, sseStyles } from '../../test/sse-bytes.js';
+import { UpstreamFailure } from '../failures/upstream-failure.js';
 import { SseParser } from './sse-parser.js';
 
 function parse(chunks: (string | Buffer)[], lineBytesMax?: number): string[] {
@@ -35,7 +35,7 @@ test.each<[string, string, string[]]>([
   [
     'an event named error, whatever its data [U-11]',
     'event: error\ndata: {"code":500}\n\nevent:error\ndata: bad\n\ndata:\nevent: error\n\nevent: error\ndata: ""\n\ndata: 1\n\n',
-    ['{"error":{"code":500}}', '{"error":"bad"}', '{"error":"an error without words"}', '{"error":"\\"\\""}', '1'],
+    ['{"error":{"code":500}}', '{"error":"bad"}', '{"error":"unspecified error"}', '{"error":"\\"\\""}', '1'],
   ],
   ['an error in several lines', 'event: error\ndata: {"code":\ndata: 1}\n\n', ['{"error":{"code":\n1}}']],
   ['the last name of an event counts', 'event: error\nevent: x\ndata: 1\n\nevent: errors\ndata: 2\n\n', ['1', '2']],

@@ -4,46 +4,45 @@ import { GrowingBuffer } from './growing-buffer.js';
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** Longest line, and longest event, an upstream may send. */
+/** Longest line and longest event, in bytes. */
 export const LINE_BYTES_MAX = 1024 * 1024;
 
 type Take = (payload: string) => void;
 
 /**
- * Server-sent events: bytes in, `data` payloads out (U-13, U-14). Bytes are decoded in whole lines only: a line end never
- * occurs inside a UTF-8 sequence, so no character can be cut in two, however the bytes were split on the way.
+ * Parses server-sent events: bytes in, `data` payloads out. It decodes whole lines only, so that no UTF-8 sequence is cut in two.
  *
- * Errors come in forms that no dialect knows, and are passed on as payloads in which it sees them (U-11): a bare line of JSON
- * becomes a payload of its own, and `{"error": …}` is made of a line `error: …` and of the data of an event named so.
+ * Servers also send errors outside of events. They become payloads that every dialect recognises: a bare line of JSON becomes a payload,
+ * and a line `error: …`, or the data of an event named `error`, becomes `{"error": …}`.
  */
 export class SseParser {
-  /** The beginning of a line. */
+  /** Beginning of an incomplete line. */
   private readonly carried = new GrowingBuffer();
-  /** `data` of an event has come, so many characters of it, and its blank line has not. */
+  /** True while an event has `data` and not yet its blank line. */
   private isOpen = false;
   private dataLength = 0;
-  /** What the block that is being read says of it. */
+  /** Data of the open event from the current block. */
   private data: string | undefined;
   /**
-   * What earlier blocks said of it, with a line end after each. Bytes, because a text put together from short lines takes some thirty
-   * times its length, and one that is a part of a block keeps the block.
+   * Data of the open event from earlier blocks, each with a line end. Kept as bytes: a string concatenated from short lines takes some
+   * thirty times its length, and a substring keeps its whole block in memory.
    */
   private readonly earlierData = new GrowingBuffer();
-  /** The event that is not whole yet is named `error`. */
+  /** True while the open event is named `error`. */
   private isError = false;
   private atStart = true;
   private skipLineFeed = false;
 
   constructor(private readonly lineBytesMax = LINE_BYTES_MAX) {}
 
-  /** Of an event that is not whole yet. */
+  /** Bytes of the incomplete event. */
   get heldBytes(): number {
     return this.carried.length + this.earlierData.length;
   }
 
   /**
-   * Hands over every payload that `bytes` complete. Throws `UpstreamFailure` when a line or an event is too long: what came before
-   * it has been taken, and the same whatever the bytes were cut into.
+   * Passes every payload that `bytes` complete to `take`. Throws `UpstreamFailure` when a line or event is too long, after the payloads
+   * that preceded it.
    */
   push(bytes: Buffer, take: Take): void {
     let block = bytes;
@@ -62,7 +61,7 @@ export class SseParser {
       this.carried.push(block);
       block = this.carried.take();
     }
-    // A CR that ends the bytes may be the first half of a CRLF.
+    // A CR at the end of the bytes may be the first half of a CRLF.
     if (block[block.length - 1] === CARRIAGE_RETURN && rest.length === 0) this.skipLineFeed = true;
     const long = block.length > this.lineBytesMax ? findLongLine(block, this.lineBytesMax) : -1;
     this.readLines(this.decode(long === -1 ? block : block.subarray(0, long)), take);
@@ -71,7 +70,7 @@ export class SseParser {
     if (rest.length > 0) this.carry(rest);
   }
 
-  /** The upstream has closed: a last line without its end, and a last event without its blank line, still count. */
+  /** Call when the upstream has closed. A last line without its end and a last event without its blank line still count. */
   end(take: Take): void {
     this.readLines(`${this.decode(this.carried.take())}\n\n`, take);
   }
@@ -96,7 +95,7 @@ export class SseParser {
     while (start < text.length) {
       const end = text.indexOf('\n', start);
       if (!this.isOpen && !this.isError && text.charCodeAt(end + 1) === LINE_FEED && text.startsWith('data: {', start)) {
-        // The common event, one line and a blank one, without any state.
+        // Fast path for the common event: one line and a blank one.
         take(text.slice(start + 6, end));
         start = end + 2;
       } else {
@@ -129,7 +128,7 @@ export class SseParser {
     this.data = this.data === undefined ? value : `${this.data}\n${value}`;
   }
 
-  /** The block is over, the event is not. */
+  /** Keeps the data of an event that continues in the next block. */
   private keepData(): void {
     this.earlierData.push(Buffer.from(`${this.data}\n`));
     this.data = undefined;
@@ -145,13 +144,13 @@ export class SseParser {
   }
 }
 
-/** An error of these words, or of this JSON. It is one even when there is nothing in it. */
+/** Returns an error payload with this text or JSON. An empty text is an error too. */
 function errorOf(data: string): string {
   const isJson = /^\s*(?:[{[]|"[^"])/.test(data);
-  return `{"error":${isJson ? data : JSON.stringify(data.trim() || 'an error without words')}}`;
+  return `{"error":${isJson ? data : JSON.stringify(data.trim() || 'unspecified error')}}`;
 }
 
-/** What follows the field's name and colon, less one space. */
+/** Returns the text after the field's name and colon, without one leading space. */
 function fieldValue(line: string): string {
   const colon = line.indexOf(':');
   if (colon === -1) return '';
@@ -162,7 +161,7 @@ function lastLineEnd(bytes: Buffer): number {
   return Math.max(bytes.lastIndexOf(LINE_FEED), bytes.lastIndexOf(CARRIAGE_RETURN));
 }
 
-/** Where the first line of more than `bytesMax` begins, -1 when there is none. `block` ends with a line end. */
+/** Returns where the first line of more than `bytesMax` begins; -1 when there is none. `block` ends with a line end. */
 function findLongLine(block: Buffer, bytesMax: number): number {
   let lineFeed = -1;
   let carriageReturn = -1;

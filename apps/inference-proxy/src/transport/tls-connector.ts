@@ -9,9 +9,8 @@ type Use = 'ca' | 'cert' | 'key';
 type Named = { use: Use; file: SecretFile };
 
 /**
- * Connections with certificates of an upstream's own: its authority instead of the public ones, and who we are. Files that have
- * been replaced are used by the next connection; those that are open stay as they are. Without one of its files, or with one that is
- * not what it should be, no connection is made.
+ * Returns a connector with an upstream's own certificates: its authority instead of the public ones, and our client certificate. A
+ * replaced file is used from the next connection. A missing or invalid file fails the connection.
  */
 export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOptions): buildConnector.connector {
   const named = (['ca', 'cert', 'key'] as const).flatMap((use): Named[] => {
@@ -24,7 +23,7 @@ export function tlsConnector(files: UpstreamTls, options: buildConnector.BuildOp
     try {
       const material = Object.fromEntries(named.map(({ use, file }) => [use, contentOf(file)]));
       const versions = named.map(({ file }) => file.version).join();
-      // A new one with every change, since sessions are resumed without another look at certificates.
+      // A new connector for each change: a resumed TLS session would skip the check of certificates.
       if (current === undefined || versions !== currentVersions) {
         assertUsable(named, material);
         current = buildConnector({ ...options, ...material });
@@ -44,7 +43,7 @@ function contentOf(file: SecretFile): Buffer {
   throw fileFault(file.fault === undefined ? `no certificate or key in the file ${file.name}` : whyUnread(file));
 }
 
-/** Node takes an authority's file without a certificate in it for one that names no authority, and says nothing. */
+/** Node silently ignores an authority file that contains no certificate, so this throws `ConnectionFault` instead. */
 function assertUsable(named: readonly Named[], material: Partial<Record<Use, Buffer>>): void {
   const nameOf = (use: Use): string => named.find((one) => one.use === use)?.file.name ?? '';
   const { ca, cert, key } = material;

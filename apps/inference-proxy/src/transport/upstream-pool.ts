@@ -6,13 +6,13 @@ import { type ConnectionFault, explainBrokenHandshake, explainTls, type Peer } f
 import { tlsConnector } from './tls-connector.js';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
-/** What a paused socket takes from the kernel, before the read that makes it enough (64 KiB at most). */
+/** Bytes that a paused socket buffers, beyond one read of at most 64 KiB. */
 const SOCKET_BYTES_MAX = 16 * 1024;
 
 /**
- * Keep-alive sockets to one upstream, never more than `connectionsMax`. What exceeds them would queue silently inside the
- * pool, so routing admits no more calls than there are sockets. Certificates are verified, whatever the environment says.
- * Timeouts of a reply are `postStream`'s.
+ * Creates a pool of at most `connectionsMax` keep-alive sockets to one upstream. Further calls would queue silently in the pool, so
+ * routing admits no more calls than sockets. Certificates are verified even when the environment disables that. `postStream` applies the
+ * timeouts of replies.
  */
 export function createUpstreamPool(
   upstream: Pick<Upstream, 'baseUrl' | 'connectionsMax' | 'allowPrivateNetwork' | 'timeouts' | 'tls'>,
@@ -40,8 +40,8 @@ export function createUpstreamPool(
 let lastOpened: unknown;
 
 /**
- * Has a pool take a request, and returns the socket it has begun to open for it; undefined when one that is open serves it. A pool
- * names none of its sockets before a request is written, but it opens them while it takes the request.
+ * Dispatches a request and returns the socket that the pool opened for it; undefined when it reuses one. A pool does not name the socket
+ * of a request, but it opens a new one synchronously.
  */
 export function socketOpenedBy(dispatch: () => void): Socket | undefined {
   lastOpened = undefined;
@@ -51,21 +51,21 @@ export function socketOpenedBy(dispatch: () => void): Socket | undefined {
   return opened;
 }
 
-/** What is known of a socket besides what it tells its reader. */
+/** Facts about a socket that its reader does not get. */
 interface Observed {
   peer: Peer;
-  /** The other side broke off the handshake after we took it to be done, as TLS 1.3 lets it: whoever reads hears only of the end. */
+  /** Why the other side ended the handshake. With TLS 1.3 it may do so after we took it as done, and the reader only sees the end. */
   fault?: ConnectionFault;
 }
 
 const SOCKETS = new WeakMap<Socket, Observed>();
 
-/** Of a socket that was connected. */
+/** Returns the facts about a connected socket. */
 export function observedOf(socket: Socket | undefined): Observed | undefined {
   return socket && SOCKETS.get(socket);
 }
 
-/** Has errors of TLS say what to do about them. Connectors return their sockets, though their type does not say so. */
+/** Wraps a connector so that TLS errors explain what to do. Connectors return their sockets, though the type does not say so. */
 function observed(connect: buildConnector.connector, tls: Peer['tls']): buildConnector.connector {
   return (to, callback) => {
     const peer = { host: to.host ?? to.hostname, hostname: to.hostname, protocol: to.protocol, tls };

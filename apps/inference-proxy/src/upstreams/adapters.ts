@@ -4,7 +4,7 @@ import { openaiChat } from './openai-chat/adapter.js';
 import { openaiResponses } from './openai-responses/adapter.js';
 import type { UpstreamAdapter } from './upstream-adapter.js';
 
-/** Every dialect the proxy speaks. */
+/** The adapter of every dialect. */
 export const ADAPTERS = {
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,

@@ -5,13 +5,13 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 
-/** One call of one upstream: what is asked, of which model there, and what that upstream can do. */
+/** One call of one upstream. */
 export interface UpstreamCall {
   request: InferenceRequest;
   /** The model's name at the upstream. */
   model: string;
   outputTokensMax: number;
-  /** Whether the upstream is asked for a stream. */
+  /** True when the upstream is asked for a stream. */
   stream: boolean;
   capabilities: UpstreamCapabilities;
 }
@@ -20,44 +20,44 @@ export interface RenderedRequest {
   /** Relative to the upstream's base URL, without a leading slash. */
   path: string;
   headers: Record<string, string>;
-  /** To be sent as JSON. */
+  /** Sent as JSON. */
   body: object;
 }
 
 export interface ErrorReply {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The first 64 KiB of it. */
+  /** First 64 KiB. */
   body: string;
 }
 
 /**
- * How one dialect is spoken. Adapters are pure: no I/O, no clock. Events follow the grammar of `stream-event.ts` without
- * `upstream-start` and without `completion-failure`: whatever goes wrong is thrown as an `UpstreamFailure`, after the
- * events that were good have been appended.
+ * Renders requests to one dialect and parses its replies. Adapters are pure: no I/O and no clock. Events follow the grammar of
+ * `stream-event.ts`, without `upstream-start` and `completion-failure`: a failure is thrown as an `UpstreamFailure`, after the events
+ * that preceded it were appended.
  */
 export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
-  /** The dialect has no stop sequences: they are matched here, whatever the catalog says the upstream can. */
+  /** The dialect has no stop sequences, so the proxy matches them. */
   readonly withoutStop?: true;
-  /** Whether the dialect can look for this sequence; absent: for any. The others are matched here. */
+  /** True when the dialect can match this stop sequence; absent: any. The proxy matches the others. */
   takesStop?(sequence: string): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;
-  /** A whole reply, not streamed: appends its events, the terminal one included. */
+  /** Parses a plain reply and appends its events, including the terminal one. */
   parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void;
   openStream(call: UpstreamCall): StreamParser;
-  /** What a reply with a status of 300 or more means. */
+  /** Returns the failure of a reply with a status other than 200. */
   parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure;
 }
 
-/** Reads one stream. Nothing is appended after the terminal event. */
+/** Parses one stream. Appends nothing after the terminal event. */
 export interface StreamParser {
-  /** Takes one SSE payload and appends what it says. */
+  /** Appends the events of one SSE payload. */
   push(payload: string, events: StreamEvent[]): void;
-  /** The upstream has closed the stream: appends the end, or throws when it is not a good one. */
+  /** Call when the upstream has closed the stream. Appends the end, or throws when the reply is incomplete. */
   end(events: StreamEvent[]): void;
-  /** The terminal event has been appended. */
+  /** True when the terminal event has been appended. */
   readonly done: boolean;
-  /** What the upstream has counted by now, where it tells before the end. */
+  /** Usage that the upstream has reported so far, in dialects that report before the end. */
   readonly usageSoFar?: Usage | undefined;
 }

@@ -3,7 +3,7 @@ import { Endpoint } from '../endpoint.js';
 import { Id, Text, USD } from './fields.js';
 
 export class AccountCreateRequest {
-  /** The same id opens it once. Absent: always a new one. */
+  /** Repeating it with the same id opens one account. Default: a new id. */
   @IsOptional() @Id() accountId?: string;
   @Text(200) name!: string;
 }
@@ -14,11 +14,11 @@ export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 export interface Account {
   accountId: string;
   name: string;
-  /** A frozen account gets no holds; it can be read, and money can come and go. */
+  /** A frozen account gets no holds. It can be read, and its money can change. */
   status: AccountStatus;
-  /** Why it is frozen, if anybody said so. */
+  /** Reason of a frozen account. */
   statusReason: string | null;
-  /** `balance-low` is published when the balance falls below it. Null: nobody is told. */
+  /** `balance-low` is published when the balance falls below it. Null: never. */
   lowBalancePicoUsd: string | null;
   createdAt: string;
 }
@@ -33,9 +33,9 @@ export class AccountUpdateRequest {
   @Id() accountId!: string;
   @IsOptional() @Text(200) name?: string;
   @IsOptional() @IsIn(ACCOUNT_STATUSES) status?: AccountStatus;
-  /** Why it is frozen; only with `status` `frozen`. */
+  /** Only with the status `frozen`. */
   @IsOptional() @Text(500) statusReason?: string;
-  /** Dollars as a decimal string; `"0"`: nobody is told. */
+  /** Threshold of the event `balance-low`: dollars as a decimal string. `"0"` removes it. */
   @IsOptional() @Matches(USD) lowBalanceUsd?: string;
 }
 

@@ -1,12 +1,10 @@
-import { Type } from 'class-transformer';
-import { IsArray, IsIn, IsOptional, Matches, ValidateNested } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import { Topic } from '../endpoint.js';
-import { Id, Instant, PICO_USD } from './fields.js';
+import { Id, Instant, Nested, NestedList, PICO_USD } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
 
 /*
- * Core NATS, at most once: an event says that it is time to look, the ledger says what is so. Amounts are integer strings of
- * pico-USD. All are published after the commit they tell of.
+ * Events are published after their commit, at most once (core NATS): the ledger is the truth. Amounts are integer strings of pico-USD.
  */
 
 export class KeyChanged {
@@ -14,7 +12,7 @@ export class KeyChanged {
   @Id() projectId!: string;
 }
 
-/** Keys whose cached resolution must be forgotten: one key, or every key of a project. */
+/** Caches must drop one key, or every key of a project. */
 export const keyChanged = new Topic('billing.v1.event.key-changed', KeyChanged, 'A key was revoked or its project changed');
 
 export class KeyRevoked {
@@ -23,7 +21,7 @@ export class KeyRevoked {
   @Instant() revokedAt!: string;
 }
 
-export const keyRevoked = new Topic('billing.v1.event.key-revoked', KeyRevoked, 'An API key was ended for good');
+export const keyRevoked = new Topic('billing.v1.event.key-revoked', KeyRevoked, 'An API key was revoked');
 
 export class SettledHold {
   @Id() holdId!: string;
@@ -31,12 +29,12 @@ export class SettledHold {
   @Id() projectId!: string;
   @IsIn([...SETTLE_REASONS, 'lease-expired']) reason!: SettleReason;
   @Matches(PICO_USD) costPicoUsd!: string;
-  @ValidateNested() @Type(() => TokenUsage) usage!: TokenUsage;
+  @Nested(() => TokenUsage) usage!: TokenUsage;
 }
 
-/** What one batch settled, in one message: published only where `HOLD_SETTLED_EVENTS` is on. */
+/** Settlements of one batch. Published only when `HOLD_SETTLED_EVENTS` is on. */
 export class HoldsSettled {
-  @IsArray() @ValidateNested({ each: true }) @Type(() => SettledHold) settled!: SettledHold[];
+  @NestedList(() => SettledHold, 1_024) settled!: SettledHold[];
 }
 
 export const holdSettled = new Topic('billing.v1.event.hold-settled', HoldsSettled, 'Requests were charged, several in one message');
@@ -47,7 +45,7 @@ export class BalanceLow {
   @Matches(PICO_USD) lowBalancePicoUsd!: string;
 }
 
-/** Once each time the balance, top-up and plan together, falls from the account's threshold or above to below it. */
+/** Published each time the balance, top-up and plan together, crosses the threshold of the account downwards. */
 export const balanceLow = new Topic('billing.v1.event.balance-low', BalanceLow, "A balance fell below its account's threshold");
 
 export class BalanceExhausted {
@@ -56,11 +54,11 @@ export class BalanceExhausted {
   @Matches(PICO_USD) requiredPicoUsd!: string;
 }
 
-/** A request was refused that the whole balance could not cover, held money included. At most once a minute from each replica. */
+/** A request was refused that the whole balance, held money included, cannot cover. At most once a minute from each replica. */
 export const balanceExhausted = new Topic(
   'billing.v1.event.balance-exhausted',
   BalanceExhausted,
-  'A balance does not suffice for what its account asks',
+  'A balance cannot cover a request of its account',
 );
 
 export class PlanExpired {
@@ -70,8 +68,4 @@ export class PlanExpired {
   @Matches(PICO_USD) forfeitedPicoUsd!: string;
 }
 
-export const planExpired = new Topic(
-  'billing.v1.event.plan-expired',
-  PlanExpired,
-  'A plan grant ended: its time was over, or another took its place',
-);
+export const planExpired = new Topic('billing.v1.event.plan-expired', PlanExpired, 'A plan grant expired or was replaced');

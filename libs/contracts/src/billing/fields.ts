@@ -1,27 +1,30 @@
-import { Transform } from 'class-transformer';
-import { IsISO8601, IsString, IsUUID, Length, Matches } from 'class-validator';
+import { Transform, Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsISO8601, IsObject, IsString, IsUUID, Length, Matches, ValidateNested } from 'class-validator';
 
-/** An integer of pico-USD, as a string. */
+/** Integer string of pico-USD. */
 export const PICO_USD = /^\d{1,38}$/;
+/** Price of one token: an integer string of pico-USD up to 10¹⁸, the most that a hold can be. */
+export const TOKEN_PRICE = /^(\d{1,18}|10{18})$/;
 /** Dollars as a decimal string, exact to the pico-dollar. */
 export const USD = /^\d{1,15}(\.\d{1,12})?$/;
-/** The same, and below zero: what is taken away. */
+/** Dollars as a decimal string, negative for a debit. */
 export const SIGNED_USD = /^-?\d{1,15}(\.\d{1,12})?$/;
+/** Largest `integer` of Postgres. */
 export const TOKENS_MAX = 2 ** 31 - 1;
 
-/** A day, from its midnight in UTC, or a time with its zone: a time without one would mean another moment to everyone. */
+/** A day (midnight UTC), or a time with its zone, since a time without one is ambiguous. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const WITHOUT_NUL = /^[^\0]*$/;
 
-/** A UUID; in lower case from here on, as the database writes it: what is compared or named by it is the same however it was sent. */
-export function Id(): PropertyDecorator {
+/** A UUID of any version, or each of an array. Lower case after validation, as the database writes it, so that ids compare as strings. */
+export function Id(options: { each?: boolean } = {}): PropertyDecorator {
   return all(
-    IsUUID(),
-    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.toLowerCase() : value)),
+    IsUUID('loose', options),
+    Transform(({ value }: { value: unknown }) => (Array.isArray(value) ? value.map(lowerCase) : lowerCase(value))),
   );
 }
 
-/** Text of 1 to `lengthMax` characters that a database can store. */
+/** Text of 1 to `lengthMax` characters without NUL, which Postgres cannot store. */
 export function Text(lengthMax: number): PropertyDecorator {
   return all(IsString(), Length(1, lengthMax), Matches(WITHOUT_NUL, { message: '$property must not contain the character NUL' }));
 }
@@ -30,6 +33,20 @@ export function Text(lengthMax: number): PropertyDecorator {
 export function Instant(): PropertyDecorator {
   const message = '$property must be a date such as 2027-01-31 or a time such as 2027-01-31T12:00:00Z';
   return all(Matches(INSTANT, { message }), IsISO8601({ strict: true }, { message }));
+}
+
+/** An object of a message class. `ValidateNested` alone accepts a missing one. */
+export function Nested(type: () => new () => object): PropertyDecorator {
+  return all(IsObject(), ValidateNested(), Type(type));
+}
+
+/** An array of at most `lengthMax` objects of a message class. */
+export function NestedList(type: () => new () => object, lengthMax: number): PropertyDecorator {
+  return all(IsArray(), ArrayMaxSize(lengthMax), IsObject({ each: true }), ValidateNested({ each: true }), Type(type));
+}
+
+function lowerCase(value: unknown): unknown {
+  return typeof value === 'string' ? value.toLowerCase() : value;
 }
 
 function all(...decorators: PropertyDecorator[]): PropertyDecorator {

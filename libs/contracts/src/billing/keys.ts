@@ -20,11 +20,11 @@ export interface ResolvedKey {
 export const keyResolve = new Endpoint<KeyResolveRequest, ResolvedKey>(
   'billing.v1.key.resolve',
   KeyResolveRequest,
-  'Which project and account an API key belongs to',
+  'Returns the project and account of an API key',
 );
 
 export class KeyCreateRequest {
-  /** The same id makes it once: repeating it is a `conflict`, because the key is not shown again. Absent: always a new one. */
+  /** Repeating it with the same id is a `conflict`, because the key is shown once. Default: a new id. */
   @IsOptional() @Id() keyId?: string;
   @Id() projectId!: string;
   @IsOptional() @Text(200) name?: string;
@@ -34,7 +34,7 @@ export interface ApiKey {
   keyId: string;
   projectId: string;
   name: string | null;
-  /** The last four characters; the whole key is shown once, when it is made. */
+  /** The last four characters. The whole key is shown once, when it is made. */
   lastFour: string;
   createdAt: string;
   revokedAt: string | null;
@@ -50,7 +50,11 @@ export class KeyRevokeRequest {
   @Id() keyId!: string;
 }
 
-export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>('billing.v1.key.revoke', KeyRevokeRequest, 'Ends an API key for good');
+export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
+  'billing.v1.key.revoke',
+  KeyRevokeRequest,
+  'Revokes an API key permanently',
+);
 
 export interface KeyListReply {
   keys: ApiKey[];

@@ -1,7 +1,7 @@
 import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 
-/** How many rows of each kind the snapshot had. */
+/** Row counts of the snapshot. */
 export interface LedgerCounts {
   accounts: number;
   projects: number;
@@ -13,9 +13,8 @@ export interface LedgerCounts {
 }
 
 export interface LedgerInvariant {
-  /** Of billing.md 2.4 up to `I8`. */
+  /** `I1` to `I11`. */
   id: string;
-  /** In words. */
   rule: string;
   violations: number;
 }
@@ -23,25 +22,25 @@ export interface LedgerInvariant {
 export interface LedgerViolation {
   /** Id of the invariant. */
   invariant: string;
-  /** Id of the account, grant, hold, project or movement where it does not hold. */
+  /** Id of the account, grant, hold, project or movement that violates it. */
   subject: string;
-  /** Null: it is of no single account. */
+  /** Null when it belongs to no single account. */
   accountId: string | null;
 }
 
 export interface LedgerCheckReply {
-  /** The moment of the snapshot. */
+  /** Time of the snapshot. */
   checkedAt: string;
   milliseconds: number;
   checked: LedgerCounts;
   invariants: LedgerInvariant[];
-  /** The first hundred of each invariant. None at all: the ledger is right. */
+  /** The first hundred of each invariant. Empty: the ledger is correct. */
   violations: LedgerViolation[];
 }
 
-/** Reads everything and changes nothing. Takes seconds on a large ledger: ask with a time limit of minutes. */
+/** Reads everything and changes nothing. Takes seconds on a large ledger: call with a timeout of minutes. */
 export const ledgerCheck = new Endpoint<EmptyRequest, LedgerCheckReply>(
   'billing.v1.ledger.check',
   EmptyRequest,
-  'Proves every invariant of the ledger in one snapshot, while traffic runs',
+  'Checks every invariant of the ledger in one snapshot, while traffic runs',
 );

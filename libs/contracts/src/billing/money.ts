@@ -6,7 +6,7 @@ export class BalanceGetRequest {
   @Id() accountId!: string;
 }
 
-/** Spec 2.2, field for field, and `expiredHeld`: what open holds may still use of ended grants. */
+/** The reply of `GET /v1/balance`. The NATS reply adds `expiredHeld`: money of ended grants that open holds may still use. */
 export interface Balance {
   object: 'balance';
   currency: 'USD';
@@ -22,14 +22,14 @@ export interface Balance {
 export const balanceGet = new Endpoint<BalanceGetRequest, Balance & { expiredHeld: string }>(
   'billing.v1.balance.get',
   BalanceGetRequest,
-  'What an account has, holds and can spend, exact at this moment',
+  'Balance of an account: total, held and available, exact at this moment',
 );
 
 export class TopupCreateRequest {
   @Id() accountId!: string;
   /** Dollars as a decimal string, `"25.00"`. */
   @Matches(USD) usd!: string;
-  /** The payment's own id: the same id is credited once. */
+  /** Id of the payment, which is credited once. */
   @Text(200) paymentId!: string;
 }
 
@@ -50,7 +50,7 @@ export class PlanGrantRequest {
   @Id() accountId!: string;
   @Matches(USD) usd!: string;
   @Instant() expiresAt!: string;
-  /** Names the grant, so that repeating it changes nothing. Absent: always a new grant. */
+  /** Idempotency key of the grant. Default: a new grant. */
   @IsOptional() @Text(200) grantKey?: string;
 }
 
@@ -71,11 +71,11 @@ export const planGrant = new Endpoint<PlanGrantRequest, PlanGrantReply>(
 
 export class RefundCreateRequest {
   @Id() accountId!: string;
-  /** The refund's own id: the same id gives back once. */
+  /** Id of the refund, which is made once. */
   @Text(200) refundId!: string;
-  /** The top-up to give back. Absent: against all top-ups of the account, and `usd` says how much. */
+  /** The top-up to refund. Absent: all top-ups of the account, and `usd` is required. */
   @IsOptional() @Text(200) paymentId?: string;
-  /** Dollars as a decimal string. Absent: all of the payment that was not refunded yet. */
+  /** Dollars as a decimal string. Default: all of the payment that is not refunded yet. */
   @IsOptional() @Matches(USD) usd?: string;
   @IsOptional() @Text(500) reason?: string;
 }
@@ -89,8 +89,8 @@ export interface RefundCreateReply {
 }
 
 /**
- * Never more than was topped up and not refunded yet, of the payment and of the account, and never money that is held: else
- * `insufficient_balance` with `details` `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`, and nothing is done.
+ * A refund takes only money that was topped up, is not refunded yet and is not held. Otherwise `insufficient_balance`, with `details`
+ * `requestedPicoUsd`, `refundablePicoUsd` and `freePicoUsd`.
  */
 export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>(
   'billing.v1.refund.create',
@@ -100,11 +100,11 @@ export const refundCreate = new Endpoint<RefundCreateRequest, RefundCreateReply>
 
 export class AdjustmentCreateRequest {
   @Id() accountId!: string;
-  /** The adjustment's own id: the same id adjusts once. */
+  /** Id of the adjustment, which is made once. */
   @Text(200) adjustmentId!: string;
   /** Dollars as a decimal string: `"2.50"` is a credit, `"-2.50"` a debit, both of the top-up balance. */
   @Matches(SIGNED_USD) usd!: string;
-  /** For people: it stands in the statement of account. */
+  /** Shown in the statement of account. */
   @Text(500) reason!: string;
 }
 
@@ -115,7 +115,7 @@ export interface AdjustmentCreateReply {
   topupBalancePicoUsd: string;
 }
 
-/** A debit takes only what is free: else `insufficient_balance` with `details` `requestedPicoUsd` and `freePicoUsd`, and nothing is done. */
+/** A debit takes only free money. Otherwise `insufficient_balance`, with `details` `requestedPicoUsd` and `freePicoUsd`. */
 export const adjustmentCreate = new Endpoint<AdjustmentCreateRequest, AdjustmentCreateReply>(
   'billing.v1.adjustment.create',
   AdjustmentCreateRequest,

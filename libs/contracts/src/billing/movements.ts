@@ -2,15 +2,15 @@ import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-
 import { Endpoint } from '../endpoint.js';
 import { Id, Instant, Text } from './fields.js';
 
-/** What moves money besides requests. `forfeit` is what nobody had used of a grant when it ended. */
+/** Kinds of movements besides requests. `forfeit` is the unused part of a grant at its end. */
 export const MOVEMENT_KINDS = ['topup', 'grant', 'forfeit', 'refund', 'credit', 'debit'] as const;
 export type MovementKind = (typeof MOVEMENT_KINDS)[number];
 
 export class MovementListRequest {
   @Id() accountId!: string;
-  /** From this time on. */
+  /** Start, included. */
   @IsOptional() @Instant() from?: string;
-  /** Up to this time, which is not included. */
+  /** End, excluded. */
   @IsOptional() @Instant() to?: string;
   @IsOptional() @IsArray() @ArrayMaxSize(6) @IsIn(MOVEMENT_KINDS, { each: true }) kinds?: MovementKind[];
   /** Movements on one page. Default 100. */
@@ -22,12 +22,12 @@ export class MovementListRequest {
 export interface Movement {
   movementId: string;
   kind: MovementKind;
-  /** What it added to the balance; below zero, what it took. */
+  /** Change of the balance, negative when it took money. */
   amountPicoUsd: string;
-  /** The caller's own id: payment, grant, refund or adjustment. Null where nobody gave one. */
+  /** Id given by the caller: payment, grant, refund or adjustment. Null without one. */
   reference: string | null;
   grantId: string | null;
-  /** Of a refund: the movement it took back. Null: it is against all top-ups. */
+  /** Movement of the refunded top-up. Null for other kinds, and for a refund of all top-ups. */
   refundOf: string | null;
   reason: string | null;
   createdAt: string;
@@ -42,5 +42,5 @@ export interface MovementListReply {
 export const movementList = new Endpoint<MovementListRequest, MovementListReply>(
   'billing.v1.movement.list',
   MovementListRequest,
-  'Statement of account: all that moved money besides requests, newest first',
+  'Statement of account: movements of money besides requests, newest first',
 );

@@ -4,7 +4,7 @@ import { ListRequest } from './accounts.js';
 import { Id, Text } from './fields.js';
 
 export class ProjectCreateRequest {
-  /** The same id makes it once. Absent: always a new one. */
+  /** Repeating it with the same id makes one project. Default: a new id. */
   @IsOptional() @Id() projectId?: string;
   @Id() accountId!: string;
   @Text(200) name!: string;

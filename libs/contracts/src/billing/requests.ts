@@ -6,23 +6,23 @@ export class RequestShowRequest {
   @Text(128) requestId!: string;
 }
 
-/** The bill of a request, or of a reading of one. Usage is all zeros where nothing was billed. */
+/** Bill of a request, or of its last meter reading. Usage is zero when nothing was billed. */
 export interface RequestBill {
   usage: TokenUsage;
   costPicoUsd: string;
   settledAt: string;
 }
 
-/** How a request ended and what it costs. A late settlement has the last word. */
+/** End and cost of a request, including a late settlement. */
 export interface RequestSettlement extends RequestBill {
   reason: SettleReason;
-  /** `reaper`: the lease ran out before a service settled. Null: a release, or a service of an older version. */
+  /** `reaper`: the lease expired before a service settled. Null: a release, or a service of an older version. */
   settledBy: Settler | 'reaper' | null;
   /** Value of the usage beyond the hold. It is not part of the cost. */
   overPicoUsd: string;
   /** Part of a late settlement that the account had no money for. It is not part of the cost. */
   writtenOffPicoUsd: string;
-  /** The bill of the reaper, which a late settlement replaced. Null: the settlement was not late. */
+  /** Bill of the reaper, which a late settlement replaced. Null without a late settlement. */
   reaped: RequestBill | null;
 }
 

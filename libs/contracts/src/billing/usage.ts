@@ -2,24 +2,24 @@ import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min }
 import { Endpoint } from '../endpoint.js';
 import { Id, Instant, Text } from './fields.js';
 
-/** What usage can be split by. */
+/** Fields that usage can be grouped by. */
 export const USAGE_GROUPS = ['project', 'key', 'model'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
-/** Hours and days of UTC. */
+/** Hours and days in UTC. */
 export const USAGE_STEPS = ['hour', 'day'] as const;
 export type UsageStep = (typeof USAGE_STEPS)[number];
 
 export class UsageQueryRequest {
   @Id() accountId!: string;
-  /** From this time on. */
+  /** Start, included. */
   @Instant() from!: string;
-  /** Up to this time, which is not included; at most 366 days after `from`. Default: now. */
+  /** End, excluded; at most 366 days after `from`. Default: now. */
   @IsOptional() @Instant() to?: string;
-  /** A row an hour or a day. Default: one for the whole time. */
+  /** One row per hour or day. Default: one for the whole time. */
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
-  /** A row for each of them. Default: all together. */
+  /** One row per value. Default: all together. */
   @IsOptional() @IsArray() @ArrayMaxSize(3) @ArrayUnique() @IsIn(USAGE_GROUPS, { each: true }) groupBy?: UsageGroup[];
-  /** Only of this project, key or model. */
+  /** Only this project, key or model. */
   @IsOptional() @Id() projectId?: string;
   @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
@@ -30,18 +30,18 @@ export class UsageQueryRequest {
 }
 
 /**
- * What was used and charged. Who and what it is not split by is absent. A request that was settled late counts when that came, as the
- * difference to what had been billed: tokens and cost of a row can be below zero.
+ * Usage and cost of one group; fields that it is not grouped by are absent. A late settlement counts at its own time, as the difference to
+ * the bill of the reaper: counts and cost can be negative.
  */
 export interface UsageRow {
-  /** The beginning of the hour or day. */
+  /** Start of the hour or day. */
   start?: string;
   projectId?: string;
   keyId?: string;
   model?: string;
-  /** Requests that ended in this time, whatever they cost. */
+  /** Requests that ended in this time, at any cost. */
   requests: number;
-  /** Those of them with a count, of prompt or output, that no upstream reported. */
+  /** Requests with a prompt or output count that the upstream did not report. */
   estimatedRequests: number;
   promptTokens: number;
   /** Part of the prompt tokens. */
@@ -50,12 +50,12 @@ export interface UsageRow {
   /** Part of the output tokens. */
   reasoningTokens: number;
   costPicoUsd: string;
-  /** What requests had set aside of a plan that ended before they did, and did not need: nobody's any more. Beside the cost. */
+  /** Plan money that requests held beyond the end of its grant and did not use. Not part of the cost. */
   forfeitedPicoUsd: string;
 }
 
 export interface UsageQueryReply {
-  /** What was asked for, in UTC. The first page settles `to` for all that follow it. */
+  /** The range in UTC. The first page fixes `to` for the following ones. */
   from: string;
   to: string;
   /** In the order of time, project, key and model, as far as the usage is split by them. */

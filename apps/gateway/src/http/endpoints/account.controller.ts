@@ -1,14 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, UseGuards } from '@nestjs/common';
-import { GatewayError } from '#inference/errors.js';
 import { BillingClient } from '../../clients/billing.js';
 import { CatalogClient, type Model } from '../../clients/catalog.js';
-import type { GatewayRequest } from '../http-exchange.js';
+import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
 
-/** What a key can call and what its account has. Free; touches no balance (spec 1). */
+/** Endpoints for the models of a key and the balance of its account. Free of charge. */
 @Controller()
 @UseGuards(ApiKeyGuard)
 export class AccountController {
@@ -29,12 +28,11 @@ export class AccountController {
 
   @Get(ROUTES.balance.path)
   async balance(@Req() { exchange }: GatewayRequest, @Res() response: ServerResponse): Promise<void> {
-    if (!exchange.caller) throw new GatewayError('internal_error', 'The route is not guarded.');
-    writeJson(exchange, response, JSON.stringify(await this.billing.balance(exchange.caller.accountId)));
+    writeJson(exchange, response, JSON.stringify(await this.billing.balance(callerOf(exchange).accountId)));
   }
 }
 
-/** Spec 2.1: these fields and no others. */
+/** Renders exactly the four public fields of a model. */
 function renderModel({ id, created, ownedBy }: Model): { object: 'model'; id: string; created: number; owned_by: string } {
   return { object: 'model', id, created, owned_by: ownedBy };
 }

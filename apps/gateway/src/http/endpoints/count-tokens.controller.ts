@@ -11,7 +11,7 @@ import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
 
-/** How large a prompt is, by the estimator that also checks contexts. Free; no hold, no limit, no model is run (spec 4.6). */
+/** Estimates the tokens of a prompt with the estimator that also checks contexts. Free of charge; makes no hold and runs no model. */
 @Controller()
 @UseGuards(ApiKeyGuard)
 export class CountTokensController {

@@ -10,7 +10,7 @@ import { StreamReply, type StreamTimes } from '../replies/stream-reply.js';
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Serves one generation request over HTTP in any format: body → request → pipeline → reply. */
+/** Serves generation requests over HTTP in any format: body → request → pipeline → reply. */
 export class GenerationHandler {
   constructor(
     private readonly services: InferenceServices,
@@ -19,7 +19,7 @@ export class GenerationHandler {
     private readonly times: StreamTimes,
   ) {}
 
-  /** Throws what is to be answered with an HTTP status; after the first write nothing is thrown. */
+  /** Throws errors that become an HTTP status. Throws nothing after the first write. */
   handle<Parsed extends ParsedRequest>(adapter: ProtocolAdapter<Parsed>, request: GatewayRequest, response: ServerResponse): Promise<void> {
     const work = this.run(adapter, request, response).finally(() => this.bodies.release(request));
     request.exchange.work = work.catch(() => undefined);
@@ -63,7 +63,7 @@ export class GenerationHandler {
     }
   }
 
-  /** A failure before the stream has begun is thrown on; after that it is told within the stream. */
+  /** Rethrows a failure before the stream has begun. Later failures become an event of the stream. */
   private async stream(reply: StreamReply, run: () => Promise<void>): Promise<void> {
     try {
       await run();

@@ -2,7 +2,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import { HELLO, TEST_KEY } from '#testing/fake-services.js';
 import { type Ask, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 
-/** What the endpoints beside chat add to it: their own bodies, streams and errors. What all formats share is tested on chat, in the files beside this one. */
+/** The Responses endpoint over HTTP. Behaviour that all formats share is tested with chat. */
 
 let gateway: TestGateway;
 

@@ -6,7 +6,7 @@ import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { ROUTES } from '../routes.js';
 import { GenerationHandler } from './generation-handler.js';
 
-/** The endpoints that run a model, one method a format. */
+/** The endpoints that run a model, one method for each format. */
 @Controller()
 @UseGuards(ApiKeyGuard)
 export class GenerationController {

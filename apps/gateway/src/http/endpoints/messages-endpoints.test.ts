@@ -6,7 +6,7 @@ import { HELLO, TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { type Ask, KEY, startTestGateway, type TestGateway } from '../../../test/test-gateway.js';
 import { parseCountRequest } from '../../protocols/messages/request.js';
 
-/** What the endpoints of the messages format add over HTTP. What all formats share is tested on chat, in the files beside this one. */
+/** The endpoints of the messages format over HTTP. Behaviour that all formats share is tested with chat. */
 
 let gateway: TestGateway;
 
@@ -285,7 +285,7 @@ describe('the official client over HTTP', () => {
   });
 });
 
-/** E-2: exactly the fields of spec 7.2, and the request's id. */
+/** Returns the error of a reply. Checks that the body has exactly the format's fields and the request id. */
 async function errorOf(response: Response): Promise<{ type: string; message: string }> {
   const body = (await response.json()) as { type: string; error: { type: string; message: string }; request_id: string };
   expect(body).toEqual({ type: 'error', error: body.error, request_id: response.headers.get('request-id') });

@@ -14,7 +14,7 @@ describe('keys', () => {
     gateway = await startTestGateway();
   });
 
-  test('leave the gateway as a digest only, and are asked for once', async () => {
+  test('leave the gateway as a digest only, and are looked up once', async () => {
     const asked: unknown[] = [];
     gateway.fakes.messaging.answer(keyResolve, (request) => {
       asked.push(request);
@@ -26,7 +26,7 @@ describe('keys', () => {
     expect(JSON.stringify([gateway.fakes.reserves, gateway.fakes.opened, asked])).not.toContain(TEST_KEY);
   });
 
-  test('that were revoked are refused at once [auth-invalid-key]', async () => {
+  test('that are revoked are refused at once [auth-invalid-key]', async () => {
     expect((await gateway.chat()).status).toBe(200);
     gateway.fakes.refuseKeys();
     expect((await gateway.chat()).status).toBe(200);
@@ -39,7 +39,7 @@ describe('keys', () => {
     ['/v1/messages/count_tokens', 'x-api-key: <API_KEY>'],
     ['/v1/chat/completions', 'Authorization: Bearer <API_KEY>'],
     ['/v1/responses', 'Authorization: Bearer <API_KEY>'],
-  ])('that are missing on %s are asked for in the header %s [auth-invalid-key]', async (path, header) => {
+  ])('that are missing at %s cause an error that names the header %s [auth-invalid-key]', async (path, header) => {
     expect(errorOf(await gateway.ask(path, { body: {} }))).toMatchObject({
       type: 'authentication_error',
       message: `No API key was sent. Send it in the header "${header}".`,
@@ -55,11 +55,11 @@ describe('keys', () => {
     ['the key of another service as Bearer', { 'x-api-key': TEST_KEY, ...bearer('sk-1') }],
     ['the same key in both headers', { 'x-api-key': TEST_KEY, ...bearer(TEST_KEY) }],
     ['another scheme of authorization', { 'x-api-key': TEST_KEY, authorization: 'Basic abc' }],
-  ])('are found beside %s [D1]', async (_title, headers) => {
+  ])('are accepted next to %s [D1]', async (_title, headers) => {
     expect((await gateway.ask('/v1/models', { headers })).status).toBe(200);
   });
 
-  test('that differ are refused, since it is not known who is to pay [D1]', async () => {
+  test('that differ are refused, because the account to bill is ambiguous [D1]', async () => {
     const answer = await gateway.ask('/v1/models', { headers: { 'x-api-key': TEST_KEY, ...bearer(`${API_KEY_PREFIX}another`) } });
     expect([answer.status, errorOf(answer)]).toEqual([
       401,

@@ -12,8 +12,8 @@ const BEARER = /^Bearer +(\S+) *$/i;
 const EMPTY_BEARER = /^Bearer *$/i;
 
 /**
- * Decides from the headers alone, before the body is read: puts the owner of the key on the exchange, holds free endpoints to their rate, and
- * refuses paid ones to an account with nothing available.
+ * Checks the headers before the body is read: resolves the key to the caller, enforces the rate of free endpoints, and refuses paid requests
+ * of accounts with nothing available.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -27,22 +27,21 @@ export class ApiKeyGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<GatewayRequest>();
     const route = routeAt(request.url ?? '/');
     const { exchange, headers } = request;
-    const key = keyOf(headers, route?.key ?? 'bearer');
-    if (key === undefined) throw keyMissing(route);
+    const key = readKey(headers, route?.key ?? 'bearer');
+    if (key === undefined) throw missingKey(route);
     const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
     exchange.caller = await this.keys.resolve(key, isSuspect);
     if (route?.isFree) await this.rates.countFree(exchange);
-    else if (this.emptyAccounts.isSuspected(exchange)) await this.emptyAccounts.check(exchange);
+    else if (this.emptyAccounts.mayBeEmpty(exchange)) await this.emptyAccounts.check(exchange);
     return true;
   }
 }
 
 /**
- * The key as sent; `''`, which no key is, for an `Authorization` header of another form. SDKs send what they find in the environment, so
- * where both headers may have it an empty one counts as absent, and of two keys the one with our prefix is used. Throws
- * `invalid_api_key` for two different keys of ours.
+ * Returns the key as sent, or `''`, which no key is, for another `Authorization` scheme. SDKs send whatever the environment holds: an empty
+ * header counts as absent, and of two keys the one with Tollgate's prefix is used. Throws `invalid_api_key` for two different Tollgate keys.
  */
-function keyOf({ authorization, 'x-api-key': header }: IncomingHttpHeaders, place: Route['key']): string | undefined {
+function readKey({ authorization, 'x-api-key': header }: IncomingHttpHeaders, place: Route['key']): string | undefined {
   const bearer = authorization === undefined || EMPTY_BEARER.test(authorization) ? undefined : (BEARER.exec(authorization)?.[1] ?? '');
   const apiKey = place === 'bearer-or-x-api-key' ? String(header ?? '').trim() : '';
   if (apiKey === '') return bearer;
@@ -51,8 +50,8 @@ function keyOf({ authorization, 'x-api-key': header }: IncomingHttpHeaders, plac
   throw new GatewayError('invalid_api_key', 'Two different API keys were sent, in "x-api-key" and in "Authorization". Send one of them.');
 }
 
-/** Names the header in which the format's own clients send the key (spec 5). */
-function keyMissing(route: Route | undefined): GatewayError {
+/** Names the header in which the format's own clients send the key. */
+function missingKey(route: Route | undefined): GatewayError {
   const header = route?.format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
   return new GatewayError('invalid_api_key', `No API key was sent. Send it in the header "${header}".`);
 }

@@ -6,10 +6,10 @@ import { CHAT, errorOf, KEY, startTestGateway, type TestGateway, textOf, until }
 let gateway: TestGateway;
 let available: string;
 let balancesRead: number;
-/** Balances are answered after it. */
+/** Balance reads wait for this promise. */
 let answering: Promise<void>;
 
-/** The account is known to have nothing available, because a reserve was refused for it. */
+/** A refused reserve marks the account as empty. */
 beforeEach(async () => {
   gateway = await startTestGateway();
   available = '0';
@@ -36,7 +36,7 @@ test.each([
   [CHAT, { type: 'insufficient_balance_error', code: 'insufficient_balance' }],
   ['/v1/responses', { type: 'insufficient_balance_error', code: 'insufficient_balance' }],
   ['/v1/messages', { type: 'billing_error' }],
-])('a request to %s is refused before its body comes [limit-empty-account]', async (path, error) => {
+])('a request to %s is refused before its body is read [limit-empty-account]', async (path, error) => {
   const socket = await gateway.connect();
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\nexpect: 100-continue\r\ncontent-length: 1000\r\n\r\n`,
@@ -53,7 +53,7 @@ test('the first request after a top-up is served [limit-empty-account]', async (
   expect(balancesRead).toBe(1);
 });
 
-test('a free model stays usable [limit-empty-account]', async () => {
+test('a free model stays available [limit-empty-account]', async () => {
   const free = { ...TEST_MODEL.price, inputPicoUsd: '0', cachedInputPicoUsd: '0', outputPicoUsd: '0' };
   gateway.fakes.models.push({ ...TEST_MODEL, id: 'free', price: free });
   gateway.fakes.messaging.reconnect();
@@ -64,7 +64,7 @@ test('a free model stays usable [limit-empty-account]', async () => {
   expect(balancesRead).toBe(0);
 });
 
-test('many requests at once read the balance twice', async () => {
+test('concurrent requests share two balance reads', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   answering = promise;
   const answers = Array.from({ length: 20 }, () => gateway.chat());

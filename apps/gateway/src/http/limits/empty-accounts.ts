@@ -2,10 +2,10 @@ import { GatewayError } from '#inference/errors.js';
 import { parsePicoUsd } from '#money/pico-usd.js';
 import type { BillingClient } from '../../clients/billing.js';
 import type { CatalogClient } from '../../clients/catalog.js';
-import type { Exchange } from '../http-exchange.js';
+import type { HttpExchange } from '../http-exchange.js';
 import type { RequestRates } from './request-rates.js';
 
-/** Refuses the generation requests of accounts with nothing available by their headers, so that their bodies cost nothing. */
+/** Refuses generation requests of accounts with nothing available before their body is read. */
 export class EmptyAccounts {
   constructor(
     private readonly billing: BillingClient,
@@ -13,13 +13,13 @@ export class EmptyAccounts {
     private readonly rates: RequestRates,
   ) {}
 
-  /** True when the account had nothing available at last notice, and no model is free. Costs one look-up. */
-  isSuspected({ caller }: Exchange): boolean {
-    return caller !== undefined && this.billing.hadNothing(caller.accountId) && !this.catalog.hasFreeModel;
+  /** True when the account had nothing available at the last report and no model is free. Costs one map look-up. */
+  mayBeEmpty({ caller }: HttpExchange): boolean {
+    return caller !== undefined && this.billing.wasEmpty(caller.accountId) && !this.catalog.hasFreeModel;
   }
 
-  /** Throws `insufficient_balance` if a balance read now confirms the suspicion. A top-up acknowledged before is in that balance. */
-  async check(exchange: Exchange): Promise<void> {
+  /** Reads the balance, which includes all acknowledged top-ups. Throws `insufficient_balance` when nothing is available. */
+  async check(exchange: HttpExchange): Promise<void> {
     await this.rates.countFree(exchange);
     const { available_pico_usd } = await this.billing.balance(exchange.caller?.accountId ?? '');
     if (parsePicoUsd(available_pico_usd) > 0n) return;

@@ -6,7 +6,7 @@ function limiter(perSecond: number, burst: number, entriesMax = 10) {
   return { clock, rates: new RateLimiter(perSecond, burst, entriesMax, () => clock.now) };
 }
 
-test('a burst is admitted, then one request each time a token is there', () => {
+test('a burst is admitted, then one request for each new token', () => {
   const { clock, rates } = limiter(2, 3);
   const taken = [rates.take('a'), rates.take('a'), rates.take('a'), rates.take('a')];
   clock.now = 499;
@@ -15,7 +15,7 @@ test('a burst is admitted, then one request each time a token is there', () => {
   expect([taken, early, rates.take('a'), rates.take('a')]).toEqual([[0, 0, 0, 500], 1, 0, 500]);
 });
 
-test('the wait it tells is the true one, and asking for it takes nothing', () => {
+test('the wait is exact, and reading it takes no token', () => {
   const { clock, rates } = limiter(10, 1);
   rates.take('a');
   clock.now = 40;
@@ -24,12 +24,12 @@ test('the wait it tells is the true one, and asking for it takes nothing', () =>
   expect([rates.waitMs('a'), rates.take('a')]).toEqual([0, 0]);
 });
 
-test('names do not share a rate', () => {
+test('each name has its own rate', () => {
   const { rates } = limiter(1, 1);
   expect([rates.take('a'), rates.take('b'), rates.take('a')]).toEqual([0, 0, 1_000]);
 });
 
-test('at the limit of entries the one unused for longest is forgotten', () => {
+test('at the limit of entries the least recently used one is dropped', () => {
   const { rates } = limiter(1, 2, 2);
   rates.take('a');
   rates.take('b');
@@ -38,7 +38,7 @@ test('at the limit of entries the one unused for longest is forgotten', () => {
   expect([rates.waitMs('a') > 0, rates.take('b'), rates.take('b')]).toEqual([true, 0, 0]);
 });
 
-test('no sequence of requests gets more than the burst and the rate since the start', () => {
+test('no sequence of requests exceeds the burst plus the rate', () => {
   const steps = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 200 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 20 }), steps, (perSecond, burst, pauses) => {

@@ -1,6 +1,6 @@
 /**
- * Token buckets by name: `perSecond` in the long run, `burst` at once. A bucket is one number, the time at which it will be full again,
- * so a full bucket needs no entry. At most `entriesMax` are kept; the ones unused for longest are forgotten, which fills them.
+ * Token buckets by name: `perSecond` on average, `burst` at once. A bucket is stored as the time at which it is full again; a full bucket needs
+ * no entry. Beyond `entriesMax`, the least recently used buckets are dropped, which refills them.
  */
 export class RateLimiter {
   private readonly fullAt = new Map<string, number>();
@@ -12,7 +12,7 @@ export class RateLimiter {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Takes a token. Returns 0, or the milliseconds until there is one. */
+  /** Takes a token. Returns 0, or the milliseconds until a token is available. */
   take(name: string): number {
     const waitMs = this.waitMs(name);
     if (waitMs > 0) return waitMs;
@@ -23,7 +23,7 @@ export class RateLimiter {
     return 0;
   }
 
-  /** Milliseconds until there is a token; 0 when there is one. */
+  /** Returns the milliseconds until a token is available; 0 when there is one. */
   waitMs(name: string): number {
     const fullInMs = (this.fullAt.get(name) ?? 0) - this.now();
     return Math.max(0, fullInMs - (this.burst - 1) * this.tokenMs);
@@ -33,7 +33,7 @@ export class RateLimiter {
     return 1_000 / this.perSecond;
   }
 
-  /** A map remembers the order of insertion: the first is the oldest. */
+  /** A map iterates in insertion order: the first entry is the oldest. */
   private forgetOldest(): void {
     const oldest = this.fullAt.keys().next();
     if (!oldest.done) this.fullAt.delete(oldest.value);

@@ -19,7 +19,7 @@ describe('free endpoints', () => {
     for (let number = 0; number < 5; number++) expect((await gateway.ask(MODELS, { headers: KEY })).status).toBe(200);
   });
 
-  test('beyond its rate a key gets 429 with `Retry-After` in the format of the endpoint [error-rate-limit, limit-free-rate, H-4]', async () => {
+  test('a key beyond its rate gets 429 with `Retry-After` in the format of the endpoint [error-rate-limit, limit-free-rate, H-4]', async () => {
     const [general, messages] = (await Promise.all([
       gateway.ask(MODELS, { headers: KEY }),
       gateway.ask(COUNT, { headers: { ...KEY, ...JSON_TYPE }, body: COUNT_BODY }),
@@ -36,16 +36,16 @@ describe('free endpoints', () => {
     ]);
   });
 
-  test('their rate does not apply to paid requests [limit-free-rate]', async () => {
+  test('have a rate that does not apply to paid requests [limit-free-rate]', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => gateway.chat()));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
   });
 });
 
 describe('requests without a valid key', () => {
-  /** Digests that were asked for. */
+  /** Digests that were looked up. */
   let asked: string[];
-  /** Answers to wrong keys wait for it. */
+  /** Answers to wrong keys wait for this promise. */
   let refusing: Promise<void>;
 
   beforeEach(async () => {
@@ -60,7 +60,7 @@ describe('requests without a valid key', () => {
     });
   });
 
-  /** Answers in the order of their arrival, by name. */
+  /** Records answers by name in order of arrival. */
   function race() {
     const order: string[] = [];
     const add = (name: string, answer: Promise<Answer>): Promise<number> =>
@@ -71,7 +71,7 @@ describe('requests without a valid key', () => {
     return { order, add };
   }
 
-  test('beyond the rate of their address are refused late, and those with a valid key are not [limit-unkeyed-rate]', async () => {
+  test('beyond the rate of their address are refused after a delay; requests with a valid key are not delayed [limit-unkeyed-rate]', async () => {
     for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
     const { order, add } = race();
     const late = [add('wrong key', gateway.ask(MODELS, withKey(6))), add('no path', gateway.ask('/nothing'))];
@@ -81,7 +81,7 @@ describe('requests without a valid key', () => {
     expect(await Promise.all(late)).toEqual([401, 404]);
   });
 
-  test('a flood of wrong keys has few look-ups under way, and a valid key behind it is found [limit-key-lookups]', async () => {
+  test('with many wrong keys cause few concurrent look-ups, and a valid key is still resolved [limit-key-lookups]', async () => {
     for (let number = 1; number <= 5; number++) await gateway.ask(MODELS, withKey(number));
     let refuse: () => void = () => undefined;
     refusing = new Promise((resolve) => {
@@ -97,14 +97,14 @@ describe('requests without a valid key', () => {
     expect((await Promise.all(flood)).map(({ status }) => status)).toEqual(Array(100).fill(401));
   });
 
-  test('the document of the API is refused beyond the rate', async () => {
+  test('for the OpenAPI document are refused beyond the rate', async () => {
     const answers: number[] = [];
     for (let number = 0; number < 5; number++) answers.push((await gateway.ask('/openapi.json')).status);
     const refused = await gateway.ask('/openapi.json');
     expect([answers, refused.status, refused.headers['retry-after']]).toEqual([Array(5).fill(200), 429, '1']);
   });
 
-  test('probes are answered at once at any rate, and leave no log line and no count [limit-unkeyed-rate]', async () => {
+  test('that are probes are answered at any rate, without a log line or metric [limit-unkeyed-rate]', async () => {
     for (let number = 0; number < 50; number++) expect((await gateway.ask('/livez')).status).toBe(200);
     const counted = await gateway.registry.getSingleMetric('tollgate_gateway_requests_total')?.get();
     expect([gateway.logged.filter(({ msg }) => msg === 'request'), counted?.values]).toEqual([[], []]);

@@ -1,23 +1,23 @@
 import { TEST_CALLER } from '#testing/fake-services.js';
-import { Exchange } from '../http-exchange.js';
+import { HttpExchange } from '../http-exchange.js';
 import { RequestRates } from './request-rates.js';
 
-function set(connectionsMax = 100) {
+function setUp(connectionsMax = 100) {
   const clock = { now: 0 };
   const rates = new RequestRates({ freeRequestsPerSecond: 2, unkeyedRequestsPerSecond: 1, connectionsMax }, () => clock.now);
   return { clock, rates };
 }
 
-/** A request of one of an account's keys. Its client is gone, so that nothing is held back in time. */
-function keyed(keyId: string): Exchange {
-  const exchange = new Exchange();
+/** Returns a request with a key. Its client has disconnected, so that refusals are not delayed. */
+function keyed(keyId: string): HttpExchange {
+  const exchange = new HttpExchange();
   exchange.caller = { ...TEST_CALLER, keyId };
   exchange.stop();
   return exchange;
 }
 
-function unkeyed(address: string): Exchange {
-  const exchange = new Exchange();
+function unkeyed(address: string): HttpExchange {
+  const exchange = new HttpExchange();
   exchange.address = address;
   return exchange;
 }
@@ -29,8 +29,8 @@ async function refused(count: Promise<void>): Promise<{ code: string; retryAfter
   );
 }
 
-test('a key over its rate is refused with the time until the next request is admitted', async () => {
-  const { clock, rates } = set();
+test('a key beyond its rate is refused with the time until its next request is admitted', async () => {
+  const { clock, rates } = setUp();
   for (let number = 0; number < 10; number++) expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
   expect(await refused(rates.countFree(keyed('a')))).toEqual({ code: 'rate_limit_exceeded', retryAfterSeconds: 1 });
   expect(await refused(rates.countFree(keyed('b')))).toBeUndefined();
@@ -39,13 +39,13 @@ test('a key over its rate is refused with the time until the next request is adm
 });
 
 test('many keys do not multiply the rate of their account [limit-free-rate]', async () => {
-  const { rates } = set();
+  const { rates } = setUp();
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, number) => refused(rates.countFree(keyed(`key ${number}`)))));
   expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(2 * 4 * 5);
 });
 
-test('a refusal without a valid key is held back only when its address is over its rate', async () => {
-  const { rates } = set();
+test('a refusal without a valid key is delayed only beyond the rate of its address', async () => {
+  const { rates } = setUp();
   for (let number = 0; number < 5; number++) expect(rates.countUnkeyed(unkeyed('1.2.3.4'))).toBeUndefined();
   expect([rates.isOverRate('1.2.3.4'), rates.isOverRate('1.2.3.5')]).toEqual([true, false]);
   const slow = unkeyed('1.2.3.4');
@@ -55,8 +55,8 @@ test('a refusal without a valid key is held back only when its address is over i
   await held;
 });
 
-test('only a part of the connections is held back at once', async () => {
-  const { rates } = set(8);
+test('only a share of the connections is delayed at once', async () => {
+  const { rates } = setUp(8);
   for (let number = 0; number < 5; number++) void rates.countUnkeyed(unkeyed('::1'));
   const slow = [unkeyed('::1'), unkeyed('::1'), unkeyed('::1')];
   const order: number[] = [];

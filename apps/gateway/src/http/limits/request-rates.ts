@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { GatewayError } from '#inference/errors.js';
-import type { Exchange } from '../http-exchange.js';
+import { callerOf, type HttpExchange } from '../http-exchange.js';
 import { addressGroup } from '../server/client-address.js';
 import { RateLimiter } from './rate-limiter.js';
 
-/** Seconds of its rate that a client may use at once. */
+/** Burst of a client, in seconds of its rate. */
 const BURST_SECONDS = 5;
-/** An account's rate, in rates of one key: many keys do not multiply it. */
+/** Rate of an account in multiples of one key's rate, so that many keys do not multiply it. */
 const KEYS_PER_ACCOUNT = 4;
-/** Delay of a refusal to a client over its rate: one connection then costs at most one refusal in this time. */
+/** Delay of a refusal beyond the rate. A connection then causes at most one refusal per second. */
 const REFUSAL_DELAY_MS = 1_000;
-/** The part of all connections that may be held back at once; beyond it refusals are immediate. */
+/** Share of all connections whose refusals may be delayed at once. Further refusals are immediate. */
 const DELAYED_SHARE = 1 / 4;
 const ENTRIES_MAX = 20_000;
 
@@ -21,8 +21,8 @@ export interface RateSettings {
 }
 
 /**
- * The rates of requests that cost nothing, in this replica: by key and account for free endpoints, by client address for requests without a
- * valid key. A request with a valid key is never judged by its address, since many tenants may share one behind a proxy.
+ * Rate limits of free requests in this replica: by key and account for free endpoints, by client address for requests without a valid key. The
+ * address of a request with a valid key does not matter, because many tenants may share one behind a proxy.
  */
 export class RequestRates {
   private readonly keys: RateLimiter;
@@ -39,33 +39,33 @@ export class RequestRates {
     this.delayedMax = Math.ceil(connectionsMax * DELAYED_SHARE);
   }
 
-  /** Counts a free request with a valid key. Throws `rate_limit_exceeded`, late, when its key or account is over its rate. */
-  async countFree({ caller, stopped }: Exchange): Promise<void> {
-    if (!caller) throw new GatewayError('internal_error', 'The route is not guarded.');
-    const waitMs = this.keys.take(caller.keyId) || this.accounts.take(caller.accountId);
+  /** Counts a free request with a valid key. Beyond the rate of its key or account it throws `rate_limit_exceeded` after a delay. */
+  async countFree(exchange: HttpExchange): Promise<void> {
+    const { keyId, accountId } = callerOf(exchange);
+    const waitMs = this.keys.take(keyId) || this.accounts.take(accountId);
     if (waitMs === 0) return;
-    await this.holdBack(stopped);
+    await this.delayRefusal(exchange.stopped);
     throw overRate(waitMs);
   }
 
-  /** Counts the refusal of a request without a valid key. Resolves when it may be sent: late, when its address is over its rate. */
-  countUnkeyed({ address, stopped }: Exchange): Promise<void> | undefined {
-    return this.addresses.take(addressGroup(address)) === 0 ? undefined : this.holdBack(stopped);
+  /** Counts the refusal of a request without a valid key. Beyond the rate of its address it returns a promise that delays the refusal. */
+  countUnkeyed({ address, stopped }: HttpExchange): Promise<void> | undefined {
+    return this.addresses.take(addressGroup(address)) === 0 ? undefined : this.delayRefusal(stopped);
   }
 
-  /** Counts a request for a document that needs no key. Throws `rate_limit_exceeded` when its address is over its rate. */
-  countPublic({ address }: Exchange): void {
+  /** Counts a request for a public document. Throws `rate_limit_exceeded` beyond the rate of its address. */
+  countPublic({ address }: HttpExchange): void {
     const waitMs = this.addresses.take(addressGroup(address));
     if (waitMs > 0) throw overRate(waitMs);
   }
 
-  /** True while an address sends more requests without a valid key than its rate. */
+  /** True while an address is over its rate of requests without a valid key. */
   isOverRate(address: string): boolean {
     return this.addresses.waitMs(addressGroup(address)) > 0;
   }
 
-  /** Ends early when the exchange is stopped, since then nothing is gained by waiting. */
-  private async holdBack(stopped: AbortSignal): Promise<void> {
+  /** Waits for the delay, or until the exchange is stopped. */
+  private async delayRefusal(stopped: AbortSignal): Promise<void> {
     if (this.delayed >= this.delayedMax) return;
     this.delayed++;
     await delay(REFUSAL_DELAY_MS, undefined, { signal: stopped }).catch(() => undefined);

@@ -10,7 +10,7 @@ afterEach(() => {
   server.closeAllConnections();
 });
 
-/** A client of a server that answers every request with what `write` says. */
+/** Connects to a server that answers every request with `write`. */
 async function connectTo(write: (body: ChunkedBody) => void): Promise<Socket> {
   server = createServer((_request, response: ServerResponse) => {
     response.writeHead(200, ['content-type', 'text/plain']);
@@ -20,7 +20,7 @@ async function connectTo(write: (body: ChunkedBody) => void): Promise<Socket> {
   return connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8');
 }
 
-/** What the wire carries after the head, until `end`; the head too. */
+/** Returns the head and the raw body of a reply, read until `end` matches. */
 async function exchange(version: string, write: (body: ChunkedBody) => void, end: RegExp): Promise<{ head: string; body: string }> {
   const socket = await connectTo(write);
   socket.write(`GET / HTTP/${version}\r\nhost: test\r\n\r\n`);
@@ -35,7 +35,7 @@ async function exchange(version: string, write: (body: ChunkedBody) => void, end
 
 const LAST = /\r\n0\r\n\r\n$/;
 
-test('each write is a chunk, sized in bytes, and the last one ends the body', async () => {
+test('each write is one chunk with its size in bytes, and the end sends the last chunk', async () => {
   const { head, body } = await exchange(
     '1.1',
     (chunks) => {
@@ -48,7 +48,7 @@ test('each write is a chunk, sized in bytes, and the last one ends the body', as
   expect(head).toMatch(/\r\ntransfer-encoding: chunked(\r\n|$)/i);
 });
 
-test('an end without a text is no chunk of its own', async () => {
+test('an end without text sends only the last chunk', async () => {
   const { body } = await exchange(
     '1.1',
     (chunks) => {
@@ -60,7 +60,7 @@ test('an end without a text is no chunk of its own', async () => {
   expect(body).toBe('1\r\nx\r\n0\r\n\r\n');
 });
 
-test('a client of HTTP/1.0 gets the bare body, ended by the connection', async () => {
+test('an HTTP/1.0 client gets the plain body, ended by the connection', async () => {
   const { head, body } = await exchange(
     '1.0',
     (chunks) => {
@@ -73,7 +73,7 @@ test('a client of HTTP/1.0 gets the bare body, ended by the connection', async (
   expect(head).not.toMatch(/chunked/i);
 });
 
-test('the connection serves again after it', async () => {
+test('the connection serves another request afterwards', async () => {
   const socket = await connectTo((chunks) => chunks.end('x'));
   for (const _ of [1, 2]) {
     let text = '';

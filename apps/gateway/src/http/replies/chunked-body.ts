@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * The body of a reply of unknown length, each write one HTTP chunk. Node would write a chunk as three buffers, its size, its text and its
- * end; as one string it costs a sixth less, and a stream writes one for every token. To be made after `writeHead`.
+ * Writes a reply body in HTTP chunks. Node writes a chunk as three buffers (size, data, end); one string costs a sixth less, and a stream
+ * writes a chunk for every token. Create it after `writeHead`.
  */
 export class ChunkedBody {
-  /** Not for HTTP/1.0, where the end of the connection is the end of the body. */
+  /** False for HTTP/1.0, where the end of the connection ends the body. */
   private readonly isChunked: boolean;
 
   constructor(private readonly response: ServerResponse) {
     this.isChunked = response.chunkedEncoding;
-    response.chunkedEncoding = false; // from here on, Node passes on what it is given
+    response.chunkedEncoding = false; // Node now writes data unchanged
   }
 
-  /** False when the client is slow to take it: `drain` says when it has. `text` may not be empty, since that would be the end. */
+  /** Returns false when the caller should wait for `drain`. `text` must not be empty: an empty chunk ends the body. */
   write(text: string): boolean {
     return this.response.write(this.isChunked ? chunk(text) : text);
   }

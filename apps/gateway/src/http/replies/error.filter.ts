@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { GatewayError } from '#inference/errors.js';
-import { ClientGoneError } from '../../bodies/read-body.js';
+import { ClientDisconnectedError } from '../../bodies/read-body.js';
 import type { GatewayRequest } from '../http-exchange.js';
 import type { RequestRates } from '../limits/request-rates.js';
 import { routeAt, routeMeantBy } from '../routes.js';
 import { renderErrorAt } from './render-error.js';
 import { writeError } from './write-reply.js';
 
-/** Every error that reaches a client before its reply has begun goes through here. */
+/** Answers every error that is thrown before the reply has begun. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly rates: RequestRates) {}
@@ -17,7 +17,7 @@ export class ErrorFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<GatewayRequest>();
     const response = host.switchToHttp().getResponse<ServerResponse>();
     const { exchange } = request;
-    if (thrown instanceof ClientGoneError) {
+    if (thrown instanceof ClientDisconnectedError) {
       response.destroy();
       return;
     }
@@ -30,7 +30,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   private answer(request: GatewayRequest, response: ServerResponse, error: GatewayError, allow: string | undefined): void {
-    // Once the reply has begun its format has no place for this error: a connection cut short is at least not taken for a success.
+    // The format has no place for this error once the reply has begun. A closed connection is not mistaken for success.
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;
@@ -40,7 +40,7 @@ export class ErrorFilter implements ExceptionFilter {
 
   private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {
     if (thrown instanceof GatewayError) return { error: thrown };
-    // The router's own: no such path, no such method, or a path that cannot be decoded.
+    // Thrown by the router: no such path or method, or a path that cannot be decoded.
     if (thrown instanceof HttpException && thrown.getStatus() === 404) return unrouted(request);
     if (thrown instanceof HttpException && thrown.getStatus() < 500) {
       return { error: new GatewayError('invalid_request', 'The URL is not valid.', { status: thrown.getStatus() }) };
@@ -49,7 +49,7 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The code table has no code for these; they use the nearest (architecture.md, "Order of refusals"). */
+/** Returns the 404 or 405 of a request without a route. The error codes have none for them, so both use `invalid_request`. */
 function unrouted(request: GatewayRequest): { error: GatewayError; allow?: string } {
   const url = request.url ?? '/';
   const route = routeAt(url);

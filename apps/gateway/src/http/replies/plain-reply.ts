@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
-import { CompletionCollector } from '#inference/collect-completion.js';
+import { CompletionCollector } from '#inference/completion-collector.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../../pipeline/reply.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext, ReplyOptions } from '../../protocols/protocol-adapter.js';
-import type { Exchange } from '../http-exchange.js';
+import type { HttpExchange } from '../http-exchange.js';
 import { writeJson } from './write-reply.js';
 
-/** A reply that is sent as a whole. */
+/** Collects the events of a reply and sends it as one JSON body. */
 export class PlainReply<Parsed extends ParsedRequest> implements Reply {
   private readonly collector = new CompletionCollector();
 
   constructor(
-    private readonly exchange: Exchange,
+    private readonly exchange: HttpExchange,
     private readonly response: ServerResponse,
     private readonly adapter: ProtocolAdapter<Parsed>,
     private readonly options: ReplyOptions<Parsed>,

@@ -9,7 +9,7 @@ let gateway: TestGateway;
 
 afterEach(() => gateway.close());
 
-describe('peek, then 200', () => {
+describe('the start of a stream', () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 };
 
   test('a failure before content keeps its status [error-model-capacity, C-35, T-33]', async () => {
@@ -24,7 +24,7 @@ describe('peek, then 200', () => {
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
-  test('a failure after content is told within the stream, and nothing follows [chat-event-failure, error-in-stream, C-34]', async () => {
+  test('a failure after content is the last event of the stream [chat-event-failure, error-in-stream, C-34]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write(...HELLO.slice(0, -1));
@@ -37,7 +37,7 @@ describe('peek, then 200', () => {
     expect(text).not.toContain('[DONE]');
   });
 
-  test('the last content does not wait for a settlement that takes long, and the end does', async () => {
+  test('the last content does not wait for a slow settlement, but the terminal frames do', async () => {
     gateway = await startTestGateway({ settleAnswerMs: 60_000 });
     let release: () => void = () => undefined;
     gateway.fakes.beforeApply = ({ settles }) =>
@@ -58,7 +58,7 @@ describe('peek, then 200', () => {
     expect(text.match(/Hel|lo\.|"stop"|\[DONE\]/g)).toEqual(['Hel', 'lo.', '"stop"', '[DONE]']);
   });
 
-  test('silence is bridged, before content and after [C-33]', async () => {
+  test('keep-alives are sent before and after the first content [C-33]', async () => {
     gateway = await startTestGateway({ peekMs: 20, keepAliveMs: 20 });
     let model: FakeEventStream<StreamEvent> | undefined;
     gateway.fakes.model = (stream) => {
@@ -82,7 +82,7 @@ describe('peek, then 200', () => {
 });
 
 describe('a client', () => {
-  test('that leaves mid-stream stops the upstream and pays for what was received [H-9]', async () => {
+  test('that disconnects within a stream stops the upstream and pays for the received content [H-9]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'text-delta', text: 'Hello' });
@@ -108,7 +108,7 @@ describe('a client', () => {
     expect(gateway.fakes.settles).toMatchObject([{ reason: 'client-disconnected', usage: { promptTokens: 9, outputTokens: 2 } }]);
   });
 
-  test('that leaves before a plain reply pays nothing when nothing had come', async () => {
+  test('that disconnects before a plain reply pays nothing when no content was received', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => void stream.cancelled().then(() => stream.end());
     const socket = await gateway.connect();
@@ -121,7 +121,7 @@ describe('a client', () => {
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
-  test('that reads slowly slows the model, and one that stops reading is cut off and billed', async () => {
+  test('that stops reading slows the model, is disconnected, and is billed', async () => {
     gateway = await startTestGateway({ drainMs: 300 });
     let taken = 0;
     gateway.fakes.model = (stream) => {
@@ -136,7 +136,7 @@ describe('a client', () => {
     const body = JSON.stringify({ ...CHAT_BODY, stream: true });
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     await until(() => gateway.fakes.settles.length === 1);
-    // 100 MB were there to be had; only what the kernel's buffers hold was taken.
+    // The model offered 100 MB; the gateway took only what the socket buffers hold.
     expect(taken).toBeGreaterThan(0);
     expect(taken).toBeLessThan(300);
     expect(gateway.fakes.settles).toMatchObject([
@@ -146,6 +146,6 @@ describe('a client', () => {
   });
 });
 
-test('by default the head of a stream is sent before proxies that want a first byte within 30 s give up', () => {
+test('the default PEEK_MS sends the head of a stream within 30 s, the first-byte timeout of common proxies', () => {
   expect(new GatewayConfig().peekMs).toBeLessThanOrEqual(15_000);
 });

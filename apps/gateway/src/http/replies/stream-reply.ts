@@ -4,50 +4,50 @@ import { type FinishReason, isContent, type StreamEvent } from '#inference/strea
 import type { Usage } from '#inference/usage.js';
 import type { Reply } from '../../pipeline/reply.js';
 import type { StreamRenderer } from '../../protocols/protocol-adapter.js';
-import type { Exchange } from '../http-exchange.js';
+import type { HttpExchange } from '../http-exchange.js';
 import { ChunkedBody } from './chunked-body.js';
 import { writeStreamHead } from './write-reply.js';
 
 export interface StreamTimes {
-  /** How long the status waits for the first content. */
+  /** Milliseconds the status waits for the first content. */
   peekMs: number;
-  /** Silence after which the client gets a sign of life. */
+  /** Milliseconds of silence after which a keep-alive is sent. */
   keepAliveMs: number;
-  /** A client that takes nothing for this long is cut off. */
+  /** Milliseconds after which a client that does not read is disconnected. */
   drainMs: number;
 }
 
-/** How long the last content waits for the terminal frames: longer than a settlement usually takes, shorter than anyone notices. */
+/** Milliseconds the last content waits for the terminal frames: longer than most settlements, too short to notice. */
 const LAST_CONTENT_MS = 20;
 
 /**
- * A reply as server-sent events, one socket write a batch. Nothing is written before the first content, so that a failure
- * until then keeps its HTTP status; after `peekMs` without content the stream begins with a sign of life instead.
+ * Sends a reply as server-sent events with one socket write per batch. Writes nothing before the first content, so that an earlier failure
+ * keeps its HTTP status. After `peekMs` without content the stream begins with a keep-alive.
  */
 export class StreamReply implements Reply {
-  /** What came before the first content, and is rendered with it. */
+  /** Events before the first content, rendered together with it. */
   private heldBack: StreamEvent[] = [];
   private body: ChunkedBody | undefined;
   private draining = false;
   private lastText = '';
   private lastTimer: NodeJS.Timeout | undefined;
-  /** Runs since the last write. */
-  private silence: NodeJS.Timeout;
+  /** Restarted by every write. */
+  private keepAliveTimer: NodeJS.Timeout;
 
   constructor(
-    private readonly exchange: Exchange,
+    private readonly exchange: HttpExchange,
     private readonly response: ServerResponse,
     private readonly renderer: StreamRenderer,
     private readonly times: StreamTimes,
   ) {
-    this.silence = setTimeout(() => this.breakSilence(times.peekMs), times.peekMs);
+    this.keepAliveTimer = setTimeout(() => this.sendKeepAlive(times.peekMs), times.peekMs);
   }
 
   get stopped(): AbortSignal {
     return this.exchange.stopped;
   }
 
-  /** Whether a failure has to be told within the stream. */
+  /** True when the status was sent, so that a failure must be sent within the stream. */
   get hasBegun(): boolean {
     return this.body !== undefined;
   }
@@ -68,15 +68,15 @@ export class StreamReply implements Reply {
     this.end(this.lastText + heldBack + this.renderer.finish(reason, usage));
   }
 
-  /** Only once the stream has begun. */
+  /** Ends the stream with an error. Call it only when `hasBegun`. */
   fail(error: GatewayError): void {
     this.exchange.error = error;
     this.end(this.lastText + this.renderer.fail(error));
   }
 
-  /** To be called once, however the request ended. */
+  /** Clears all timers. Call it at the end of every request. */
   close(): void {
-    clearTimeout(this.silence);
+    clearTimeout(this.keepAliveTimer);
     clearTimeout(this.lastTimer);
   }
 
@@ -89,14 +89,14 @@ export class StreamReply implements Reply {
 
   private write(text: string): Promise<void> | undefined {
     if (text === '') return undefined;
-    // The socket may be gone before its `close` event says so; writing to it would be an error.
+    // The socket may be destroyed before its `close` event; a write would fail.
     if (this.response.destroyed) return this.drained();
     const body = this.begin();
-    this.silence.refresh();
+    this.keepAliveTimer.refresh();
     return body.write(text) ? undefined : this.drained();
   }
 
-  /** The last content leaves in one write with the terminal frames, which follow as soon as the settlement is safe. */
+  /** Delays the last content so that it leaves in one write with the terminal frames, which follow the settlement. */
   private writeWithTerminal(text: string): undefined {
     this.begin();
     this.lastText = text;
@@ -108,8 +108,8 @@ export class StreamReply implements Reply {
 
   private begin(): ChunkedBody {
     if (this.body !== undefined) return this.body;
-    clearTimeout(this.silence);
-    this.silence = setTimeout(() => this.breakSilence(this.times.keepAliveMs), this.times.keepAliveMs);
+    clearTimeout(this.keepAliveTimer);
+    this.keepAliveTimer = setTimeout(() => this.sendKeepAlive(this.times.keepAliveMs), this.times.keepAliveMs);
     writeStreamHead(this.exchange, this.response);
     this.body = new ChunkedBody(this.response);
     return this.body;
@@ -123,8 +123,7 @@ export class StreamReply implements Reply {
   }
 
   /**
-   * Resolves when the client has taken what was written, or the reply is stopped: on a destroyed socket `drain` never comes. A
-   * client that takes nothing for long is cut off, which makes it gone.
+   * Resolves on `drain`, or when the reply is stopped: a destroyed socket never drains. Disconnects a client that does not read for `drainMs`.
    */
   private drained(): Promise<void> {
     this.draining = true;
@@ -132,12 +131,12 @@ export class StreamReply implements Reply {
     return new Promise((resolve) => {
       const done = (): void => {
         this.draining = false;
-        clearTimeout(patience);
+        clearTimeout(timer);
         response.off('drain', done);
         stopped.removeEventListener('abort', done);
         resolve();
       };
-      const patience = setTimeout(() => {
+      const timer = setTimeout(() => {
         response.destroy();
         done();
       }, this.times.drainMs);
@@ -147,9 +146,9 @@ export class StreamReply implements Reply {
     });
   }
 
-  private breakSilence(silentMs: number): void {
-    // A client that is slow to take what it was sent does not wonder whether we are there.
-    this.silence.refresh();
+  private sendKeepAlive(silentMs: number): void {
+    // A client that still has data to read needs no keep-alive.
+    this.keepAliveTimer.refresh();
     if (!this.draining) void this.write(this.renderer.keepAlive(silentMs));
   }
 }

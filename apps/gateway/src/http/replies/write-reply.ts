@@ -1,17 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '#inference/errors.js';
 import { canDiscardBody, discardBody } from '../../bodies/discard-body.js';
-import type { Exchange, GatewayRequest } from '../http-exchange.js';
+import type { GatewayRequest, HttpExchange } from '../http-exchange.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
 
-/** True when the same request may succeed later. Such errors say when; SDKs repeat them, and none of the others. */
+/** True when the same request may succeed later. Only these errors have `retry-after`, and SDKs retry only these. */
 export function isRetryable(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
-/** A whole JSON reply in one write. */
-export function writeJson(exchange: Exchange, response: ServerResponse, body: string): void {
+/** Writes a complete JSON reply in one write. */
+export function writeJson(exchange: HttpExchange, response: ServerResponse, body: string): void {
   response.writeHead(200, [
     'content-type',
     'application/json',
@@ -25,8 +25,8 @@ export function writeJson(exchange: Exchange, response: ServerResponse, body: st
   response.end(body);
 }
 
-/** What opens a stream; the head goes out with the first write (H-2). */
-export function writeStreamHead(exchange: Exchange, response: ServerResponse): void {
+/** Writes the head of a stream. It is sent with the first data. */
+export function writeStreamHead(exchange: HttpExchange, response: ServerResponse): void {
   response.writeHead(200, [
     'content-type',
     'text/event-stream; charset=utf-8',
@@ -42,8 +42,8 @@ export function writeStreamHead(exchange: Exchange, response: ServerResponse): v
 }
 
 /**
- * An error before anything was written. `body` is the format's own rendering of it. The client can read it at once; the reply
- * ends when the client has stopped sending.
+ * Writes an error reply. `body` is the error in the format of the endpoint. The client can read it at once; the reply ends when the client has
+ * stopped sending its body.
  */
 export function writeError(request: GatewayRequest, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
   const { exchange } = request;
@@ -67,7 +67,7 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
   void discardBody(request).then(() => response.end());
 }
 
-/** Whole seconds, 1 to 60: clients ignore anything else (H-4). */
+/** Returns `retry-after` in whole seconds from 1 to 60: clients ignore any other value. */
 function retryAfter(seconds: number | undefined): number {
   return Math.min(Math.max(Math.ceil(seconds ?? 1), 1), RETRY_AFTER_MAX_SECONDS);
 }

@@ -20,6 +20,6 @@ test.each([
   ['2001:db8::1', '2001:db8:0:0'],
   ['::1', '0:0:0:0'],
   ['::', '0:0:0:0'],
-])('%s is counted as %s', (address, group) => {
+])('the rate of %s is that of %s', (address, group) => {
   expect(addressGroup(address)).toBe(group);
 });

@@ -1,9 +1,8 @@
 import { isIP, isIPv6 } from 'node:net';
 
 /**
- * The client's address. Each trusted proxy appends the address it was called from to `X-Forwarded-For`, so with `trustedHops` proxies the
- * client is that many entries from the right; what is left of it the client may have made up. The address of the socket when there are
- * no trusted proxies, or the entry is missing or no address.
+ * Returns the client's address. Each trusted proxy appends its peer's address to `X-Forwarded-For`, so the client is the entry `trustedHops`
+ * from the right; entries further left may be forged. Returns the socket's address when there is no trusted proxy or no such entry.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | undefined, trustedHops: number): string {
   if (trustedHops === 0 || forwardedFor === undefined) return socketAddress;
@@ -11,7 +10,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string | unde
   return isIP(entry) === 0 ? socketAddress : entry;
 }
 
-/** The unit that rates are kept for: an IPv4 address, or the /64 network of an IPv6 address, which one client has as a whole. */
+/** Returns the key of a rate limit: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it. */
 export function addressGroup(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.split('::');

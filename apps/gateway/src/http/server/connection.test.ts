@@ -9,7 +9,7 @@ import { PIPELINED_MAX } from './connection.js';
 
 const GRACE_MS = 5_000;
 
-/** A server whose requests are answered by hand, in the order in which they are served. */
+/** Starts a server whose requests the test answers, in the order in which they are served. */
 async function byHand() {
   const served: { url: string; response: ServerResponse }[] = [];
   const started = await startTestServer((request, response) => void served.push({ url: request.url ?? '', response }));
@@ -17,7 +17,7 @@ async function byHand() {
     ...started,
     served,
     urls: () => served.map(({ url }) => url),
-    /** Waits for the request in this place, and answers it with its URL in brackets. */
+    /** Waits for the request at this position, and answers it with its URL in brackets. */
     answer: async (place: number): Promise<void> => {
       await until(() => served.length > place);
       served[place]?.response.end(`[${served[place]?.url}]`);
@@ -48,7 +48,7 @@ test('pipelined requests are served one at a time, and answered in order [limit-
   await server.close(GRACE_MS);
 });
 
-test('each pipelined request has a turn of the event loop of its own', async () => {
+test('each pipelined request runs in its own turn of the event loop', async () => {
   let turn = 0;
   let isOver = false;
   const count = (): void => {
@@ -69,7 +69,7 @@ test('each pipelined request has a turn of the event loop of its own', async () 
   await server.close(GRACE_MS);
 });
 
-test('a probe waits for its place too', async () => {
+test('a probe waits for its position too', async () => {
   const { server, port, answer } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/livez') + get('/b', LAST));
@@ -80,7 +80,7 @@ test('a probe waits for its place too', async () => {
   await server.close(GRACE_MS);
 });
 
-test('a client that sends too many ahead gets those that are admitted, the last with `connection: close`, and no more is parsed [limit-pipelining]', async () => {
+test('a client that pipelines too many requests gets replies to the accepted ones, the last with `connection: close`, and no more is parsed [limit-pipelining]', async () => {
   let parsed = 0;
   const count = (): void => void parsed++;
   subscribe('http.server.request.start', count);
@@ -93,7 +93,7 @@ test('a client that sends too many ahead gets those that are admitted, the last 
   await server.close(GRACE_MS);
 });
 
-test('what cannot be read is refused after the replies before it', async () => {
+test('an unreadable request is refused after the replies to earlier requests', async () => {
   const { server, port, answer, logged } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(`${get('/a')}${get('/b')}PATCHX / HTTP/1.1\r\n\r\n`);
@@ -109,7 +109,7 @@ test('what cannot be read is refused after the replies before it', async () => {
   await server.close(GRACE_MS);
 });
 
-test('a request that waits and whose body cannot be read is stopped when it is served', async () => {
+test('a waiting request with an unreadable body is stopped when it is served', async () => {
   const served: { exchange: GatewayRequest['exchange']; response: ServerResponse }[] = [];
   const { server, port } = await startTestServer(
     (request, response) => void served.push({ exchange: (request as GatewayRequest).exchange, response }),
@@ -129,7 +129,7 @@ test('a request that waits and whose body cannot be read is stopped when it is s
   await server.close(GRACE_MS);
 });
 
-test('`Expect: 100-continue` is answered in its place', async () => {
+test('`Expect: 100-continue` is answered in order', async () => {
   const { server, port } = await startTestServer((request, response) => {
     const { exchange } = request as GatewayRequest;
     if (exchange.awaitsContinue) response.writeContinue();
@@ -141,7 +141,7 @@ test('`Expect: 100-continue` is answered in its place', async () => {
   await server.close(GRACE_MS);
 });
 
-test('requests that wait when their client leaves are never served, and do not hold up the shutdown', async () => {
+test('requests that wait when their client disconnects are never served, and do not delay the shutdown', async () => {
   const { server, port, urls } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b') + get('/c'));
@@ -151,7 +151,7 @@ test('requests that wait when their client leaves are never served, and do not h
   expect([urls(), server.requestsRunning]).toEqual([['/a'], 0]);
 });
 
-test('at a shutdown the running request is the last of its connection', async () => {
+test('during a shutdown the running request is the last of its connection', async () => {
   const { server, port, answer, urls } = await byHand();
   const socket = connect(port, '127.0.0.1');
   socket.write(get('/a') + get('/b'));
@@ -191,7 +191,7 @@ describe('at the limit of connections', () => {
     return { ...started, open, closed };
   }
 
-  test('the oldest without a valid key makes room, then the longest idle; those in use with a key stay [limit-connections]', async () => {
+  test('the oldest connection without a valid key is replaced, then the longest idle; those that serve a valid key stay [limit-connections]', async () => {
     const { server, port, open, closed } = await full();
     await open('idle with a key', '/keyed');
     await open('in use with a key', '/keyed-held');

@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import type { GatewayError } from '#inference/errors.js';
-import type { Exchange } from '../http-exchange.js';
+import type { HttpExchange } from '../http-exchange.js';
 
-/** Requests that may wait on one connection behind the one being answered. SDKs and proxies send none ahead. */
+/** Pipelined requests that may wait on one connection. SDKs and proxies do not pipeline. */
 export const PIPELINED_MAX = 16;
 
-/** Requests that may wait on all connections together: with the largest headers one takes 20 kB. Beyond it a connection gets none. */
+/** Pipelined requests that may wait on all connections together. One takes up to 20 kB. */
 const PIPELINED_TOTAL_MAX = 2_000;
 
-/** Node's code of the parse error that `limitPipelining` causes. */
+/** Node's code for the parse error that `limitPipelining` causes. */
 export const TOO_MANY_PIPELINED = 'HPE_CB_HEADERS_COMPLETE';
 
-/** Stops Node's HTTP parser with a parse error when the headers callback returns it. */
+/** The headers callback of Node's HTTP parser returns this value to stop with a parse error. */
 const STOP_PARSING = -1;
 
-/** The fields of a socket by which Node's HTTP server finds its parser and the reply being written. */
+/** A socket with the internal fields of Node's HTTP server: the parser, and the reply being written. */
 export type ClientSocket = Socket & {
   _httpMessage?: ServerResponse | null;
   parser?: { onIncoming?: (request: IncomingMessage, keepAlive: boolean) => number } | null;
@@ -27,17 +27,17 @@ interface Waiting {
 }
 
 /**
- * One client connection. It serves one request at a time, in the order of arrival. Node parses pipelined requests ahead; they wait here,
- * and each starts on its own turn of the event loop, so that other connections run between them.
+ * One client connection. It serves one request at a time in order of arrival. Node parses pipelined requests ahead; they wait here, and each
+ * starts in its own turn of the event loop, so that other connections run in between.
  */
 export class Connection {
-  /** The address of the peer: the client, or the last proxy before the gateway. */
+  /** Address of the peer: the client, or the last proxy in front of the gateway. */
   readonly address: string;
   /** The request being served. */
-  current: Exchange | undefined;
+  current: HttpExchange | undefined;
   /** True once a request with a valid key was served. */
   hasHadKey = false;
-  /** The fault behind which nothing on this connection can be read. */
+  /** The parse error after which nothing more can be read from this connection. */
   unreadable: GatewayError | undefined;
   private readonly waiting: Waiting[] = [];
   private busy = false;
@@ -56,7 +56,7 @@ export class Connection {
     });
   }
 
-  /** Runs `serve` at once, or after the requests before it are answered. Call `answered` when its reply has closed. */
+  /** Runs `serve` at once, or after the replies to earlier requests. Call `answered` when its reply has closed. */
   admit(response: ServerResponse, serve: () => void): void {
     if (this.busy) {
       this.waiting.push({ response, serve });
@@ -67,7 +67,7 @@ export class Connection {
     }
   }
 
-  /** Starts the request that waits, if any. */
+  /** Starts the next waiting request, if any. */
   answered(): void {
     this.current = undefined;
     const next = this.waiting.shift();
@@ -77,28 +77,28 @@ export class Connection {
       return;
     }
     this.total.waiting--;
-    // The time limit for taking the end of the reply before does not apply to this one.
+    // The drain timeout of the previous reply does not apply to this request.
     this.socket.setTimeout(0);
     setImmediate(() => {
       if (!this.socket.destroyed) next.serve();
     });
   }
 
-  /** Takes no more requests, and calls `end` when those taken are answered. Later calls change nothing. */
+  /** Accepts no more requests, and calls `end` after the replies to accepted ones. Later calls have no effect. */
   endAfterAnswers(end: () => void): void {
     this.whenAnswered ??= end;
-    // Reading on would only parse what is dropped. Node resumes after each reply; the next parse error pauses again.
+    // Anything read from now on is dropped. Node resumes the socket after each reply; the next parse error pauses it again.
     this.socket.pause();
   }
 
-  /** Ends the connection after the requests taken are answered; the last reply says so where its head is not sent yet. */
+  /** Ends the connection after the replies to accepted requests. The last reply has `connection: close` if its head is not sent yet. */
   closeAfterAnswers(): void {
     const last = this.waiting.at(-1)?.response ?? this.socket._httpMessage;
     if (last && !last.headersSent) last.shouldKeepAlive = false;
     this.endAfterAnswers(() => this.socket.destroySoon());
   }
 
-  /** Bounds memory: one read of 64 kB can hold 2,000 requests, and Node has no setting for how many of them it parses ahead. */
+  /** Limits pipelined requests, for which Node has no setting: one read of 64 kB can hold 2,000 of them. */
   private limitPipelining(): void {
     const { parser } = this.socket;
     const onIncoming = parser?.onIncoming;
@@ -110,7 +110,7 @@ export class Connection {
   }
 }
 
-/** An IPv4 address that came over an IPv6 socket, as IPv4; any other as it is. */
+/** Returns an IPv4-mapped IPv6 address as IPv4, and any other address unchanged. */
 function plainAddress(address: string): string {
   const mapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : '';
   return isIPv4(mapped) ? mapped : address;

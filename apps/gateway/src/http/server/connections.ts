@@ -2,13 +2,12 @@ import type { Socket } from 'node:net';
 import { Connection } from './connection.js';
 
 /**
- * The open client connections, limited in number. At the limit a new connection replaces the oldest that never carried a valid key, or
- * else the one idle for longest, so that connections that ask for nothing cannot keep others out. Requests with a valid key in progress
- * are never cut.
+ * The open client connections, limited in number. At the limit, a new connection replaces the oldest one that never carried a valid key, else
+ * the one that is idle for longest, so that unused connections cannot exclude other clients. Running requests with a valid key are never cut.
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
-  /** Oldest first. Also holds connections whose first request with a valid key is in progress. */
+  /** Oldest first. Includes connections whose first request with a valid key is still running. */
   private readonly withoutKey = new Set<Connection>();
   /** Longest idle first. */
   private readonly idle = new Set<Connection>();
@@ -25,8 +24,8 @@ export class Connections {
     return this.open.keys();
   }
 
-  /** Undefined once the connection is closed. */
-  of(socket: Socket): Connection | undefined {
+  /** Returns undefined when the connection is closed. */
+  get(socket: Socket): Connection | undefined {
     return this.open.get(socket);
   }
 
@@ -41,19 +40,19 @@ export class Connections {
     socket.once('close', () => this.remove(connection));
   }
 
-  /** To be called when a connection begins to serve a request. */
+  /** Call when a connection starts to serve a request. */
   started(connection: Connection): void {
     if (connection.hasHadKey) this.idle.delete(connection);
   }
 
-  /** To be called when the reply of the current request has closed. */
+  /** Call when the reply to the current request has closed. */
   answered(connection: Connection): void {
     if (connection.current?.caller) this.recognize(connection);
     if (connection.hasHadKey && !connection.socket.destroyed) this.idle.add(connection);
     connection.answered();
   }
 
-  /** Closes a connection to make room. False when all are in use by requests with a valid key. */
+  /** Closes one connection. Returns false when all of them serve requests with a valid key. */
   private replaceOne(): boolean {
     for (const connection of this.withoutKey) {
       if (connection.current?.caller) this.recognize(connection);

@@ -4,11 +4,11 @@ import { connect } from 'node:net';
 import { startTestServer } from '../../../test/test-http-server.js';
 import { stopError } from '../../pipeline/reply.js';
 import type { GatewayRequest } from '../http-exchange.js';
-import { ENDING_MS } from './http-server.js';
+import { FORCED_CLOSE_MS } from './http-server.js';
 
 const GRACE_MS = 5_000;
 
-test('a connection that never asked for anything does not hold up the shutdown', async () => {
+test('an unused connection does not delay the shutdown', async () => {
   const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
@@ -17,7 +17,7 @@ test('a connection that never asked for anything does not hold up the shutdown',
   expect(performance.now() - begunAt).toBeLessThan(GRACE_MS / 2);
 });
 
-test('what runs at the shutdown is finished, however little of the request has come', async () => {
+test('a request that has begun to arrive is served during the shutdown', async () => {
   const { server, port } = await startTestServer((_request, response) => void response.end('done'));
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /v1/models HT');
@@ -29,7 +29,7 @@ test('what runs at the shutdown is finished, however little of the request has c
   await closed;
 });
 
-test('half a request does not outlive the grace', async () => {
+test('an incomplete request is dropped after the grace', async () => {
   const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect(port, '127.0.0.1');
   socket.write('GET /v1/models HT');
@@ -37,10 +37,10 @@ test('half a request does not outlive the grace', async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   const begunAt = performance.now();
   await server.close(1);
-  expect(performance.now() - begunAt).toBeLessThan(ENDING_MS / 2);
+  expect(performance.now() - begunAt).toBeLessThan(FORCED_CLOSE_MS / 2);
 });
 
-test('a client that does not read does not hold up the shutdown: its connection is closed, and what it was told is logged', async () => {
+test('a client that does not read does not delay the shutdown: its connection is closed and its error logged', async () => {
   const reply = Buffer.alloc(30_000_000, 'x');
   const asked = Promise.withResolvers<void>();
   const { server, port, logged } = await startTestServer((request, response) => {
@@ -61,7 +61,7 @@ test('a client that does not read does not hold up the shutdown: its connection 
   socket.destroy();
 });
 
-test('a request that waits for what never comes is refused when its connection is closed', async () => {
+test('a request that waits for another service gets its error before its connection is closed', async () => {
   const asked = Promise.withResolvers<void>();
   const { server, port, logged } = await startTestServer(() => asked.resolve());
   const answer = fetch(`http://127.0.0.1:${port}/v1/messages`, { method: 'POST' });
@@ -71,7 +71,7 @@ test('a request that waits for what never comes is refused when its connection i
   expect(logged).toEqual([{ status: 503, code: 'model_unavailable' }]);
 });
 
-test('a client that was refused as unreadable and stays does not keep its connection', async () => {
+test('an unreadable request is refused, and its connection closed even if the client keeps it open', async () => {
   const { server, port } = await startTestServer((_request, response) => void response.end());
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.write('PATCHX / HTTP/1.1\r\n\r\n');
@@ -82,7 +82,7 @@ test('a client that was refused as unreadable and stays does not keep its connec
   socket.destroy();
 });
 
-describe('a client and the end of its reply', () => {
+describe('at the end of a reply', () => {
   const REPLY = Buffer.alloc(30_000_000, 'x');
 
   async function ask(drainMs: number) {
@@ -100,7 +100,7 @@ describe('a client and the end of its reply', () => {
     return { server, socket, response: await answered.promise };
   }
 
-  test('who takes nothing of it is cut off', async () => {
+  test('a client that does not read is disconnected', async () => {
     const { server, socket, response } = await ask(100);
     await once(response, 'close');
     await server.close(GRACE_MS);
@@ -108,7 +108,7 @@ describe('a client and the end of its reply', () => {
     socket.destroy();
   });
 
-  test('who takes it slowly gets it all', async () => {
+  test('a client that reads slowly gets the whole reply', async () => {
     const { server, socket } = await ask(1_000);
     let taken = 0;
     let due = 0;

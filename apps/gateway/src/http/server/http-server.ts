@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { GatewayError } from '#inference/errors.js';
 import type { Logger } from '#observability/logger.js';
 import type { AccessLog } from '../access-log.js';
-import { Exchange, type GatewayRequest } from '../http-exchange.js';
+import { type GatewayRequest, HttpExchange } from '../http-exchange.js';
 import { renderErrorAt } from '../replies/render-error.js';
 import { writeError } from '../replies/write-reply.js';
 import { type Route, routeAt } from '../routes.js';
@@ -14,45 +14,47 @@ import { Connections } from './connections.js';
 import { answerProbe, isProbe } from './probes.js';
 import { renderRefusal, unreadable } from './unreadable-request.js';
 
-/** Against slow and endless requests (billing.md 7, "HTTP"). They concern receiving a request only: a reply may take as long as it takes. */
+/** Limits for receiving a request, against slow and endless ones. Replies have no deadline. */
 const LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 5_000,
   maxHeaderSize: 16 * 1024,
-  // Longer than the idle time of common load balancers: whoever closes last never closes on a request under way.
+  // Longer than the idle timeout of common load balancers, so that the gateway never closes a connection that one is about to use.
   keepAliveTimeout: 75_000,
   noDelay: true,
-  // What waits for a client that does not read, before it is waited for (billing.md 7, "SSE").
+  // Bytes buffered for a client that does not read before backpressure applies.
   highWaterMark: 16 * 1024,
 };
 
 /**
- * How long what is ended at a shutdown may take until its connection is closed, read or not: the upstream has a second to stop, billing
- * `SETTLE_ANSWER_MS` to settle, and the client what is left to take its error.
+ * Milliseconds between the end of the shutdown grace and the closing of all connections: enough for the upstream to stop (1 s), for billing to
+ * settle (`SETTLE_ANSWER_MS`), and for the client to read its error.
  */
-export const ENDING_MS = 4_000;
+export const FORCED_CLOSE_MS = 4_000;
 
-/** How long a refused client has to read why, before its connection is closed: it may never do that itself. */
+/** Milliseconds a client has to read the refusal of an unreadable request before its connection is closed. */
 const REFUSED_MS = 1_000;
 
 export interface ClientLimits {
-  /** Open at a time. */
+  /** Client connections open at once. */
   connectionsMax: number;
-  /** Proxies before the gateway whose `X-Forwarded-For` is believed. */
+  /** Proxies in front of the gateway whose `X-Forwarded-For` is trusted. */
   trustedProxyHops: number;
-  /** A client that takes nothing of the end of its reply for this long is cut off. */
+  /** Milliseconds after which a client that does not read the end of its reply is disconnected. */
   drainMs: number;
+  /** Milliseconds that running requests may take at a shutdown. */
+  shutdownGraceMs: number;
 }
 
-/** The Node server below the framework: limits, an exchange for each request, the access log, and a shutdown that lets replies finish. */
+/** The Node server below Nest: limits, an exchange for each request, the access log, and a graceful shutdown. */
 export class HttpServer {
   private readonly server: Server;
   private readonly running = new Map<GatewayRequest, ServerResponse>();
   private readonly connections: Connections;
   private draining = false;
-  /** What is left of the requests is told this. */
-  private graceIsOver: GatewayError | undefined;
+  /** The error of requests that still run, set when the shutdown grace is over. */
+  private shutdownError: GatewayError | undefined;
 
   constructor(
     private readonly handler: RequestListener,
@@ -64,7 +66,7 @@ export class HttpServer {
     this.connections = new Connections(limits.connectionsMax);
     const admit = (request: IncomingMessage, response: ServerResponse): void => this.admit(request, response, false);
     this.server = createServer(LIMITS, admit);
-    // `Expect: 100-continue` is answered when the body is about to be read: a request refused before need never send it.
+    // `100 Continue` is sent when the body is about to be read: a client whose request is refused earlier need not send it.
     this.server.on('checkContinue', (request, response) => this.admit(request, response, true));
     this.server.on('checkExpectation', admit);
     this.server.on('clientError', (error, socket) => this.refuseUnreadable(error, socket as ClientSocket));
@@ -79,26 +81,31 @@ export class HttpServer {
     return this.running.size;
   }
 
-  /** Returns the port; 0 asks for a free one. */
+  /** Returns the port. Port 0 selects a free one. */
   async listen(port: number, host: string): Promise<number> {
     this.server.listen(port, host);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
   }
 
+  /** Nest lifecycle hook: ends all requests before anything that they use stops. */
+  onModuleDestroy(): Promise<void> {
+    return this.close(this.limits.shutdownGraceMs);
+  }
+
   /**
-   * Takes no more connections and lets what runs finish. What has not by `graceMs` fails with `model_unavailable`, as any failure does, and
-   * `endingMs` later every connection is closed. Returns when everything has ended, settlements begun included.
+   * Accepts no more connections and lets running requests finish. Requests that still run after `graceMs` fail with `model_unavailable`, and
+   * `forcedCloseMs` later all connections are closed. Returns when all requests have ended, including their settlements.
    */
-  async close(graceMs: number, endingMs = ENDING_MS): Promise<void> {
+  async close(graceMs: number, forcedCloseMs = FORCED_CLOSE_MS): Promise<void> {
     this.draining = true;
     const closed = once(this.server, 'close');
     this.server.close();
-    // Clients open connections ahead of their requests; Node takes those for busy, and would wait for them.
+    // Node would wait for connections that clients opened ahead of their requests.
     for (const socket of this.connections.sockets()) if (socket.bytesRead === 0) socket.destroy();
-    // What is not begun yet says that it is the last reply on its connection.
+    // Replies that have not begun announce the end of their connection.
     for (const response of this.running.values()) response.shouldKeepAlive = false;
-    const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.closeAll(), graceMs + endingMs)];
+    const timers = [setTimeout(() => this.endRunning(), graceMs), setTimeout(() => this.closeAll(), graceMs + forcedCloseMs)];
     await closed;
     for (const timer of timers) clearTimeout(timer);
     await Promise.all([...this.running].map(([{ exchange }, response]) => ended(exchange, response)));
@@ -106,28 +113,28 @@ export class HttpServer {
 
   private endRunning(): void {
     const error = new GatewayError('model_unavailable', 'The gateway is restarting. Try again.', { retryAfterSeconds: 1 });
-    this.graceIsOver = error;
+    this.shutdownError = error;
     const unanswered = [...this.running].filter(([{ exchange }, response]) => isUnanswered(exchange, response));
-    if (unanswered.length > 0) this.logger.warn({ running: unanswered.length }, 'shutdown grace is over; ending what still runs');
+    if (unanswered.length > 0) this.logger.warn({ running: unanswered.length }, 'shutdown grace over: ending running requests');
     for (const [{ exchange }] of unanswered) exchange.stop(error);
-    // Half a request has nobody to be told.
+    // Connections with an incomplete request get no error.
     const used = new Set([...this.running.keys()].map(({ socket }) => socket));
     for (const socket of this.connections.sockets()) if (!used.has(socket)) socket.destroy();
   }
 
-  /** What has not come to its end, since another service does not answer, is told nevertheless. */
+  /** Answers requests that still wait for another service, then closes all connections. */
   private closeAll(): void {
     for (const [request, response] of this.running) {
-      if (!this.graceIsOver || response.headersSent || response.destroyed || !request.complete) continue;
+      if (!this.shutdownError || response.headersSent || response.destroyed || !request.complete) continue;
       const { exchange } = request;
-      exchange.error = this.graceIsOver;
+      exchange.error = this.shutdownError;
       writeError(request, response, exchange.error, renderErrorAt(request.url ?? '/', exchange.error, exchange.requestId));
     }
     this.server.closeAllConnections();
   }
 
   private admit(request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void {
-    const connection = this.connections.of(request.socket);
+    const connection = this.connections.get(request.socket);
     if (connection === undefined) return;
     connection.admit(response, () => {
       this.connections.started(connection);
@@ -135,10 +142,10 @@ export class HttpServer {
       const route = routeAt(request.url ?? '/');
       if (isProbe(request, route)) {
         response.once('close', () => this.connections.answered(connection));
-        answerProbe(response, route, this.isReady);
+        answerProbe(response, route, () => !this.draining && this.isReady());
         return;
       }
-      const exchange = new Exchange();
+      const exchange = new HttpExchange();
       exchange.awaitsContinue = awaitsContinue;
       this.serve(Object.assign(request, { exchange }), response, route, connection);
     });
@@ -151,10 +158,10 @@ export class HttpServer {
     connection.current = exchange;
     this.running.set(request, response);
     if (connection.unreadable && !request.complete) stopUnreadable(exchange, connection.unreadable);
-    if (this.graceIsOver) exchange.stop(this.graceIsOver);
-    // A write that loses the race against the client's leaving: `close` tells all who need to know.
+    if (this.shutdownError) exchange.stop(this.shutdownError);
+    // A write after the client disconnects. The `close` event handles it.
     response.on('error', () => undefined);
-    // Node renews it with every byte that leaves, and sets it back when all have left.
+    // Node restarts this timeout with every byte sent and clears it after the last one.
     response.once('prefinish', () => response.setTimeout(this.limits.drainMs, () => response.destroy()));
     response.once('close', () => {
       if (!response.writableEnded) exchange.stop();
@@ -173,10 +180,10 @@ export class HttpServer {
     if (this.draining) setImmediate(() => this.server.closeIdleConnections());
   }
 
-  /** Answers what could not be read as HTTP, or did not come in time, in its place behind the requests before it. */
+  /** Refuses a request that is not valid HTTP or arrives too slowly, after the replies to earlier requests of its connection. */
   private refuseUnreadable(cause: NodeJS.ErrnoException, socket: ClientSocket): void {
-    const connection = this.connections.of(socket);
-    // A connection opened ahead of its requests has asked for nothing.
+    const connection = this.connections.get(socket);
+    // The client opened the connection but sent nothing.
     if (!connection || cause.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) {
       socket.destroy();
       return;
@@ -190,14 +197,14 @@ export class HttpServer {
     const response = socket._httpMessage;
     if (!response) this.writeRefusal(error, connection);
     else if (response.req.complete) connection.endAfterAnswers(() => this.writeRefusal(error, connection));
-    // A reply that has begun must not get a second one in its middle.
+    // A second reply must not be written into one that has begun.
     else if (response.headersSent) socket.destroy();
     else if (connection.current) stopUnreadable(connection.current, error);
   }
 
   private writeRefusal(error: GatewayError, { socket, address }: Connection): void {
     if (!socket.writable) return;
-    const exchange = new Exchange();
+    const exchange = new HttpExchange();
     exchange.error = error;
     exchange.address = address;
     socket.end(renderRefusal(error, exchange.requestId));
@@ -206,23 +213,23 @@ export class HttpServer {
   }
 }
 
-/** Node joins several headers of this name with commas. */
+/** Returns `X-Forwarded-For`. Node joins repeated headers with commas. */
 function forwardedFor({ headers }: IncomingMessage): string | undefined {
   const value = headers['x-forwarded-for'];
   return value === undefined ? undefined : String(value);
 }
 
-function stopUnreadable(exchange: Exchange, error: GatewayError): void {
+function stopUnreadable(exchange: HttpExchange, error: GatewayError): void {
   exchange.isUnreadable = true;
   exchange.stop(error);
 }
 
-/** The server is closed a moment before its connections say that they are. */
-async function ended({ work }: Exchange, response: ServerResponse): Promise<void> {
+/** Waits for the reply to close, which may happen shortly after the server closes, and for its work. */
+async function ended({ work }: HttpExchange, response: ServerResponse): Promise<void> {
   if (!response.closed) await once(response, 'close');
   await work;
 }
 
-function isUnanswered({ error }: Exchange, response: ServerResponse): boolean {
+function isUnanswered({ error }: HttpExchange, response: ServerResponse): boolean {
   return !response.destroyed && !response.writableEnded && error === undefined;
 }

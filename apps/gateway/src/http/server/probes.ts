@@ -7,12 +7,12 @@ const OK = '{"status":"ok"}';
 const NOT_READY = renderGeneralError(new GatewayError('model_unavailable', 'The gateway is not ready.'));
 const PROBES: ReadonlySet<Route> = new Set<Route>([ROUTES.root, ROUTES.livez, ROUTES.readyz]);
 
-/** True for the requests by which load balancers and clients find out whether the gateway is there; some ask `HEAD /` first. */
+/** True for the requests with which load balancers and clients check the gateway. Some clients send `HEAD /` first. */
 export function isProbe({ method }: IncomingMessage, route: Route | undefined): boolean {
   return route !== undefined && PROBES.has(route) && (method === 'GET' || method === 'HEAD');
 }
 
-/** Answers a probe in one write. Probes have no key, request id, log line, metric or rate: a flood of them must look like no outage. */
+/** Answers a probe in one write. Probes have no key, request id, log line, metric or rate limit: a flood of them must not look like an outage. */
 export function answerProbe(response: ServerResponse, route: Route | undefined, isReady: () => boolean): void {
   const isOk = route !== ROUTES.readyz || isReady();
   const body = isOk ? OK : NOT_READY;

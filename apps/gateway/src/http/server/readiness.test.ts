@@ -35,7 +35,7 @@ test('without NATS the gateway stays ready, and answers 503 with `Retry-After` i
   expect(answers.map((answer) => errorOf(answer).type)).toEqual(['api_error', 'api_error', 'overloaded_error', 'api_error']);
 });
 
-test('the gateway is not ready before its first catalog', async () => {
+test('the gateway is not ready before it has received the catalog', async () => {
   fakes.messaging.answer(modelList, unavailable);
   gateway = await startTestGateway({}, fakes);
   const answer = await gateway.ask('/readyz');

@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-/** What comes back for these bytes. */
+/** Sends raw bytes and returns the reply. */
 async function send(bytes: string): Promise<{ status: number; requestId: string; connection: string; body: unknown }> {
   const socket = await gateway.connect();
   socket.write(bytes);
@@ -34,7 +34,7 @@ const CHUNKED = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TES
 test.each([
   ['an unknown method', 'PATCHX / HTTP/1.1\r\n\r\n', 400, 'Bad Request'],
   ['headers that are too large', `${HEAD}x-secret: ${'s'.repeat(20_000)}\r\n\r\n`, 431, 'Request Header Fields Too Large'],
-])('%s is refused, logged once with its id and counted, and not a byte of it is kept', async (_name, bytes, status, reason) => {
+])('%s is refused, logged once with its id and counted, and none of its bytes are logged', async (_name, bytes, status, reason) => {
   const { requestId, ...answer } = await send(bytes);
   const message = `The request could not be read: ${reason}.`;
   const error = { message, type: 'invalid_request_error', param: null, code: 'invalid_request' };
@@ -51,7 +51,7 @@ test.each([
 test.each([
   ['a chunk without a size', `${CHUNKED}zz\r\n`, 400, 'invalid_request'],
   ['a chunk with endless extensions', `${CHUNKED}1;${'x'.repeat(20_000)}`, 413, 'request_too_large'],
-])('%s is the failure of the request it belongs to, under its id and route', async (_name, bytes, status, code) => {
+])('%s fails the request that it belongs to, with its id and route', async (_name, bytes, status, code) => {
   const { requestId, ...answer } = await send(bytes);
   expect(answer).toMatchObject({ status, connection: 'close', body: { error: { code, type: 'invalid_request_error' } } });
   await until(() => gateway.logged.some(({ msg }) => msg === 'request'));
@@ -59,7 +59,7 @@ test.each([
   expect(await counted()).toEqual([{ route: CHAT, status, code, value: 1 }]);
 });
 
-test('a connection that was opened and left is no request', async () => {
+test('a connection without a request is not logged or counted', async () => {
   const socket = await gateway.connect();
   socket.end();
   await textOf(socket);
@@ -67,7 +67,7 @@ test('a connection that was opened and left is no request', async () => {
   expect([gateway.logged.filter(({ msg }) => msg === 'request'), await counted()]).toEqual([[], []]);
 });
 
-test('what does not come in time is 408', () => {
+test('a request that does not arrive in time is 408', () => {
   expect(unreadable('ERR_HTTP_REQUEST_TIMEOUT')).toMatchObject({
     status: 408,
     code: 'invalid_request',

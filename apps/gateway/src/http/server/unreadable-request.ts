@@ -8,14 +8,14 @@ const STATUSES: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** What is wrong with bytes that could not be read as HTTP, or did not come in time. `code` is that of Node's `clientError`. */
+/** Returns the error of a request that is not valid HTTP or arrives too slowly. `code` is the code of Node's `clientError`. */
 export function unreadable(code: string | undefined): GatewayError {
   const status = STATUSES[code ?? ''] ?? 400;
   const message = `The request could not be read: ${STATUS_CODES[status]}.`;
   return new GatewayError(status === 413 ? 'request_too_large' : 'invalid_request', message, { status });
 }
 
-/** The whole answer to what never became a request: its path is not known, so the body is the general one. */
+/** Renders the complete HTTP reply to an unreadable request. Its path is unknown, so the error has chat's format. */
 export function renderRefusal(error: GatewayError, requestId: string): string {
   const body = renderGeneralError(error);
   return (

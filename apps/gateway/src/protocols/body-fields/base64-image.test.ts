@@ -14,7 +14,7 @@ function refusal(parse: () => unknown): { code: string; status: number; param: s
   }
 }
 
-test('the limit is on decoded bytes, exactly [error-too-large, limit-image-size, C-11, T-42]', () => {
+test('the limit applies to decoded bytes [error-too-large, limit-image-size, C-11, T-42]', () => {
   const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
   expect(parseImageDataUrl(`data:image/png;base64,${largest}`, PARAM)).toEqual({ mediaType: 'image/png', base64: largest });
   const larger = Buffer.alloc(IMAGE_BYTES_MAX + 1, 1).toString('base64');
@@ -25,7 +25,7 @@ test('the limit is on decoded bytes, exactly [error-too-large, limit-image-size,
   });
 });
 
-test('white space counts neither as data nor towards the limit [T-41, T-42]', () => {
+test('white space is removed and does not count towards the limit [T-41, T-42]', () => {
   const largest = Buffer.alloc(IMAGE_BYTES_MAX, 1).toString('base64');
   const wrapped = largest.replace(/.{76}/g, '$&\r\n');
   expect(parseBase64Image('image/jpg', ` ${wrapped}\t`, PARAM)).toEqual({ mediaType: 'image/jpeg', base64: largest });
@@ -80,6 +80,6 @@ test.each([
   'data:,',
   'data:image/png,AAAA',
   `data:${'x'.repeat(9_000_000)}`,
-])('a string that is neither link nor base64 data URL is invalid (%#)', (url) => {
+])('a string that is neither a link nor a base64 data URL is invalid (%#)', (url) => {
   expect(refusal(() => parseImageDataUrl(url, PARAM))).toEqual({ code: 'invalid_request', status: 400, param: PARAM });
 });

@@ -2,18 +2,18 @@ import { GatewayError } from '#inference/errors.js';
 import type { ImageMediaType } from '#inference/turn.js';
 import { invalidField } from './body-fields.js';
 
-/** Decoded bytes (spec 8; T-42). */
+/** Limit of an image in decoded bytes. */
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 
 export interface InlineImage {
   mediaType: ImageMediaType;
-  /** Canonical base64: no white space, padded. */
+  /** Canonical base64: padded, without white space. */
   base64: string;
 }
 
 /**
- * Reads `data:image/png;base64,…` (C-11). Throws `image_url_not_supported` for a link of any other scheme, which is never
- * fetched, `request_too_large` above 5 MB decoded, `unsupported_content` for another kind of file.
+ * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB decoded,
+ * and `unsupported_content` for another media type.
  */
 export function parseImageDataUrl(url: string, param: string): InlineImage {
   const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',');
@@ -23,7 +23,7 @@ export function parseImageDataUrl(url: string, param: string): InlineImage {
   return parseBase64Image(mediaType, url.slice(comma + 1), param);
 }
 
-/** An image whose media type and data came apart, as in the messages format. Same errors as `parseImageDataUrl`. */
+/** Parses an image with separate media type and data, as in the messages format. Throws the errors of `parseImageDataUrl`. */
 export function parseBase64Image(mediaType: string, data: string, param: string): InlineImage {
   const known = MEDIA_TYPES.get(mediaType.toLowerCase());
   if (known === undefined) {
@@ -36,7 +36,7 @@ const HEAD_LENGTH_MAX = 256;
 const DATA_URL_HEAD = /^\s*data:([^;,]*)(?:;[^;,]*)*(;\s*base64)\s*$/i;
 const LINK = /^\s*[a-z][a-z0-9+.-]*:/i;
 
-/** `image/jpg` is not a registered name, but clients send it (T-41). */
+/** Clients send `image/jpg` although it is not registered. */
 const MEDIA_TYPES = new Map<string, ImageMediaType>([
   ['image/png', 'image/png'],
   ['image/jpeg', 'image/jpeg'],
@@ -53,7 +53,7 @@ function notInlineImage(url: string, param: string): GatewayError {
   return invalidField(param, 'must be a base64 data URL such as `data:image/png;base64,…`');
 }
 
-/** Every test here runs once over the text and never backtracks: the text may be megabytes long. */
+/** Validates and pads base64. Each check is one pass without backtracking, because the text may have megabytes. */
 function canonicalBase64(data: string, param: string): string {
   const compact = /\s/.test(data) ? data.replace(/\s+/g, '') : data;
   const padding = compact.endsWith('==') ? 2 : compact.endsWith('=') ? 1 : 0;

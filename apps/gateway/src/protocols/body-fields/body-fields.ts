@@ -2,19 +2,18 @@ import { GatewayError } from '#inference/errors.js';
 import { isExactNumber } from '#inference/exact-json.js';
 
 /**
- * Readers of untrusted JSON, for the parts of a body that are too large or too varied for a DTO. `path` is where the
- * owner stands in the client's own notation, `''` for the body itself; every refusal names the exact field. `null` is
- * absent wherever a field is optional (C-1).
+ * An object of untrusted JSON. The readers below serve the parts of a body that are too large or too varied for a DTO. Their `path` is the
+ * location of the owner in the client's notation, `''` for the body; every error names the exact field. `null` counts as absent in optional fields.
  */
 export type JsonObject = Record<string, unknown>;
 
 /**
- * A tool call of a reply has up to 100 levels of arguments (`ToolInput`), which stand at most 5 levels deep when a client sends the
- * reply back. Many JSON parsers of upstreams stop at 128.
+ * Levels of nested JSON in a body. Tool calls of replies have up to 100 levels of arguments (`ToolInput`), at most 5 levels deep when a client
+ * sends the reply back. Many JSON parsers of upstreams stop at 128.
  */
 export const JSON_LEVELS_MAX = 128;
 
-/** The body as an object of at most 128 levels: what recursion over it may rely on from here on. */
+/** Returns the body as an object of at most 128 levels, so that later code may recurse over it. */
 export function readBody(body: unknown): JsonObject {
   if (!isObject(body)) throw new GatewayError('invalid_request', 'The body must be a JSON object.');
   if (isNestedDeeper(body, JSON_LEVELS_MAX)) {
@@ -23,7 +22,7 @@ export function readBody(body: unknown): JsonObject {
   return body;
 }
 
-/** A malformed or missing value: `invalid_request`. `rule` goes on from the name of the field: "must be a string". */
+/** Returns `invalid_request` for a field. `rule` continues its name: "must be a string". */
 export function invalidField(param: string, rule: string): GatewayError {
   return new GatewayError('invalid_request', `\`${param}\` ${rule}.`, { param });
 }
@@ -41,7 +40,7 @@ export function asObject(value: unknown, path: string): JsonObject {
   return value;
 }
 
-/** An optional array; absent and `null` read as empty, because `[]` means absent to every format (T-40). */
+/** Returns an optional array. Absent and `null` are returned as `[]`, which means absent in every format. */
 export function readArray(owner: JsonObject, field: string, path: string): unknown[] {
   const value = owner[field];
   if (value === undefined || value === null) return [];
@@ -49,10 +48,10 @@ export function readArray(owner: JsonObject, field: string, path: string): unkno
   return value;
 }
 
-/** Functions, of a request in any format: more than any model tells apart. */
+/** Tools of one request, in any format. */
 export const TOOLS_MAX = 1_024;
 
-/** `tools` of chat and messages. */
+/** Returns `tools` of a chat or messages request. */
 export function readTools(source: JsonObject): unknown[] {
   const tools = readArray(source, 'tools', '');
   if (tools.length > TOOLS_MAX) throw tooManyTools();
@@ -79,7 +78,7 @@ export function readString(owner: JsonObject, field: string, path: string): stri
   return value;
 }
 
-/** A required string that says something: ids, names, types. */
+/** Returns a required string that is not empty, such as an id, name or type. */
 export function readName(owner: JsonObject, field: string, path: string): string {
   const value = readString(owner, field, path);
   if (value === '') throw invalidField(fieldPath(path, field), 'must not be empty');
@@ -97,7 +96,7 @@ export function readOptionalBoolean(owner: JsonObject, field: string, path: stri
   return value;
 }
 
-/** A wish that is the same left out as denied: then it is left out, so that a prompt has one size in all formats. */
+/** Returns true or undefined. `false` means absent here, and is left out so that a prompt has the same size in all formats. */
 export function readOptionalTrue(owner: JsonObject, field: string, path: string): true | undefined {
   return readOptionalBoolean(owner, field, path) || undefined;
 }

@@ -1,7 +1,7 @@
 import type { OutputFormat } from '#inference/request.js';
 import { type JsonObject, readName, readObject, readOptionalString, readOptionalTrue } from './body-fields.js';
 
-/** `{name, schema, strict?, description?}`: chat nests it in `response_format.json_schema`, responses has it flat in `text.format` (D5). */
+/** Parses `{name, schema, strict?, description?}`: chat nests it in `response_format.json_schema`, responses has it in `text.format`. */
 export function parseJsonSchemaFormat(format: JsonObject, path: string): OutputFormat {
   return {
     kind: 'json-schema',

@@ -8,7 +8,7 @@ describe.each(['x', '🙂'])('of %s', (character) => {
   const longest = character.repeat(1_024);
   const tooLong = character.repeat(1_025);
 
-  test('a sequence of 1,024 characters is taken', () => {
+  test('a sequence of 1,024 characters is accepted', () => {
     expect([chat(longest), chat(['END', longest]), messages(['END', longest])]).toEqual([[longest], ['END', longest], ['END', longest]]);
   });
 

@@ -1,15 +1,15 @@
 import { type JsonSchema, list, name } from '../json-schema/json-schema.js';
 import { invalidField, type JsonObject, readArray } from './body-fields.js';
 
-/** Of a request, in the formats that have them (spec 8). */
+/** Stop sequences of one request. */
 const STOP_SEQUENCES_MAX = 4;
-/** Characters of one. So much of a reply may be held back while a sequence may be coming. */
+/** Characters of a stop sequence. Up to this much of a reply is buffered while a sequence may follow. */
 const STOP_SEQUENCE_LENGTH_MAX = 1_024;
 
 export const stopSequence: JsonSchema = { ...name, maxLength: STOP_SEQUENCE_LENGTH_MAX };
 export const stopSequences: JsonSchema = { ...list(stopSequence), maxItems: STOP_SEQUENCES_MAX };
 
-/** `stop` of chat as an array, `stop_sequences` of messages; undefined for none. */
+/** Parses an array of stop sequences: `stop` of chat, `stop_sequences` of messages. Returns undefined for none. */
 export function parseStopSequences(source: JsonObject, field: string): string[] | undefined {
   const sequences = readArray(source, field, '');
   if (sequences.length > STOP_SEQUENCES_MAX) throw invalidField(field, `must have at most ${STOP_SEQUENCES_MAX} sequences`);
@@ -26,7 +26,7 @@ export function parseStopSequence(sequence: unknown, path: string): string {
   return sequence;
 }
 
-/** In whole characters, as JSON Schema counts them: some take two places in a string. */
+/** Compares whole characters, as JSON Schema counts them: some take two UTF-16 code units. */
 function isLonger(text: string, charactersMax: number): boolean {
   return text.length > 2 * charactersMax || (text.length > charactersMax && [...text].length > charactersMax);
 }

@@ -14,9 +14,8 @@ import {
 import { invalidField, isAbsent, type JsonObject } from './body-fields.js';
 
 /**
- * Checks the flat fields of a body against a DTO and returns an instance of it; whatever the DTO does not declare is not
- * looked at, so nothing that is passed on verbatim (messages, schemas) is cloned or stripped. `null` is absent (C-1).
- * Throws `invalid_request` naming the first field at fault.
+ * Validates the flat fields of a body and returns them as an instance of the DTO. Undeclared fields are not read, so messages and schemas are
+ * not cloned or stripped. `null` counts as absent. Throws `invalid_request` with the first invalid field.
  */
 export function validateFields<Fields extends object>(Fields: new () => Fields, body: JsonObject): Fields {
   const fields = new Fields();
@@ -35,19 +34,19 @@ export function validateFields<Fields extends object>(Fields: new () => Fields, 
   throw refusalOf(fault ?? { property: 'body' });
 }
 
-/** A string that has to be there. One sentence for every way to get it wrong: which rule is reported first is not ours to say. */
+/** A required string. All its rules share one message, because class-validator decides which rule is reported first. */
 export function RequiredText(): PropertyDecorator {
   const message = 'is required and must be a string that is not empty';
   return all(IsString({ message }), MinLength(1, { message }));
 }
 
-/** An optional number of a closed range. */
+/** An optional number in a closed range. */
 export function NumberBetween(least: number, most: number): PropertyDecorator {
   const message = `must be a number from ${least} to ${most}`;
   return all(IsOptional(), IsNumber({}, { message }), Min(least, { message }), Max(most, { message }));
 }
 
-/** An optional count of at least one. Beyond 2^53 a number in JSON is not what the client wrote. */
+/** An optional integer of at least 1. Beyond 2^53 a JSON number loses digits. */
 export function PositiveInteger(): PropertyDecorator {
   const message = 'must be a positive integer';
   return all(IsOptional(), IsInt({ message }), Min(1, { message }), Max(Number.MAX_SAFE_INTEGER, { message }));
@@ -68,15 +67,15 @@ interface FieldRules {
 const knownRules = new WeakMap<new () => object, FieldRules[]>();
 
 /**
- * The rules of a DTO, collected once from its decorators. The library looks them up and builds a report for every body, a
- * tenth of all the gateway does for a small request; here it is asked for a report only when there is something to report.
+ * Returns the rules of a DTO, collected once from its decorators. `validateSync` looks them up and builds a report for every body, which is a
+ * tenth of the gateway's work for a small request; it runs only for invalid bodies.
  */
 function rulesOf(Fields: new () => object): FieldRules[] {
   let rules = knownRules.get(Fields);
   if (rules === undefined) {
     const storage = getMetadataStorage();
     const declared = storage.getTargetValidationMetadatas(Fields, '', false, false);
-    // Class fields are defined on every instance, so that a fresh one lists them.
+    // A new instance lists all class fields.
     rules = Object.keys(new Fields()).map((field) => {
       const ofField = declared.filter(({ propertyName }) => propertyName === field);
       return {
@@ -98,7 +97,7 @@ function rulesOf(Fields: new () => object): FieldRules[] {
   return rules;
 }
 
-/** Our own decorators say only the rule; the library's default messages begin with the name of the property. */
+/** Returns the error of a field. Messages of class-validator begin with the property, those of the decorators above do not. */
 function refusalOf({ property, constraints }: Pick<ValidationError, 'property' | 'constraints'>): Error {
   const [message = 'is not valid'] = Object.values(constraints ?? {});
   return invalidField(property, message.startsWith(`${property} `) ? message.slice(property.length + 1) : message);

@@ -4,7 +4,7 @@ import { type ChatRequest, parseRequest } from './request.js';
 import { renderCompletion } from './response.js';
 import { renderStream } from './stream.js';
 
-/** The Chat Completions format: `POST /v1/chat/completions`. */
+/** Adapter of the Chat Completions format: `POST /v1/chat/completions`. */
 export const chatAdapter: ProtocolAdapter<ChatRequest> = {
   name: 'chat',
   parseRequest,

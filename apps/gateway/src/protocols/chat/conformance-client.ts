@@ -32,10 +32,7 @@ interface Message {
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
 
-/**
- * The smallest client of the format that trusts nothing: it joins the deltas of a stream that asked for usage and throws on
- * whatever spec 2.4 or the checklist's 2.3 forbids.
- */
+/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule of the format. */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const last = parse(frames.at(-1));
   if (last !== '[DONE]' && last !== undefined && 'error' in last) {

@@ -11,7 +11,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
   },
 );
 
-test('param is null where no field is at fault, and a condition outside the table has its own type', () => {
+test('param is null without a field, and an HTTP error has its own type', () => {
   const error = new GatewayError('invalid_request', 'There is no such path.', { status: 404, type: 'not_found_error' });
   expect(renderError(error)).toBe(
     '{"error":{"message":"There is no such path.","type":"not_found_error","param":null,"code":"invalid_request"}}',

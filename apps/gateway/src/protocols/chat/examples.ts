@@ -3,7 +3,7 @@ import type { RequestExample } from '../json-schema/json-schema.js';
 
 const WEATHER_TOOL = { type: 'function', function: WEATHER };
 
-/** Requests that work as they stand: a test sends each to a running gateway. */
+/** Example requests. A test sends each of them to a running gateway. */
 export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
   plain: {
     summary: 'A question',

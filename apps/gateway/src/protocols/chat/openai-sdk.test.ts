@@ -6,7 +6,7 @@ import type { Turn } from '#inference/turn.js';
 import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
 import { chatAdapter } from './adapter.js';
 
-/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+/** OpenAI's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
 
 const usage = {
   promptTokens: 12,
@@ -26,7 +26,7 @@ const renderedUsage = {
 };
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 
-/** A client whose every request is answered with these events, or with the error; `seen` gets the turns of each request. */
+/** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
 function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
   const fetch = adapterFetch(chatAdapter, 15_000, ({ request }) => {
     seen.push(request.turns);
@@ -91,7 +91,7 @@ test('create with stream: chunks in order, usage last [chat-usage]', async () =>
   ]);
 });
 
-test('stream helper: the final completion is the plain one [vendor-formats]', async () => {
+test('stream helper: the final completion equals the plain one [vendor-formats]', async () => {
   const client = clientOf(textReply);
   const stream = client.chat.completions.stream({ model: 'sim-fast', messages, stream_options: { include_usage: true } });
   expect(await stream.finalContent()).toBe('Hi 🙂');
@@ -121,7 +121,7 @@ test('parse helper: strict tools of a plain reply [C-9]', async () => {
   ]);
 });
 
-test('JSON output: what the helper parses', async () => {
+test('JSON output is parsed by the helpers', async () => {
   const answer: StreamEvent[] = [{ type: 'text-delta', text: '{"n":1}' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const response_format = {
     type: 'json_schema' as const,
@@ -133,7 +133,7 @@ test('JSON output: what the helper parses', async () => {
     expect(completion.choices[0]?.message).toMatchObject({ content: '{"n":1}', parsed: { n: 1 } });
 });
 
-test('a refusal is told as one, and the helpers do not take it for JSON [chat-content-null]', async () => {
+test('a refusal has its own field, and the helpers do not parse it as JSON [chat-content-null]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const response_format = { type: 'json_schema' as const, json_schema: { name: 'n', strict: true, schema: { type: 'object' } } };
   const plain = await clientOf(refusing).chat.completions.parse({ model: 'sim-fast', messages, response_format });
@@ -143,7 +143,7 @@ test('a refusal is told as one, and the helpers do not take it for JSON [chat-co
   }
 });
 
-test('runTools: calls are run and their results come back as a conversation [chat-tool-calls]', async () => {
+test('runTools: calls run, and their results continue the conversation [chat-tool-calls]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
   const runner = clientOf(() => replies.shift() ?? textReply, seen).chat.completions.runTools({
@@ -219,7 +219,7 @@ test('an invalid request names its field', async () => {
   });
 });
 
-test('a failure in the stream raises APIError with its code, after what had come [C-34]', async () => {
+test('a failure in the stream raises APIError with its code after the received content [C-34]', async () => {
   const events: StreamEvent[] = [{ type: 'text-delta', text: 'Hi' }, usageReport, failure('upstream_timeout')];
   const texts: unknown[] = [];
   const reading = async () => {

@@ -2,7 +2,7 @@ import { count, described, either, type JsonSchema, list, orNull, ref, replyObje
 
 const FINISH_REASON = word('stop', 'length', 'tool_calls');
 
-/** What `response.ts` and `stream.ts` write (spec 2.3, 2.4, 2.8, 6.3). */
+/** Schemas of the plain replies and stream events that `response.ts` and `stream.ts` render. */
 export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatCompletion: replyObject({
     id: idOf('chatcmpl-'),

@@ -20,7 +20,7 @@ import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
   model: 'Id of a model of `GET /v1/models`; case counts.',
-  stream: 'Whether the reply comes as server-sent events.',
+  stream: 'Set to receive the reply as server-sent events.',
   max_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
   max_completion_tokens: 'The same as `max_tokens`; both only when equal.',
   temperature: 'Sampling temperature.',
@@ -33,7 +33,7 @@ const textPart = requestObject({ type: word('text'), text });
 const mode = word('none', 'auto', 'required');
 const allowed = { mode, tools: list(ref('ChatAllowedTool')) };
 
-/** The bodies of `POST /v1/chat/completions`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+/** Schemas of the bodies of `POST /v1/chat/completions`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ChatRequest: {
     ...requestObject(

@@ -2,14 +2,14 @@ import { parseRequest } from './request.js';
 
 const minimal = { model: 'sim-fast', messages: [{ role: 'user', content: 'Hello' }] };
 
-test('a schema is passed on with its keys in order, not cloned or stripped [chat-tools, T-47]', () => {
+test('a schema is forwarded unchanged, with its keys in order [chat-tools, T-47]', () => {
   const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request } = parseRequest({ ...minimal, tools: [{ type: 'function', function: { name: 'f', parameters } }] });
   expect(request.tools[0]?.parameters).toBe(parameters);
   expect(JSON.stringify(request.tools[0]?.parameters)).toBe(JSON.stringify(parameters));
 });
 
-test('a tool with an awkward name is declared, forced and found in the history under one safe name', () => {
+test('a tool with an unsafe name has one safe name in declaration, choice and history', () => {
   const name = 'weather/get now';
   const { request } = parseRequest({
     ...minimal,
@@ -31,18 +31,18 @@ test('a tool with an awkward name is declared, forced and found in the history u
   });
 });
 
-test('a tool that says it is not strict is one that says nothing: the prompt has one size in all formats', () => {
+test('`strict: false` equals no `strict`, so that the prompt has one size in all formats', () => {
   const tools = (strict?: boolean) => [{ type: 'function', function: { name: 'f', strict } }];
   const sizeOf = (strict?: boolean) => JSON.stringify(parseRequest({ ...minimal, tools: tools(strict) }).request).length;
   expect([sizeOf(false), sizeOf(true)]).toEqual([sizeOf(), sizeOf() + ',"strict":true'.length]);
 });
 
-test.each(['none', 'auto', 'required'])('tool_choice is %s in a word [chat-tool-choice]', (tool_choice) => {
+test.each(['none', 'auto', 'required'])('tool_choice %s is accepted as a string [chat-tool-choice]', (tool_choice) => {
   const tools = [{ type: 'function', function: { name: 'f' } }];
   expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual({ kind: tool_choice });
 });
 
-test('a run of tool messages is one turn, and ends with any other message [T-12]', () => {
+test('consecutive tool messages are one turn [T-12]', () => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: id });
   const { request } = parseRequest({ ...minimal, messages: [result('a'), result('b'), ...minimal.messages, result('c')] });
   const turn = (...ids: string[]) => ({ role: 'tool', results: ids.map((id) => ({ callId: id, parts: [{ type: 'text', text: id }] })) });
@@ -55,11 +55,11 @@ test('128 levels are accepted, 129 are not', () => {
   expect(() => parseRequest(body(129))).toThrow(/128 levels/);
 });
 
-test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is no object is refused: %j', (body) => {
+test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is not an object is refused: %j', (body) => {
   expect(() => parseRequest(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: undefined }));
 });
 
-test('nothing of a prompt is in a refusal', () => {
+test('errors contain nothing of the prompt', () => {
   const secret = 'my secret';
   const bodies = [
     { ...minimal, messages: [{ role: secret, content: secret }] },

@@ -19,15 +19,15 @@ import { parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ChatRequest extends ParsedRequest {
-  /** Whether a stream ends with a chunk of usage (C-7). */
+  /** True when a stream ends with a chunk of usage. */
   includeUsage: boolean;
 }
 
-/** `POST /v1/chat/completions` to the canonical request (spec 4.3, C-1 to C-12). Throws a `GatewayError` naming its `param`. */
+/** Parses a body of `POST /v1/chat/completions`. Throws a `GatewayError` with its `param`. */
 export function parseRequest(body: unknown): ChatRequest {
   const source = readBody(body);
   const fields = validateFields(ChatFields, source);
-  refuseWhatCannotBeIgnored(source);
+  refuseUnsupportedFields(source);
   const stream = fields.stream ?? false;
   const streamOptions = readOptionalObject(source, 'stream_options', '');
   if (streamOptions !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
@@ -52,8 +52,8 @@ export function parseRequest(body: unknown): ChatRequest {
   };
 }
 
-/** Unknown fields are ignored (D4), except the few whose absence would change what the client gets (C-8). */
-function refuseWhatCannotBeIgnored(source: JsonObject): void {
+/** Throws `invalid_request` for the unsupported fields that change the reply. All other unknown fields are ignored. */
+function refuseUnsupportedFields(source: JsonObject): void {
   for (const field of ['logprobs', 'top_logprobs']) {
     const value = source[field];
     if (!isAbsent(value) && value !== false && value !== 0) throw invalidField(field, 'is not supported: replies have no probabilities');
@@ -80,12 +80,12 @@ function outputLimitOf(fields: ChatFields): number | undefined {
   return newer ?? older;
 }
 
-/** One sequence, or an array of them. */
+/** Parses `stop`: one sequence or an array of them. */
 function parseStop(source: JsonObject): string[] | undefined {
   return typeof source.stop === 'string' ? [parseStopSequence(source.stop, 'stop')] : parseStopSequences(source, 'stop');
 }
 
-/** `json_schema` is taken though spec 4.3 lists only two types: real clients send it (D5). */
+/** Parses `response_format`. */
 function parseResponseFormat(source: JsonObject): OutputFormat {
   const format = readOptionalObject(source, 'response_format', '');
   if (format === undefined) return { kind: 'text' };
@@ -101,7 +101,7 @@ function parseResponseFormat(source: JsonObject): OutputFormat {
   }
 }
 
-/** Wishes, never an error: what is not usable is as good as not sent (C-8). */
+/** Parses optional hints. An invalid hint is ignored, never an error. */
 function parseHints(source: JsonObject, hasTools: boolean): Hints {
   const { seed, presence_penalty, frequency_penalty, reasoning_effort, parallel_tool_calls } = source;
   const hints: Hints = {};

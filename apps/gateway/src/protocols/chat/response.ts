@@ -4,7 +4,7 @@ import type { ReplyContext } from '../protocol-adapter.js';
 import { renderFinishReason } from './finish-reason.js';
 import { renderUsage } from './usage.js';
 
-/** The body of a plain reply (spec 2.3, C-20 to C-23). */
+/** Renders the body of a plain reply. */
 export function renderCompletion(reply: ReplyContext, completion: Completion): string {
   return JSON.stringify({
     id: renderId(reply),
@@ -26,7 +26,7 @@ export function renderId(reply: ReplyContext): string {
   return `chatcmpl-${reply.id}`;
 }
 
-/** `refusal`, `reasoning_content` and `tool_calls` are left out when there are none; `content` never is (C-20). */
+/** Renders the message. `refusal`, `reasoning_content` and `tool_calls` are omitted when empty; `content` is always present. */
 function renderMessage(completion: Completion) {
   const { text, refusal, reasoning, toolCalls, finishReason } = completion;
   const isNull = refusal !== '' || isContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
@@ -39,7 +39,7 @@ function renderMessage(completion: Completion) {
   };
 }
 
-/** Without text: null beside tool calls, and when the whole budget went to reasoning; otherwise an empty text (spec 2.3). */
+/** True when `content` without text is null, not `''`: next to tool calls, and when reasoning used the whole output limit. */
 export function isContentNull(hasToolCalls: boolean, hasReasoning: boolean, finishReason: FinishReason): boolean {
   return hasToolCalls || (hasReasoning && finishReason === 'length');
 }

@@ -18,7 +18,7 @@ function stream(options?: { include_usage?: boolean }) {
   return renderStream(reply, parseRequest(body));
 }
 
-test.each([undefined, {}, { include_usage: false }])('no usage unless asked for: %j [chat-chunk-usage, T-27]', (options) => {
+test.each([undefined, {}, { include_usage: false }])('no usage without include_usage: %j [chat-chunk-usage, T-27]', (options) => {
   const renderer = stream(options);
   const text =
     renderer.render([
@@ -30,7 +30,7 @@ test.each([undefined, {}, { include_usage: false }])('no usage unless asked for:
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
 });
 
-test('one call writes one string; a batch without content writes nothing', () => {
+test('a batch is one string; a batch without content is empty', () => {
   const renderer = stream();
   expect(renderer.render([])).toBe('');
   expect(
@@ -46,21 +46,21 @@ test('one call writes one string; a batch without content writes nothing', () =>
   expect(text.match(/data: /g)).toHaveLength(3);
 });
 
-test('a sign of life is a comment, also before the first chunk, which still carries the role [D8, C-33]', () => {
+test('a keep-alive is a comment, also before the first chunk, which still has the role [D8, C-33]', () => {
   const renderer = stream();
   expect(renderer.keepAlive(15_000)).toBe(': keep-alive\n\n');
   expect(renderer.render([{ type: 'text-delta', text: 'a' }])).toContain('"role":"assistant"');
   expect(renderer.keepAlive(15_000)).toBe(': keep-alive\n\n');
 });
 
-test('a failure is the usual error body in one data line [chat-event-failure, H-8, C-34]', () => {
+test('a failure is the error body in one data line [chat-event-failure, H-8, C-34]', () => {
   const error = new GatewayError('model_capacity', 'The model is busy.', { retryAfterSeconds: 5 });
   expect(stream().fail(error)).toBe(
     'data: {"error":{"message":"The model is busy.","type":"rate_limit_error","param":null,"code":"model_capacity"}}\n\n',
   );
 });
 
-test('reasoning after text is kept, and finish_reason is length whatever was called [C-21]', () => {
+test('reasoning after text is kept, and finish_reason is length even with tool calls [C-21]', () => {
   const renderer = stream();
   const text = renderer.render([
     { type: 'text-delta', text: 'a' },

@@ -9,14 +9,14 @@ import type { ChatRequest } from './request.js';
 import { isContentNull, renderId } from './response.js';
 import { renderUsage } from './usage.js';
 
-/** A streamed reply as `data:` chunks (spec 2.4 and 6.3, C-30 to C-35). */
+/** Renders a streamed reply as `data:` chunks. */
 export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ChatRequest>): StreamRenderer {
   return new ChatStream(reply, parsed.includeUsage);
 }
 
 const CHOICE_END = '},"finish_reason":null}]}\n\n';
 
-/** All that is the same in every chunk is made once, so that a piece of text costs the quoting of that text and no more. */
+/** Renders the constant parts of a chunk once, so that a text delta costs only the quoting of its text. */
 class ChatStream implements StreamRenderer {
   private readonly chunkStart: string;
   private readonly deltaStart: string;
@@ -51,12 +51,12 @@ class ChatStream implements StreamRenderer {
     return `${chunks}data: [DONE]\n\n`;
   }
 
-  /** Nothing follows it, `[DONE]` least of all: that would make a broken reply a whole one (C-34). */
+  /** Renders an error without `[DONE]`, which would mark the failed reply as complete. */
   fail(error: GatewayError): string {
     return `data: ${renderError(error)}\n\n`;
   }
 
-  /** A comment: every client skips it, whether the first chunk has come or not (C-33). */
+  /** Renders a comment, which every client skips, also before the first chunk. */
   keepAlive(): string {
     return ': keep-alive\n\n';
   }
@@ -96,7 +96,7 @@ class ChatStream implements StreamRenderer {
         this.hasToolCalls = true;
         chunks += this.open('null') + this.renderCallPiece(callStart(event.index, event.callId, event.tool.name));
       } else if (event.type === 'tool-call-delta') {
-        // Later pieces carry no id, type or name, not even null ones: strict tools refuse a changed identity (T-16).
+        // Later pieces have no id, type or name, not even null: strict clients reject a changed identity.
         chunks += this.renderCallPiece(`{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}`);
       }
     }
@@ -108,8 +108,8 @@ class ChatStream implements StreamRenderer {
   }
 
   /**
-   * The chunk with the role, before the first of all others; clients throw without one. Its content is what the content
-   * would be if no text followed, so that a client that joins the deltas gets the message of the plain reply.
+   * Renders the first chunk, with the role that clients require. Its content is the final content if no text follows, so that a client that
+   * joins the deltas gets the message of the plain reply.
    */
   private open(content: 'null' | '""'): string {
     if (this.opened) return '';
@@ -117,7 +117,7 @@ class ChatStream implements StreamRenderer {
     return `${this.deltaStart}"role":"assistant","content":${content}${CHOICE_END}`;
   }
 
-  /** A reply without text whose content is an empty text, not null, has to say so. */
+  /** Renders an empty text when the content of the reply is `''`, not null, and no text was sent. */
   private closeContent(reason: FinishReason): string {
     if (this.hasText || this.hasRefusal || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
     return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.open('""');

@@ -15,7 +15,7 @@ import {
 import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from '../tool-calls/tool-choice-mode.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** `tools` to canonical tools: functions only, each name once (C-9). */
+/** Parses `tools`: functions only, each name once. */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const declared = new Set<string>();
   return readTools(source).map((value, index) => {
@@ -42,7 +42,7 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   };
 }
 
-/** A choice without tools is dropped, whatever it says: upstreams refuse it, clients send it (C-9). */
+/** Parses `tool_choice`. Without tools it is dropped: clients send it, but upstreams refuse it. */
 export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUse {
   const choice = source.tool_choice;
   if (isAbsent(choice) || tools.length === 0) return { tools };
@@ -71,7 +71,7 @@ function findNamed(owner: JsonObject, path: string, tools: readonly Tool[]): Too
   return named;
 }
 
-/** Clients nest the list and its entries, as the format has them, or leave both flat, as Responses has them (C-9). */
+/** Parses an `allowed_tools` choice. Clients nest the list and its entries, as chat does, or leave both flat, as Responses does. */
 function useAllowedTools(choice: JsonObject, tools: readonly Tool[]): ToolUse {
   const [owner, path] = nestedOrFlat(choice, 'allowed_tools', 'tool_choice');
   const mode = parseToolChoiceMode(readName(owner, 'mode', path), `${path}.mode`);

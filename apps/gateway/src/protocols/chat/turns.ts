@@ -15,7 +15,7 @@ import {
 } from '../body-fields/body-fields.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** `messages` to turns, in order; a run of tool messages becomes one turn (spec 4.3 "Message shapes", C-2 to C-5, C-11). */
+/** Parses `messages` to turns in order. Consecutive tool messages become one turn. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   const { messages } = source;
   if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
@@ -57,8 +57,8 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
 }
 
 /**
- * Extras of earlier replies (`annotations`, `audio`, …) are dropped (C-4). A refusal is what the assistant said; reasoning is kept
- * for the upstreams that demand it back (U-12). A message that says nothing is an empty text (C-3).
+ * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning is
+ * kept for upstreams that require it. A message without content becomes an empty text.
  */
 function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
@@ -73,7 +73,7 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   return { role: 'assistant', parts };
 }
 
-/** A call of an earlier turn. Its arguments are the model's: empty or broken JSON is passed on, never judged (C-5). */
+/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are not valid JSON. */
 function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {
   const call = asObject(value, path);
   const callId = readName(call, 'id', path);
@@ -92,7 +92,7 @@ function parseTexts(message: JsonObject, path: string): TextPart[] {
   return parseContent(message, path, parseTextPart);
 }
 
-/** Text, or an array of parts; an empty array says as much as an empty text. */
+/** Parses content: text, or an array of parts. An empty array becomes an empty text. */
 function parseContent<Part extends TextPart | ImagePart>(
   message: JsonObject,
   path: string,
@@ -135,7 +135,7 @@ function parseUserPart(part: JsonObject, path: string): TextPart | ImagePart {
   }
 }
 
-/** `image_url` is an object or, from some clients, the bare URL (C-11). */
+/** Parses an image. `image_url` is an object or, from some clients, a URL. */
 function parseImagePart(part: JsonObject, path: string): ImagePart {
   const image = part.image_url;
   if (typeof image === 'string') return { type: 'image', ...parseImageDataUrl(image, `${path}.image_url`) };

@@ -7,7 +7,7 @@ interface FieldSchemas {
   optional: Properties;
 }
 
-/** What the decorators of a DTO say, as JSON Schema: one rule, told in two languages. Each field has to be described. */
+/** Returns the JSON Schema of a DTO's fields, derived from its decorators. Each field needs a description. */
 export function fieldSchemas<Fields extends object>(
   Fields: new () => Fields,
   descriptions: Readonly<Record<keyof Fields & string, string>>,
@@ -51,6 +51,6 @@ function keywordsOf({ name, type, constraints }: Rule): JsonSchema {
     case 'equals':
       return { type: typeof constraint, const: constraint };
     default:
-      throw new Error(`fields-schema.ts does not know what the rule ${name ?? type} is in JSON Schema.`);
+      throw new Error(`fields-schema.ts has no JSON Schema for the rule ${name ?? type}.`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * JSON Schema as OpenAPI 3.1 has it, and the few words its descriptions of our formats are made of. Requests and replies differ
- * in one thing: what is optional in a request may also be null (C-1); what a reply does not say is not there.
+ * A schema in the JSON Schema dialect of OpenAPI 3.1. The functions below build the schemas of the formats. An optional field of a request may
+ * also be null; an optional field of a reply is absent.
  */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
@@ -8,7 +8,7 @@ export interface JsonSchema {
 
 export type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** A schema of the document's components. */
+/** Returns a reference to a schema of the document's components. */
 export function ref(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
@@ -27,12 +27,12 @@ function objectOf(required: Properties, optional: Properties): JsonSchema {
 }
 
 export const text: JsonSchema = { type: 'string' };
-/** A string that says something. */
+/** A string that is not empty. */
 export const name: JsonSchema = { type: 'string', minLength: 1 };
 export const flag: JsonSchema = { type: 'boolean' };
 export const count: JsonSchema = { type: 'integer', minimum: 0 };
 export const anyObject: JsonSchema = { type: 'object' };
-/** Not looked at. */
+/** Any value. */
 export const anything: JsonSchema = {};
 
 export function word(...words: readonly string[]): JsonSchema {
@@ -47,12 +47,12 @@ export function described(schema: JsonSchema, description: string): JsonSchema {
   return { ...schema, description };
 }
 
-/** Several shapes of which every value has one. */
+/** A value of exactly one of several shapes. */
 export function either(...shapes: readonly JsonSchema[]): JsonSchema {
   return { oneOf: shapes };
 }
 
-/** Components told apart by the value of one property. */
+/** One of several components, selected by the value of a property. */
 export function byProperty(propertyName: string, components: Readonly<Record<string, string>>): JsonSchema {
   const mapping = Object.fromEntries(Object.entries(components).map(([value, component]) => [value, ref(component).$ref]));
   return { oneOf: [...new Set(Object.values(components))].map(ref), discriminator: { propertyName, mapping } };
@@ -70,7 +70,7 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return { type: [type, 'null'], ...(values !== undefined && { enum: [...(values as unknown[]), null] }), ...rest, ...said };
 }
 
-/** A body that can be sent as it stands to the gateway that `npm start` runs. */
+/** A body that the gateway of `npm start` accepts unchanged. */
 export interface RequestExample {
   summary: string;
   value: Readonly<Record<string, unknown>>;

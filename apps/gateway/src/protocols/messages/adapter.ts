@@ -4,7 +4,7 @@ import { type MessagesRequest, parseRequest } from './request.js';
 import { renderCompletion } from './response.js';
 import { renderStream } from './stream.js';
 
-/** The Messages format: `POST /v1/messages`. */
+/** Adapter of the Messages format: `POST /v1/messages`. */
 export const messagesAdapter: ProtocolAdapter<MessagesRequest> = {
   name: 'messages',
   parseRequest,

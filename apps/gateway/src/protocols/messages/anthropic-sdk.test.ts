@@ -7,7 +7,7 @@ import { safeCallId } from '../tool-calls/call-ids.js';
 import { messagesAdapter } from './adapter.js';
 import type { MessagesRequest } from './request.js';
 
-/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+/** Anthropic's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
 
 const usage = {
   promptTokens: 12,
@@ -42,7 +42,7 @@ const callReply: StreamEvent[] = [
   ...[callDelta(0, '"Oslo","days":[1,2]}'), callEnd(0), callEnd(1), ...finish],
 ];
 
-/** A client whose requests are answered with these, each with the next; the last serves all others. */
+/** Returns a client whose requests get these answers in order; the last one answers all further requests. */
 function clientOf(...answers: Answer[]): { client: Anthropic; seen: MessagesRequest[] } {
   const seen: MessagesRequest[] = [];
   const fetch = adapterFetch(messagesAdapter, 15, (parsed) => {
@@ -52,7 +52,7 @@ function clientOf(...answers: Answer[]): { client: Anthropic; seen: MessagesRequ
   return { client: new Anthropic({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid', maxRetries: 0, fetch }), seen };
 }
 
-/** Without what the client keeps to itself. */
+/** Removes the SDK's private fields. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test('create', async () => {
@@ -74,7 +74,7 @@ test('create', async () => {
   expect(message._request_id).toBe('req_x1');
 });
 
-test('create with stream: events in order, pings kept from sight', async () => {
+test('create with stream: events in order, without pings', async () => {
   const { client } = clientOf(textReply);
   const types: string[] = [];
   for await (const event of await client.messages.create({ ...params, thinking, stream: true })) {
@@ -98,14 +98,14 @@ test.each([
   ['a call cut in its second value [T-19]', [callStart(0, 'a', 'write'), callDelta(0, '{"path":"a","text":"onc'), callEnd(0), ...cut]],
   ['arguments that are not JSON [M-26, U-21]', [callStart(0, 'a', 'write'), callDelta(0, "{'path': 'a'}"), callEnd(0), ...finish]],
   ['arguments that are no object', [callStart(0, 'a', 'write'), callDelta(0, '"a"'), callEnd(0), ...finish]],
-])('the stream helper makes the plain message of %s [vendor-formats, M-21, M-26]', async (_name, events) => {
+])('the stream helper returns the plain message of %s [vendor-formats, M-21, M-26]', async (_name, events) => {
   const { client } = clientOf(events);
   const plain = await client.messages.create({ ...params, thinking });
   const streamed = await client.messages.stream({ ...params, thinking }).finalMessage();
   expect(asJson(streamed)).toEqual({ ...plain, parsed_output: null });
 });
 
-test('the stream helper shows a call as it grows, and half a value never', async () => {
+test('the stream helper shows a growing call, but never an incomplete value', async () => {
   const pieces = ['{"path":', '"a","te', 'xt":"once upon', ' a time"', '}'];
   const { client } = clientOf([callStart(0, 'a', 'write'), ...pieces.map((piece) => callDelta(0, piece)), callEnd(0), ...finish]);
   const inputs: unknown[] = [];
@@ -116,7 +116,7 @@ test('the stream helper shows a call as it grows, and half a value never', async
 });
 
 test.each([true, false])(
-  'the tool runner carries calls and results through a conversation, without a thread (stream: %p) [messages-tool-use, T-15]',
+  'the tool runner continues a conversation with calls and results, without a thread (stream: %p) [messages-tool-use, T-15]',
   async (stream) => {
     const { client, seen } = clientOf(callReply, textReply);
     const tools = [tool('get_weather', () => 'sunny'), tool('now', () => [{ type: 'text', text: '12:00' }])];
@@ -180,7 +180,7 @@ test('an invalid request names its field', async () => {
   });
 });
 
-test('a failure in the stream raises APIError with its type, after what had come [M-27]', async () => {
+test('a failure in the stream raises APIError with its type after the received content [M-27]', async () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
   const { client } = clientOf([text('Hi'), { type: 'usage-report', usage }, failure]);
   const texts: unknown[] = [];

@@ -30,8 +30,8 @@ interface Block {
 type Usage = Record<'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens' | 'output_tokens', number>;
 
 /**
- * The smallest client of the format that trusts nothing: it joins the events of a stream and throws on whatever spec 6.1 or
- * the checklist's 4.2 forbids. A block of text or thinking without content is a sign of life, and nothing to the reply (M-34).
+ * A strict client of the format. It joins the events of a stream, and throws when the stream breaks a rule of the format. A text or thinking
+ * block without content is a keep-alive and not part of the reply.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const events = frames.map(asEvent);

@@ -37,7 +37,7 @@ test.each([
   );
 });
 
-test('agents find the words they compact a conversation on, whoever refused it, and the figures where they are known [E-4]', () => {
+test('a context error has the wording that agents match, and the token counts where known [E-4]', () => {
   const messageOf = (message: string) => JSON.parse(renderError(new GatewayError('context_length_exceeded', message), 'r')).error.message;
   const ours = 'The prompt is too long: 2100 tokens > 2048 maximum (about 2000 of prompt).';
   expect(messageOf(ours)).toBe(ours);
@@ -47,7 +47,7 @@ test('agents find the words they compact a conversation on, whoever refused it, 
   );
 });
 
-test('a thread is refused in the words on which the official client goes on without one', () => {
+test('the refusal of a thread has the details that make the SDK continue without one', () => {
   expect(JSON.parse(renderError(new GatewayError('unsupported_parameter', 'No.', { param: 'thread' }), 'req_x1'))).toEqual({
     type: 'error',
     error: {

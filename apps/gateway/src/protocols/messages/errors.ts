@@ -1,12 +1,12 @@
 import { ERROR_CODES, type ErrorCode, type GatewayError } from '#inference/errors.js';
 
-/** The one mapping of an error to this format's body (spec 7.2, E-2), before a stream and within one. */
+/** Renders an error, before a stream and within it. */
 export function renderError(error: GatewayError, requestId: string): string {
   const body = { type: typeOf(error), message: messageOf(error), details: detailsOf(error) };
   return JSON.stringify({ type: 'error', error: body, request_id: requestId });
 }
 
-/** An error outside the code table, an unknown path say, brings its own type. */
+/** Returns the error's own type if it has one, such as for an unknown path, else the type of its code. */
 function typeOf({ code, type }: GatewayError): string {
   return type === ERROR_CODES[code].type ? TYPES[code] : type;
 }
@@ -29,19 +29,19 @@ const TYPES = {
   model_capacity: 'rate_limit_error',
   internal_error: 'api_error',
   upstream_error: 'api_error',
-  // 503, not the vendor's 529: clients look for the word in the body (E-3).
+  // Sent with 503, not Anthropic's 529: clients check the type in the body.
   model_unavailable: 'overloaded_error',
   upstream_timeout: 'timeout_error',
 } as const satisfies Record<ErrorCode, string>;
 
 const TOO_LONG = 'prompt is too long';
 
-/** There is no code in this format: agents compact a conversation when they read these words, whoever refused it (E-4). */
+/** Returns the message. Agents compact a conversation when it contains `prompt is too long`: the format has no error code for it. */
 function messageOf({ code, message }: GatewayError): string {
   return code === 'context_length_exceeded' && !message.includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
 }
 
-/** What the official client looks for before it sends a conversation again without `thread`, in full. */
+/** Returns the details that make Anthropic's SDK resend the whole conversation without `thread`. */
 function detailsOf({ code, param }: GatewayError): object | undefined {
   const isThread = code === 'unsupported_parameter' && param === 'thread';
   return isThread ? { error_code: 'thread_unsupported_request', unsupported: [param] } : undefined;

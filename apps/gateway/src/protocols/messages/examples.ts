@@ -3,7 +3,7 @@ import type { RequestExample } from '../json-schema/json-schema.js';
 
 const WEATHER_TOOL = { name: WEATHER.name, description: WEATHER.description, input_schema: WEATHER.parameters };
 
-/** Requests that work as they stand: a test sends each to a running gateway. */
+/** Example requests. A test sends each of them to a running gateway. */
 export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
   plain: {
     summary: 'A question',
@@ -61,7 +61,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
   },
 };
 
-/** Of a prompt that is only counted: what makes it up, and the model. */
+/** The examples reduced to the fields that token counting reads. */
 export const COUNT_EXAMPLES: Record<string, RequestExample> = Object.fromEntries(
   Object.entries(REQUEST_EXAMPLES).map(([name, { summary, value }]) => {
     const { model, system, messages, tools } = value;

@@ -15,7 +15,7 @@ const index = count;
 const STOP_REASON = word('end_turn', 'max_tokens', 'tool_use', 'refusal');
 const NULL: JsonSchema = { type: 'null' };
 
-/** What `response.ts`, `stream.ts` and `errors.ts` write (spec 2.6, 2.7, 2.10, 6.1, 7). */
+/** Schemas of the plain replies and stream events that `response.ts`, `stream.ts` and `errors.ts` render. */
 export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   Message: replyObject({ ...shell(), content: list(ref('MessageBlock')), stop_reason: STOP_REASON, stop_sequence: NULL }),
   MessageBlock: byProperty('type', { text: 'MessageText', thinking: 'MessageThinking', tool_use: 'MessageToolUse' }),

@@ -23,7 +23,7 @@ const { required, optional } = fieldSchemas(MessagesFields, {
   max_tokens: 'The most tokens to generate, reasoning included.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
-  stream: 'Whether the reply comes as server-sent events.',
+  stream: 'Set to receive the reply as server-sent events.',
 });
 const { max_tokens, ...otherFields } = optional;
 
@@ -38,7 +38,7 @@ const promptOptions = {
 };
 const role = (value: string) => ({ role: word(value) });
 
-/** The bodies of `POST /v1/messages` and its `count_tokens`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+/** Schemas of the bodies of `POST /v1/messages` and its `count_tokens`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   MessagesRequest: {
     ...requestObject(

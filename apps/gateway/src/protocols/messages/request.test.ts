@@ -2,7 +2,7 @@ import { parseCountRequest, parseRequest } from './request.js';
 
 const minimal = { model: 'sim-fast', max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] };
 
-test('a schema is passed on with its keys in order, not cloned or stripped [T-47]', () => {
+test('a schema is forwarded unchanged, with its keys in order [T-47]', () => {
   const input_schema = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request } = parseRequest({ ...minimal, tools: [{ name: 'f', input_schema }] });
   expect(request.tools[0]?.parameters).toBe(input_schema);
@@ -13,7 +13,7 @@ test('a string and an array are the same system prompt [messages-system, T-43]',
   expect(parseRequest({ ...minimal, system: [{ type: 'text', text }] })).toEqual(parseRequest({ ...minimal, system: text }));
 });
 
-test('a tool with an awkward name is declared, forced and found in the history under one safe name', () => {
+test('a tool with an unsafe name has one safe name in declaration, choice and history', () => {
   const name = 'weather/get now';
   const { request } = parseRequest({
     ...minimal,
@@ -30,7 +30,7 @@ test('a tool with an awkward name is declared, forced and found in the history u
   });
 });
 
-test('a system message never changes what stands before it [M-4, T-9]', () => {
+test('a system message does not change the turns before it [M-4, T-9]', () => {
   const history = [
     { role: 'user', content: 'Hello' },
     { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: {} }] },
@@ -46,7 +46,7 @@ test('a system message never changes what stands before it [M-4, T-9]', () => {
   ]);
 });
 
-test('a body of very many blocks, messages and results is read in one go', () => {
+test('a body with 100,000 blocks, messages and results is parsed', () => {
   const many = <Item>(item: Item): Item[] => Array.from({ length: 100_000 }, () => item);
   const blocks = parseRequest({ ...minimal, messages: [{ role: 'user', content: many({ type: 'text', text: 'a' }) }] });
   expect(blocks.request.turns).toMatchObject([{ role: 'user', parts: { length: 100_000 } }]);
@@ -65,7 +65,7 @@ test('a body of very many blocks, messages and results is read in one go', () =>
   expect(turns[1]).toMatchObject({ role: 'tool', results: { length: 100_000 } });
 });
 
-test('count_tokens reads the same prompt and looks at nothing else [count-tokens-request, M-40]', () => {
+test('count_tokens reads the same prompt and no other field [count-tokens-request, M-40]', () => {
   const prompt = {
     model: 'sim-fast',
     system: 'Be brief.',
@@ -80,20 +80,20 @@ test('count_tokens reads the same prompt and looks at nothing else [count-tokens
   expect(() => parseCountRequest({ ...prompt, messages: [] })).toThrow(expect.objectContaining({ param: 'messages' }));
 });
 
-test('the refusal of a link names its code, for this format has no field for it [messages-image-links, M-11]', () => {
+test('the message for a link contains the code, because this format has no field for it [messages-image-links, M-11]', () => {
   const link = { type: 'image', source: { type: 'url', url: 'https://a.example/my-secret.png' } };
   expect(() => parseRequest({ ...minimal, messages: [{ role: 'user', content: [link] }] })).toThrow(
     expect.objectContaining({ message: expect.stringMatching(/base64.*image_url_not_supported/) }),
   );
 });
 
-test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is no object is refused: %j', (body) => {
+test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is not an object is refused: %j', (body) => {
   for (const parse of [parseRequest, parseCountRequest]) {
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request', param: undefined }));
   }
 });
 
-test('nothing of a prompt is in a refusal', () => {
+test('errors contain nothing of the prompt', () => {
   const secret = 'my secret';
   const bodies = [
     { ...minimal, messages: [{ role: secret, content: secret }] },

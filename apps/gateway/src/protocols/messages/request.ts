@@ -20,14 +20,14 @@ import { parseToolChoice, parseTools } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface MessagesRequest extends ParsedRequest {
-  /** Whether reasoning is shown, as thinking blocks. It is billed either way (T-38). */
+  /** True when reasoning is sent as thinking blocks. It is billed either way. */
   showThinking: boolean;
 }
 
-/** What a prompt is measured by, and for which model. */
+/** The fields of a request that determine the size of its prompt. */
 export type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
 
-/** `POST /v1/messages` to the canonical request (spec 4.5, M-1 to M-13). Throws a `GatewayError` naming its `param`. */
+/** Parses a body of `POST /v1/messages`. Throws a `GatewayError` with its `param`. */
 export function parseRequest(body: unknown): MessagesRequest {
   const source = readBody(body);
   const fields = validateFields(MessagesFields, source);
@@ -48,7 +48,7 @@ export function parseRequest(body: unknown): MessagesRequest {
   };
 }
 
-/** `POST /v1/messages/count_tokens`: the same body, of which only the prompt counts; `max_tokens` may be absent (M-40). */
+/** Parses a body of `POST /v1/messages/count_tokens`. Only the fields of the prompt are read; `max_tokens` may be absent. */
 export function parseCountRequest(body: unknown): CountRequest {
   const source = readBody(body);
   const { model } = validateFields(MessagesFields, { model: source.model });
@@ -58,14 +58,14 @@ export function parseCountRequest(body: unknown): CountRequest {
 function parsePrompt(source: JsonObject, model: string): CountRequest {
   refuseThread(source);
   const names = new WireNames();
-  // Declared tools come first, so that they have their names before those of earlier calls.
+  // Declared tools are named before the calls of earlier turns.
   const tools = parseTools(source, names);
   return { model, turns: parseTurns(source, names), tools, output: parseOutputFormat(source) };
 }
 
 /**
- * The one unknown field that cannot be ignored: a client that continues a thread sends new messages only and relies on the
- * server for the others. The official client's tool runner goes on without one when it is told so (see `errors.ts`).
+ * Throws `unsupported_parameter` for `thread`: a client that continues a thread sends only its new messages. The tool runner of Anthropic's SDK
+ * then continues without a thread (see `errors.ts`).
  */
 function refuseThread(source: JsonObject): void {
   if (isAbsent(source.thread)) return;
@@ -73,14 +73,14 @@ function refuseThread(source: JsonObject): void {
   throw new GatewayError('unsupported_parameter', message, { param: 'thread' });
 }
 
-/** `output_config.format`, or `output_format` of older clients. */
+/** Parses `output_config.format`, or `output_format` of older clients. */
 function parseOutputFormat(source: JsonObject): OutputFormat {
   const config = readOptionalObject(source, 'output_config', '') ?? {};
   const older = parseJsonSchema(source, 'output_format', '');
   return parseJsonSchema(config, 'format', 'output_config') ?? older ?? { kind: 'text' };
 }
 
-/** The vendor holds replies to the schema, so it is strict. It has no name in this format. */
+/** Parses a JSON Schema format. It is strict, as at Anthropic, and has no name in this format. */
 function parseJsonSchema(owner: JsonObject, field: string, path: string): OutputFormat | undefined {
   const format = readOptionalObject(owner, field, path);
   if (format === undefined) return undefined;
@@ -89,7 +89,7 @@ function parseJsonSchema(owner: JsonObject, field: string, path: string): Output
   return { kind: 'json-schema', name: 'output', schema: readObject(format, 'schema', formatPath), strict: true };
 }
 
-/** On with any type but `disabled`, known or not; `budget_tokens` is not looked at (M-9). */
+/** True for any thinking type except `disabled`. `budget_tokens` is ignored. */
 function isThinkingOn(source: JsonObject): boolean {
   const thinking = readOptionalObject(source, 'thinking', '');
   const type = thinking && readOptionalString(thinking, 'type', 'thinking');

@@ -24,11 +24,11 @@ test.each([
   ['stop-sequence', false, 'refusal'],
   ['length', false, 'max_tokens'],
   ['tool-calls', true, 'tool_use'],
-] as const)('a refusal in words that ends with %s, with tool calls %p, is %s [messages-stop-reason]', (reason, hasToolCalls, rendered) => {
+] as const)('a refusal text that ends with %s, with tool calls %p, is %s [messages-stop-reason]', (reason, hasToolCalls, rendered) => {
   expect(renderStopReason(reason, hasToolCalls, true)).toBe(rendered);
 });
 
-test('input and cached tokens are the prompt, each counted once [messages-usage, messages-usage-billed, T-24]', () => {
+test('input and cached tokens add up to the prompt [messages-usage, messages-usage-billed, T-24]', () => {
   expect(
     renderUsage({
       promptTokens: 100,
@@ -68,7 +68,7 @@ const contentOf = (body: string) => JSON.parse(body).content;
 const text = (text: string) => ({ type: 'text', text });
 
 test.each([[undefined], [{ type: 'disabled' }]])(
-  'no thinking is shown with %j, and its tokens are billed [messages-thinking-block, messages-thinking, M-9, T-38]',
+  'thinking is hidden with %j, and its tokens are billed [messages-thinking-block, messages-thinking, M-9, T-38]',
   (thinking) => {
     expect(contentOf(plain({}, thinking))).toEqual([text('Hi.')]);
     expect(JSON.parse(plain({}, thinking)).usage.output_tokens).toBe(2);
@@ -88,20 +88,20 @@ test('numbers keep their digits [T-46]', () => {
   expect(body).toContain('"input":{"big": 12345678901234567890123, "price":1.10}}');
 });
 
-test('arguments that are not JSON are an object all the same; ids are made safe [M-13, U-21]', () => {
+test('arguments that are not JSON become an object, and unsafe ids are replaced [M-13, U-21]', () => {
   const toolCalls = [{ callId: 'functions.f:0', tool: { name: 'f' }, kind: 'function' as const, argumentsText: "{'a':1}" }];
   expect(contentOf(plain({ text: '', toolCalls }))).toEqual([
     { type: 'tool_use', id: expect.stringMatching(/^toolu_[0-9a-f]{24}$/), name: 'f', input: { _raw: "{'a':1}" } },
   ]);
 });
 
-test('text after a call, and reasoning after the text: the one stands behind, the other is not shown', () => {
+test('text after a call follows all calls, and reasoning after text is hidden', () => {
   const toolCalls = [{ callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{}' }];
   const body = plain({ text: 'Hi. Bye.', trailingText: ' Bye.', leadingReasoning: '', toolCalls }, { type: 'enabled' });
   expect(contentOf(body)).toEqual([text('Hi.'), { type: 'tool_use', id: 'c', name: 'f', input: {} }, text(' Bye.')]);
 });
 
-test('nothing is null but the stop sequence, and nothing is there that the format does not have [messages-object, M-31]', () => {
+test('only the stop sequence is null, and there are no fields beyond those of the format [messages-object, M-31]', () => {
   expect(Object.keys(JSON.parse(plain({})))).toEqual(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
   expect(plain({}).match(/"[a-z_]+":null/g)).toEqual(['"stop_sequence":null']);
 });

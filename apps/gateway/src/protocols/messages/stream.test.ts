@@ -19,7 +19,7 @@ function stream(thinking?: { type: string }): StreamRenderer {
   return renderStream({ id: 'x1', requestId: 'req_x1', createdSeconds: 1, nowSeconds: () => 3, model: 'm' }, parseRequest(body));
 }
 
-/** Each event in a few words: `start 0 text`, `text ""`, `stop 0`. */
+/** Returns a short form of each event: `start 0 text`, `text ""`, `stop 0`. */
 function outline(text: string): string[] {
   const frames = text.split('\n\n').filter((frame) => frame !== '');
   return frames.map((frame) => {
@@ -44,7 +44,7 @@ const callStart = (index: number, callId = `call_${index}`): StreamEvent => ({
 const callDelta = (index: number, text: string): StreamEvent => ({ type: 'tool-call-delta', index, text });
 const callEnd = (index: number): StreamEvent => ({ type: 'tool-call-end', index });
 
-test('a batch without content writes nothing; the first with some opens the message', () => {
+test('a batch without content is empty; the first content opens the message', () => {
   const renderer = stream();
   const silent: StreamEvent[] = [
     { type: 'upstream-start', upstream: 'local' },
@@ -57,13 +57,13 @@ test('a batch without content writes nothing; the first with some opens the mess
   expect(outline(renderer.finish('stop', usage))).toEqual(['stop 0', 'delta end_turn', 'message_stop']);
 });
 
-test('thinking that is not shown opens the message too, for it is billed', () => {
+test('hidden thinking opens the message too, because it is billed', () => {
   const renderer = stream();
   expect(outline(renderer.render([reasoning('Hm.')]))).toEqual(['message_start', 'ping']);
   expect(renderer.render([reasoning('Hm.')])).toBe('');
 });
 
-test('thinking is shown only when it is on, and only before the answer [messages-block-order, T-38]', () => {
+test('thinking is shown only when enabled, and only before the answer [messages-block-order, T-38]', () => {
   const events = [reasoning('Hm.'), text('a'), reasoning('Hm?'), callStart(0), reasoning('Ah!'), callDelta(0, '{}'), callEnd(0)];
   const call = ['stop', 'start tool_use', 'input_json "{}"', 'stop'];
   const shape = (thinking?: { type: string }) => outline(stream(thinking).render(events)).map((line) => line.replace(/ \d/, ''));
@@ -74,7 +74,7 @@ test('thinking is shown only when it is on, and only before the answer [messages
   ]);
 });
 
-test('interleaved calls come as whole blocks, text among them behind [M-25, T-22]', () => {
+test('interleaved calls become separate blocks, and text between them follows [M-25, T-22]', () => {
   const renderer = stream();
   const frames =
     renderer.render([callStart(0), callStart(1), callDelta(1, '{"b":2}'), callDelta(0, '{"a":'), text('Both')]) +
@@ -88,13 +88,13 @@ test('interleaved calls come as whole blocks, text among them behind [M-25, T-22
   ]);
 });
 
-test('an id in letters that clients refuse is made safe [M-13]', () => {
+test('an unsafe id is replaced [M-13]', () => {
   expect(stream().render([callStart(0, 'functions.f:0')])).toMatch(
     /"content_block":\{"type":"tool_use","id":"toolu_[0-9a-f]{24}","name":"f"/,
   );
 });
 
-test('a failure is one error event, within a block and before the message too [messages-event-error, M-27]', () => {
+test('a failure is one error event, also within a block and before the message [messages-event-error, M-27]', () => {
   const error = new GatewayError('model_unavailable', 'The model is overloaded.', { retryAfterSeconds: 5 });
   const frame =
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"The model is overloaded."},"request_id":"req_x1"}\n\n';
@@ -105,7 +105,7 @@ test('a failure is one error event, within a block and before the message too [m
 });
 
 describe('silence [M-34]', () => {
-  /** What a client gets in the course of `seconds`, asked for every 15 s. */
+  /** Returns the events of keep-alives every 15 s for `seconds`. */
   function silence(renderer: StreamRenderer, seconds: number): string[] {
     return Array.from({ length: seconds / 15 }, () => outline(renderer.keepAlive(15_000))).flat();
   }
@@ -126,7 +126,7 @@ describe('silence [M-34]', () => {
   test.each([
     ['text', undefined],
     ['thinking', { type: 'adaptive' }],
-  ])('before anything: the message is opened, then a block of %s [M-34]', (kind, thinking) => {
+  ])('before the first content the message opens, then a block of %s [M-34]', (kind, thinking) => {
     const renderer = stream(thinking);
     expect(outline(renderer.keepAlive(30_000))).toEqual(['message_start', 'ping']);
     expect(silence(renderer, 120)).toEqual([...pings(4), `start 0 ${kind}`, `${kind} ""`, ...pings(4), `${kind} ""`]);
@@ -134,21 +134,21 @@ describe('silence [M-34]', () => {
     expect(block).toEqual([`${kind} "a"`]);
   });
 
-  test('a block that was opened early and stayed empty is closed like any other [M-34]', () => {
+  test('a block that a keep-alive opened is closed even if it stays empty [M-34]', () => {
     const renderer = stream({ type: 'enabled' });
     renderer.keepAlive(30_000);
     silence(renderer, 60);
     expect(outline(renderer.render([text('a')]))).toEqual(['stop 0', 'start 1 text', 'text "a"']);
   });
 
-  test('between calls and after them it is a block of text, even with thinking on', () => {
+  test('between and after calls a keep-alive opens a text block, even with thinking enabled', () => {
     const renderer = stream({ type: 'enabled' });
     renderer.render([callStart(0), callDelta(0, '{}'), callEnd(0)]);
     expect(silence(renderer, 60)).toEqual([...pings(4), 'start 1 text', 'text ""']);
     expect(outline(renderer.render([callStart(1)]))).toEqual(['stop 1', 'start 2 tool_use']);
   });
 
-  test('what the client does not see does not count: hidden reasoning and arguments that are not whole', () => {
+  test('hidden reasoning and incomplete arguments do not reset the silence', () => {
     const hidden = stream();
     hidden.keepAlive(30_000);
     const seen: string[] = [];
@@ -161,7 +161,7 @@ describe('silence [M-34]', () => {
     expect(silence(waiting, 15)).toEqual(['ping', 'input_json ""']);
   });
 
-  test('what it does see starts the count again', () => {
+  test('a visible event resets the silence', () => {
     const renderer = stream();
     renderer.render([text('a')]);
     silence(renderer, 45);

@@ -11,7 +11,7 @@ import type { MessagesRequest } from './request.js';
 import { renderMessage } from './response.js';
 import { renderUsage } from './usage.js';
 
-/** A streamed reply as named events (spec 6.1, M-20 to M-34). */
+/** Renders a streamed reply as named events. */
 export function renderStream(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>): StreamRenderer {
   return new MessageStream(reply, showThinking);
 }
@@ -19,7 +19,7 @@ export function renderStream(reply: ReplyContext, { showThinking }: ReplyOptions
 type BlockKind = 'thinking' | 'text' | 'tool_use';
 
 const EMPTY_BLOCKS = { thinking: { type: 'thinking', thinking: '', signature: '' }, text: { type: 'text', text: '' } };
-/** What a delta of each kind says before the text. */
+/** Start of a delta of each kind, before its text. */
 const DELTAS = {
   thinking: '{"type":"thinking_delta","thinking":',
   text: '{"type":"text_delta","text":',
@@ -37,24 +37,24 @@ const NO_USAGE: Usage = {
 const PING = frame('ping', '{"type":"ping"}');
 const STOP = frame('message_stop', '{"type":"message_stop"}');
 
-/** Clients give up after 300 s in which they saw nothing but pings (M-32). */
-const REAL_EVENT_AFTER_MS = 60_000;
+/** Milliseconds after which a keep-alive is more than a ping: clients give up after 300 s of pings alone. */
+const VISIBLE_EVENT_AFTER_MS = 60_000;
 
-/** Blocks follow each other, each opened by its first content and closed before the next is opened (M-24, T-21). */
+/** Renders one block after another. A block opens with its first content and closes before the next one opens. */
 class MessageStream implements StreamRenderer {
   private readonly sequencer = new ToolCallSequencer();
   private opened = false;
   private block: BlockKind | undefined;
   private index = -1;
-  /** What every delta of the open block begins with. */
+  /** Constant start of each delta of the open block. */
   private deltaStart = '';
   private input = new ToolInput();
-  /** Text or a call has begun: reasoning has no place any more (checklist 6). */
+  /** True once text or a call has begun. Later reasoning is not shown. */
   private answering = false;
   private hasToolCalls = false;
   private hasRefusal = false;
   private trailingText = '';
-  /** Since the last event that is more than a ping. */
+  /** Milliseconds since the last event other than a ping. */
   private silentMs = 0;
 
   constructor(
@@ -62,7 +62,7 @@ class MessageStream implements StreamRenderer {
     private readonly showThinking: boolean,
   ) {}
 
-  /** The message opens with the first content, shown or not: from then on the reply is billed, whatever ends it (spec 3). */
+  /** Opens the message with the first content, even if that is hidden: from then on the reply is billed. */
   render(batch: readonly StreamEvent[]): string {
     let frames = batch.some(isContent) ? this.open() : '';
     for (const event of batch) frames += this.renderEvent(event);
@@ -78,19 +78,19 @@ class MessageStream implements StreamRenderer {
     return frames + frame('message_delta', JSON.stringify({ type: 'message_delta', delta, usage: renderUsage(usage) })) + STOP;
   }
 
-  /** Nothing follows it, and nothing is closed first: the reply is not complete (M-27). */
+  /** Renders an error as the last event. Open blocks stay open, because the reply is incomplete. */
   fail(error: GatewayError): string {
     return frame('error', renderError(error, this.reply.requestId));
   }
 
   /**
-   * A ping, which keeps connections open, and now and then an event that clients see: an empty delta, for which a block is
-   * opened early if none is open. The block is the one that is most likely to be next (M-34).
+   * Renders a ping, and every 60 s an event that clients see: an empty delta. If no block is open, it opens the block that most likely comes
+   * next.
    */
   keepAlive(silentMs: number): string {
     if (!this.opened) return this.open();
     this.silentMs += silentMs;
-    if (this.silentMs < REAL_EVENT_AFTER_MS) return PING;
+    if (this.silentMs < VISIBLE_EVENT_AFTER_MS) return PING;
     this.silentMs = 0;
     return PING + this.renderDelta(this.block ?? (this.showThinking && !this.answering ? 'thinking' : 'text'), '');
   }
@@ -119,7 +119,7 @@ class MessageStream implements StreamRenderer {
     }
   }
 
-  /** Text that comes after a call waits for the end, since more calls may come: their order is theirs (spec 2.6). */
+  /** Delays text after a call until the end, because calls must precede it and more may follow. */
   private renderText(text: string): string {
     this.answering = true;
     if (!this.hasToolCalls) return this.renderDelta('text', text);
@@ -147,7 +147,7 @@ class MessageStream implements StreamRenderer {
     }
   }
 
-  /** The shell of the message, whose usage is not known yet (T-23), and the first ping. */
+  /** Opens the message, whose usage is not known yet, and sends the first ping. */
   private open(): string {
     if (this.opened) return '';
     this.opened = true;
@@ -155,7 +155,7 @@ class MessageStream implements StreamRenderer {
     return frame('message_start', `{"type":"message_start","message":${message}}`) + PING;
   }
 
-  /** A block of text or thinking is opened by its first delta; a call has opened its own. */
+  /** Renders a delta. The first delta of a text or thinking block opens it. */
   private renderDelta(kind: BlockKind, text: string): string {
     const start = kind === this.block || kind === 'tool_use' ? '' : this.openBlock(kind, EMPTY_BLOCKS[kind]);
     return `${start}${this.deltaStart}${JSON.stringify(text)}}}\n\n`;

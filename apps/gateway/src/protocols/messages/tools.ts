@@ -12,7 +12,7 @@ import {
 } from '../body-fields/body-fields.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** `tools` to canonical tools, each name once. Entries that are not the client's own are dropped unread (M-1, T-3). */
+/** Parses `tools`, each name once. Server tools are dropped unread. */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const tools: Tool[] = [];
   const declared = new Set<string>();
@@ -44,7 +44,7 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   };
 }
 
-/** A choice without tools is dropped, whatever it says (M-2, T-4). `disable_parallel_tool_use` is ignored (spec 4.5). */
+/** Parses `tool_choice`. It is dropped without tools. `disable_parallel_tool_use` is ignored. */
 export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): ToolChoice | undefined {
   if (isAbsent(source.tool_choice) || tools.length === 0) return undefined;
   const choice = readObject(source, 'tool_choice', '');
@@ -62,7 +62,7 @@ export function parseToolChoice(source: JsonObject, tools: readonly Tool[]): Too
   }
 }
 
-/** A tool that was dropped cannot be forced, and its client does not expect an error for it (M-2). */
+/** Parses the choice of one tool. Forcing a dropped server tool becomes `auto`, because clients do not expect an error for it. */
 function parseForcedTool(choice: JsonObject, source: JsonObject, tools: readonly Tool[]): ToolChoice {
   const name = readName(choice, 'name', 'tool_choice');
   const forced = tools.find((tool) => tool.key.name === name);

@@ -18,7 +18,7 @@ import {
 import { safeCallId } from '../tool-calls/call-ids.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** `system` and `messages` to turns (spec 4.5 "Message shapes", M-3 to M-8, M-11). */
+/** Parses `system` and `messages` to turns. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   const { messages } = source;
   if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
@@ -33,20 +33,19 @@ export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
 }
 
 /**
- * Puts messages together as the format means them: neighbours of one role are one turn (M-5), and the results of a run of
- * messages between two assistant turns come first in it, whatever stands around them: no upstream takes anything between a
- * call and its result (M-4, M-6, T-10). Everything else keeps its place, so that the head of the prompt does not change from
- * one request to the next.
+ * Builds the turns. Consecutive messages of one role are one turn. Tool results between two assistant turns come first, because upstreams
+ * accept nothing between a call and its result. Everything else keeps its place, so that the start of the prompt stays the same from request
+ * to request.
  */
 class Conversation {
   private readonly turns: Turn[] = [];
-  /** Where what follows the last assistant turn begins. */
+  /** Index of the first turn after the last assistant turn. */
   private runStart = 0;
   private runResults: ToolTurn | undefined;
 
   addSystem(part: TextPart): void {
     this.turnOf('system', () => ({ role: 'system', parts: [] })).parts.push(part);
-    // The system prompt stays at the head, system messages that follow it at once included (M-4).
+    // The system prompt stays first, including system messages that follow it directly.
     if (this.turns.length === 1) this.runStart = 1;
   }
 
@@ -68,13 +67,13 @@ class Conversation {
     this.runResults = undefined;
   }
 
-  /** A conversation of which nothing is left but a system prompt says a space: upstreams refuse an empty one (M-7). */
+  /** Returns the turns. A conversation with nothing but a system prompt gets a user turn of one space: upstreams refuse an empty one. */
   end(): Turn[] {
     if (this.turns.every(({ role }) => role === 'system')) this.addUser({ type: 'text', text: ' ' });
     return this.turns;
   }
 
-  /** The last turn if it is of the role, else a new one. */
+  /** Returns the last turn if it has the role, else a new one. */
   private turnOf<Role extends Turn['role']>(role: Role, create: () => Extract<Turn, { role: Role }>): Extract<Turn, { role: Role }> {
     const last = this.turns.at(-1);
     if (last?.role === role) return last as Extract<Turn, { role: Role }>;
@@ -100,7 +99,7 @@ function addMessage(conversation: Conversation, message: JsonObject, path: strin
   }
 }
 
-/** The first line of an agent's prompt that differs in every request: it would defeat every prompt cache (M-3, T-48). */
+/** First line of Claude Code's system prompt. It differs in every request and would defeat prompt caches, so it is removed. */
 const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
 
 function addSystem(conversation: Conversation, owner: JsonObject, field: string, path: string): void {
@@ -118,7 +117,7 @@ function addUserMessage(conversation: Conversation, message: JsonObject, path: s
   }
 }
 
-/** A message without text or calls is left out, and its reasoning with it: there is nothing that it led to. */
+/** Adds an assistant message. A message without text or calls is dropped together with its reasoning. */
 function addAssistantMessage(conversation: Conversation, message: JsonObject, path: string, names: WireNames): void {
   const parts: AssistantTurn['parts'] = [];
   for (const [block, blockPath] of readBlocks(message, 'content', path)) {
@@ -129,10 +128,10 @@ function addAssistantMessage(conversation: Conversation, message: JsonObject, pa
   for (const part of parts) conversation.addAssistant(part);
 }
 
-/** Blocks of tools that a vendor's servers run, in conversations that were begun there. */
+/** Types of blocks from server tools, in conversations that began at Anthropic. */
 const SERVER_TOOL_BLOCK = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
-/** Undefined for what is accepted and dropped; thinking is kept for the upstreams that want theirs back (M-8, U-12). */
+/** Parses a block of an assistant message. Returns undefined for blocks that are dropped. Thinking is kept for upstreams that require it. */
 function parseAssistantPart(block: JsonObject, path: string, names: WireNames): AssistantTurn['parts'][number] | undefined {
   const type = readName(block, 'type', path);
   switch (type) {
@@ -161,7 +160,7 @@ function parseToolUse(block: JsonObject, path: string, names: WireNames): ToolCa
   return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
 }
 
-/** Without content, or with nothing in it, a result is an empty text (M-6). */
+/** Parses a tool result. A result without content becomes an empty text. */
 function parseToolResult(block: JsonObject, path: string): ToolResult {
   const callId = safeCallId(readName(block, 'tool_use_id', path));
   const parts: ToolResult['parts'] = [];
@@ -173,7 +172,7 @@ function parseToolResult(block: JsonObject, path: string): ToolResult {
   return { callId, parts, isError };
 }
 
-/** A block of a user message or of a tool's result; none for an empty text, which upstreams refuse (M-7). */
+/** Parses a block of a user message or tool result. Returns no part for an empty text, which upstreams refuse. */
 function parsePart(block: JsonObject, path: string): (TextPart | ImagePart)[] {
   const type = readName(block, 'type', path);
   switch (type) {
@@ -217,7 +216,7 @@ function parseImage(block: JsonObject, path: string): ImagePart {
       return { type: 'image', ...parseBase64Image(mediaType, readString(source, 'data', sourcePath), sourcePath) };
     }
     case 'url':
-      // The format's errors have no code, so the message names it (M-11).
+      // The format's errors have no code, so the message names it.
       throw new GatewayError('image_url_not_supported', `\`${param}\` must be base64: links are not fetched (image_url_not_supported).`, {
         param,
       });
@@ -228,7 +227,7 @@ function parseImage(block: JsonObject, path: string): ImagePart {
   }
 }
 
-/** The blocks of `owner[field]`, each with its place; a string is one block of text. */
+/** Returns the blocks of `owner[field]` with their paths. A string is one text block. */
 function readBlocks(owner: JsonObject, field: string, path: string): [block: JsonObject, path: string][] {
   const value = owner[field];
   const blocksPath = fieldPath(path, field);

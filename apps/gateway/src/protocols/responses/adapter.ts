@@ -4,7 +4,7 @@ import { parseRequest, type ResponsesRequest } from './request.js';
 import { renderCompletion } from './response.js';
 import { renderStream } from './stream.js';
 
-/** The Responses format: `POST /v1/responses`. */
+/** Adapter of the Responses format: `POST /v1/responses`. */
 export const responsesAdapter: ProtocolAdapter<ResponsesRequest> = {
   name: 'responses',
   parseRequest,

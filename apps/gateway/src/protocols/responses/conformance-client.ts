@@ -9,7 +9,7 @@ interface Item extends Fields {
   status: string;
 }
 
-/** Per kind of item, or of a message's part: the event of a delta, that of the whole text, the field of that text, and the index of the part, if it has parts. */
+/** Events and fields of the text of each kind of item; `index` and `part` exist only for items with parts. */
 const TEXTS: Record<string, { delta: string; done: string; field: string; index?: string; part?: string }> = {
   reasoning: {
     delta: 'response.reasoning_summary_text.delta',
@@ -37,8 +37,8 @@ const TEXTS: Record<string, { delta: string; done: string; field: string; index?
 };
 
 /**
- * The smallest client of the format that trusts nothing: it builds every item from its deltas alone, throws on whatever spec
- * 6.2 or the checklist's 3.2 and 3.3 forbid, and demands that the last event repeats exactly what it built.
+ * A strict client of the format. It builds each item from its deltas alone, throws when the stream breaks a rule of the format, and checks that
+ * the last event repeats exactly the built items.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const events = frames.map(readEvent);
@@ -75,7 +75,7 @@ function responseOf(event: Fields | undefined): Fields {
   return (event as { response: Fields }).response;
 }
 
-/** Items never interleave: each is added, filled and done before the next. */
+/** Reads the items. Each must be added, filled and done before the next one. */
 function readItems(events: Fields[]): Item[] {
   const items: Item[] = [];
   while (events.length > 0) {
@@ -110,7 +110,7 @@ function readItem(events: Fields[], outputIndex: number): Item {
   return finished;
 }
 
-/** The joined deltas, which the events around them must agree with. */
+/** Returns the joined deltas, and checks that the surrounding events repeat them. */
 function readText(body: Fields[], id: string, kind: string, outputIndex: number): string {
   const { delta, done, field, index, part } = TEXTS[kind] ?? TEXTS.message ?? ({} as never);
   const place = { item_id: id, output_index: outputIndex, ...(index !== undefined && { [index]: 0 }) };

@@ -9,7 +9,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s has the four fields [erro
 });
 
 test.each(['unsupported_content', 'context_length_exceeded'] as const)(
-  '%s of the prompt as a whole names the input [error-body-responses]',
+  '%s of the whole prompt names the input [error-body-responses]',
   (code) => {
     expect(JSON.parse(renderError(new GatewayError(code, 'What happened.'))).error.param).toBe('input');
   },
@@ -25,6 +25,6 @@ test.each([
     new GatewayError('rate_limit_exceeded', 'The limit is reached. Please try again in 12s.', { retryAfterSeconds: 12 }),
     { code: 'rate_limit_exceeded', message: 'The limit is reached. Please try again in 12s.' },
   ],
-])('within a stream the message says once when to come back (%#) [E-5, R-11]', (error, rendered) => {
+])('within a stream the message has the retry time once (%#) [E-5, R-11]', (error, rendered) => {
   expect(renderStreamError(error)).toEqual(rendered);
 });

@@ -1,14 +1,14 @@
-import { collectCompletion } from '#inference/collect-completion.js';
 import type { StreamEvent } from '#inference/stream-event.js';
+import { collectCompletion } from '#testing/collect-completion.js';
 import type { ReplyContext } from '../protocol-adapter.js';
 import { parseRequest } from './request.js';
 import { renderCompletion } from './response.js';
 import { renderStream } from './stream.js';
 
 /**
- * Fields that the published Open Responses schema (2026-04-24) requires of each object it returns, by the object's `type`. Objects
- * without a `type` are listed by `object` or by the field that holds them. `logprobs`, `access_programs` and `cache_write_tokens` are
- * required by the types of the `openai` package alone.
+ * Required fields of each returned object in the published Open Responses schema (2026-04-24), by the object's `type`. Objects without a `type`
+ * are listed by `object` or by their field. Only the types of the `openai` package require `logprobs`, `access_programs` and
+ * `cache_write_tokens`.
  */
 const item = ['type', 'id', 'status'];
 const ofItem = ['type', 'sequence_number', 'item_id', 'output_index'];
@@ -61,7 +61,7 @@ const REQUIRED: Record<string, readonly string[]> = {
   'response.custom_tool_call_input.done': [...ofItem, 'input'],
 };
 
-/** The request says as little as the format allows: whatever is required of the reply is for the reply to add. */
+/** A request with as few fields as possible, so that the reply must add all required fields. */
 const parsed = parseRequest({
   model: 'sim-fast',
   input: 'Hello',
@@ -114,7 +114,7 @@ test('every object of a stream has the fields that the Open Responses schema req
   );
 });
 
-/** `kind.field` of every required field that an object within the value does not have. Schemas of the client are not looked into. */
+/** Returns `kind.field` of each missing required field within the value. Schemas of the client are skipped. */
 function missingIn(value: unknown, seen: Set<string>, place = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((entry) => missingIn(entry, seen));
   if (typeof value !== 'object' || value === null) return [];

@@ -8,7 +8,7 @@ import { streamEvents } from '#testing/stream-events.js';
 import { type Answer, adapterFetch } from '../../../test/adapter-fetch.js';
 import { responsesAdapter } from './adapter.js';
 
-/** The official client against the adapter itself, through the client's own `fetch`: no server, no pipeline. */
+/** OpenAI's SDK against the adapter, through the SDK's `fetch` option: no server, no pipeline. */
 
 const usage = {
   promptTokens: 12,
@@ -21,7 +21,7 @@ const usage = {
 const usageReport: StreamEvent = { type: 'usage-report', usage };
 const params = { model: 'sim-fast', input: 'Hello', metadata: { trace: 't-1' } };
 
-/** A client whose every request is answered with these events, or with the error; `seen` gets the turns of each request. */
+/** Returns a client whose requests are answered with these events or this error. `seen` collects the turns of each request. */
 function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI {
   const fetch = adapterFetch(responsesAdapter, 60_000, ({ request }) => {
     seen.push(request.turns);
@@ -30,10 +30,7 @@ function clientOf(answer: Answer | (() => Answer), seen: Turn[][] = []): OpenAI 
   return new OpenAI({ apiKey: 'tg_test', baseURL: 'http://gateway.invalid/v1', maxRetries: 0, fetch });
 }
 
-/**
- * What Codex keeps of a stream: an item when it is done, the usage when all is (R-8d, R-8e). A stream without
- * `response.completed` or `response.incomplete` is broken.
- */
+/** Reads a stream as Codex does: items from `output_item.done`, usage from the last event. Throws when that is missing. */
 function foldLikeCodex(events: Iterable<ResponseStreamEvent>): { items: unknown[]; usage: unknown } {
   const items: unknown[] = [];
   for (const event of events) {
@@ -135,7 +132,7 @@ test('stream helper: interleaved calls of strict tools are parsed, by name and n
   expect(streamed).toEqual(await clientOf(callReply).responses.parse({ ...params, tools }));
 });
 
-test('JSON output: what the helper parses', async () => {
+test('JSON output is parsed by the helpers', async () => {
   const answer: StreamEvent[] = [{ type: 'text-delta', text: '{"n":1}' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const text = { format: { type: 'json_schema' as const, name: 'n', strict: true, schema: { type: 'object' } } };
   const plain = await clientOf(answer).responses.parse({ ...params, text });
@@ -147,7 +144,7 @@ test('JSON output: what the helper parses', async () => {
 
 const anyReply = streamEvents({ customTools: true, namespaces: true });
 
-test('whatever the model does, the stream helper makes of it the plain reply [vendor-formats, R-2, R-3, R-4, R-5, R-6, R-7, R-8, R-8b]', async () => {
+test('for any events, the stream helper returns the plain reply [vendor-formats, R-2, R-3, R-4, R-5, R-6, R-7, R-8, R-8b]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
       const client = clientOf(events);
@@ -158,12 +155,12 @@ test('whatever the model does, the stream helper makes of it the plain reply [ve
   );
 });
 
-/** The stream helper alone adds `parsed: null` to the parts of refusals. */
+/** Removes `parsed: null`, which only the stream helper adds to refusals. */
 function withoutParsed(response: object): object {
   return JSON.parse(JSON.stringify(response, (key, value) => (key === 'parsed' && value === null ? undefined : value)));
 }
 
-test('a refusal is a part of its own, which the helpers do not take for JSON [R-8h]', async () => {
+test('a refusal is a separate part, and the helpers do not parse it as JSON [R-8h]', async () => {
   const refusing: StreamEvent[] = [{ type: 'refusal-delta', text: 'No.' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
   const text = { format: { type: 'json_schema' as const, name: 'n', strict: true, schema: { type: 'object' } } };
   const plain = await clientOf(refusing).responses.parse({ ...params, text });
@@ -176,7 +173,7 @@ test('a refusal is a part of its own, which the helpers do not take for JSON [R-
   }
 });
 
-test('a client that keeps only what is done has the plain output [responses-usage, responses-completed, responses-stream, R-8d, R-8e]', async () => {
+test('a client that reads only done items gets the plain output [responses-usage, responses-completed, responses-stream, R-8d, R-8e]', async () => {
   await fc.assert(
     fc.asyncProperty(anyReply, async (events) => {
       const client = clientOf(events);
@@ -189,7 +186,7 @@ test('a client that keeps only what is done has the plain output [responses-usag
   );
 });
 
-test('a conversation goes on with the output as it came [responses-function-call, responses-call-items, T-7]', async () => {
+test('a conversation continues with the output unchanged [responses-function-call, responses-call-items, T-7]', async () => {
   const seen: Turn[][] = [];
   const replies = [callReply, textReply];
   const client = clientOf(() => replies.shift() ?? textReply, seen);
@@ -242,7 +239,7 @@ test('a conversation goes on with the output as it came [responses-function-call
   ]);
 });
 
-test('a reply that was cut is incomplete, in the helper as in the plain reply [responses-incomplete, R-13]', async () => {
+test('a truncated reply is incomplete, in the stream helper and in the plain reply [responses-incomplete, R-13]', async () => {
   const events: StreamEvent[] = [{ type: 'text-delta', text: 'Once' }, usageReport, { type: 'completion-finish', reason: 'length' }];
   const streamed = await clientOf(events).responses.stream(params).finalResponse();
   expect(streamed).toEqual(await clientOf(events).responses.parse(params));
@@ -276,7 +273,7 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])('%s raises its class, with co
   expect(error).toMatchObject({ status, code, type, param: 'model', message, requestID: 'req_x1' });
 });
 
-test('a stored item is refused with what to do instead [responses-stored-state, D12]', async () => {
+test('a stored item is refused with an alternative [responses-stored-state, D12]', async () => {
   const input: ResponseInputItem[] = [
     { type: 'item_reference', id: 'msg_1' },
     { role: 'user', content: 'Hello' },
@@ -289,7 +286,7 @@ test('a stored item is refused with what to do instead [responses-stored-state, 
   });
 });
 
-test('a failure in the stream is a failed response with its code, after what had come [responses-failed, R-11, R-12]', async () => {
+test('a failure in the stream is a failed response with its code after the received content [responses-failed, R-11, R-12]', async () => {
   const failed: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model failed.' };
   const client = clientOf([{ type: 'text-delta', text: 'Hi' }, usageReport, failed]);
   const received: ResponseStreamEvent[] = [];

@@ -24,7 +24,7 @@ const item = (type: string, prefix: string) => ({ id: { type: 'string', pattern:
 const call = { call_id: text, name: text };
 const namespace = { namespace: described(text, 'Where the tool was declared in one.') };
 
-/** An event of one item; `fields` are what it says. */
+/** Returns the schema of an event about one item. */
 function itemEvent(type: string, fields: Record<string, JsonSchema>): JsonSchema {
   return event(type, { item_id: text, output_index: count, ...fields });
 }
@@ -36,7 +36,7 @@ function event(type: string, fields: Record<string, JsonSchema>): JsonSchema {
 const ofText = { content_index: count };
 const ofSummary = { summary_index: count };
 
-/** The events of spec 6.2 by their type: the name of a component, and its schema. */
+/** Component name and schema of each event type. */
 const EVENTS: Record<string, [component: string, schema: (type: string) => JsonSchema]> = {
   'response.created': ['ResponseEventCreated', (type) => event(type, { response: ref('Response') })],
   'response.in_progress': ['ResponseEventInProgress', (type) => event(type, { response: ref('Response') })],
@@ -68,7 +68,7 @@ const EVENTS: Record<string, [component: string, schema: (type: string) => JsonS
   keepalive: ['ResponseKeepAlive', (type) => event(type, {})],
 };
 
-/** What `response.ts`, `stream.ts` and `errors.ts` write (spec 2.5, 2.9, 6.2). */
+/** Schemas of the plain replies and stream events that `response.ts`, `stream.ts` and `errors.ts` render. */
 export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   Response: replyObject({
     id: { type: 'string', pattern: '^resp_' },
@@ -152,12 +152,12 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ...Object.fromEntries(Object.entries(EVENTS).map(([type, [component, schema]]) => [component, schema(type)])),
 };
 
-/** An object of the request, repeated with all that it has. */
+/** Returns the schema of a request object that the reply repeats with all its fields. */
 function repeated(required: Record<string, JsonSchema>): JsonSchema {
   return { ...replyObject(required), additionalProperties: true };
 }
 
-/** What a Response repeats of its request. */
+/** Fields that a Response repeats from its request. */
 function echo(): Record<string, JsonSchema> {
   return {
     instructions: orNull(text),
@@ -172,7 +172,7 @@ function echo(): Record<string, JsonSchema> {
   };
 }
 
-/** What the service does not do, in the fields that say so. */
+/** Fields for features that the gateway does not offer. They are constant. */
 function notOffered(): Record<string, JsonSchema> {
   return {
     access_programs: NULL,

@@ -20,7 +20,7 @@ import { ResponsesFields } from './request.dto.js';
 const { required, optional } = fieldSchemas(ResponsesFields, {
   model: 'Id of a model of `GET /v1/models`; case counts.',
   instructions: 'A system message before the input.',
-  stream: 'Whether the reply comes as server-sent events.',
+  stream: 'Set to receive the reply as server-sent events.',
   parallel_tool_calls: 'Accepted, ignored, echoed.',
   max_output_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
   temperature: 'Sampling temperature.',
@@ -33,7 +33,7 @@ const mode = word('none', 'auto', 'required');
 const CALLS = ['function_call', 'custom_tool_call', 'function_call_output', 'custom_tool_call_output'];
 const DECLARED = ['function', 'custom'];
 
-/** The bodies of `POST /v1/responses`, as `request.ts`, `turns.ts` and `tools.ts` take them: a test holds them to it. */
+/** Schemas of the bodies of `POST /v1/responses`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesRequest: {
     ...requestObject(
@@ -156,7 +156,7 @@ function contentOf(part: JsonSchema): JsonSchema {
   return either(text, list(part));
 }
 
-/** An entry of any type but these. */
+/** Returns the schema of an entry of any other type than these. */
 function hostedTool(description: string, types: readonly string[]): JsonSchema {
   return { ...requestObject({ type: { ...name, not: { enum: types } } }), description };
 }

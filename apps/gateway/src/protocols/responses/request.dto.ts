@@ -1,10 +1,7 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { NumberBetween, PositiveInteger, RequiredText } from '../body-fields/validate-fields.js';
 
-/**
- * The flat fields of a Responses request (spec 4.4). Input items, tools and the other fields of many shapes are parsed by
- * hand: decision 0003 has the figures.
- */
+/** The flat fields of a Responses request. Input items, tools and other fields of several shapes are parsed by hand (decision 0003). */
 export class ResponsesFields {
   @RequiredText() model!: string;
   @IsOptional() @IsString() instructions?: string;

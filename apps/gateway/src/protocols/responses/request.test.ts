@@ -5,14 +5,14 @@ const minimal = { model: 'sim-fast', input: 'Hello' };
 const functionTool = (name: string) => ({ type: 'function', name });
 const namespace = (name: string, ...tools: object[]) => ({ type: 'namespace', name, tools });
 
-test('a schema is passed on with its keys in order, not cloned or stripped [T-47]', () => {
+test('a schema is forwarded unchanged, with its keys in order [T-47]', () => {
   const parameters = JSON.parse('{"z":1,"type":"object","a":{"y":2,"b":3},"__proto__":{"x":1},"properties":{}}');
   const { request, echo } = parseRequest({ ...minimal, tools: [{ ...functionTool('f'), parameters }] });
   expect(request.tools[0]?.parameters).toBe(parameters);
   expect(echo).toContain(JSON.stringify(parameters));
 });
 
-test('a tool keeps its name upstream whatever order its namesakes come in, as long as it is first [responses-namespaces, T-6]', () => {
+test('tools of the same name keep their upstream names when the order of the later ones changes [responses-namespaces, T-6]', () => {
   const wireNames = (...tools: object[]) => parseRequest({ ...minimal, tools }).request.tools.map(({ wireName }) => wireName);
   const [plain, inA, inB] = [functionTool('close'), namespace('a', functionTool('close')), namespace('b', functionTool('close'))];
   const [first, ofA, ofB] = wireNames(plain, inA, inB);
@@ -24,7 +24,7 @@ test('a tool keeps its name upstream whatever order its namesakes come in, as lo
   expect(wireNames(plain, inB, inA)).toEqual([first, ofB, ofA]);
 });
 
-test('a call comes back to the name of its declaration, with its namespace or, where that is clear, without [T-7]', () => {
+test('a call gets the name of its declaration, with its namespace or, if unambiguous, without [T-7]', () => {
   const call = (name: string, namespace?: string) => ({ type: 'function_call', call_id: 'c', name, arguments: '{}', namespace });
   const wireNameOf = (tools: object[], item: object) => {
     const [, turn] = parseRequest({ ...minimal, tools, input: [{ role: 'user', content: 'x' }, item] }).request.turns;
@@ -38,7 +38,7 @@ test('a call comes back to the name of its declaration, with its namespace or, w
   expect(wireNameOf(tools, call('close'))).not.toMatch(new RegExp(`^(close|${closeOfB?.wireName})$`));
 });
 
-test('a safe wire name for any name', () => {
+test('an unsafe name gets a safe upstream name', () => {
   const { request } = parseRequest({ ...minimal, tools: [namespace('mcp', functionTool('a.b/c'))] });
   expect(request.tools[0]).toMatchObject({
     key: { name: 'a.b/c', namespace: 'mcp' },
@@ -46,7 +46,7 @@ test('a safe wire name for any name', () => {
   });
 });
 
-test('additional tools stand behind the top-level ones, and what an item says later counts [R-1b]', () => {
+test('additional tools follow the top-level tools, and a later declaration replaces an earlier one [R-1b]', () => {
   const { request } = parseRequest({
     ...minimal,
     tools: [functionTool('a')],
@@ -61,11 +61,11 @@ test('additional tools stand behind the top-level ones, and what an item says la
   ]);
 });
 
-test.each(['auto', 'none'])('the choice %s is dropped with the tools it chose from [R-1f, T-4]', (tool_choice) => {
+test.each(['auto', 'none'])('the choice %s is dropped when no tool is left [R-1f, T-4]', (tool_choice) => {
   expect(parseRequest({ ...minimal, tools: [{ type: 'web_search' }], tool_choice }).request.toolChoice).toBeUndefined();
 });
 
-test('a hosted tool of any type, known or not, is dropped, and the reply does not repeat it [R-1a]', () => {
+test('a hosted tool of any type is dropped, and the reply does not repeat it [R-1a]', () => {
   const tools = [{ type: 'web_search_of_tomorrow', function: { name: 'f' } }, functionTool('f'), { type: 'custom', name: 'c' }];
   const { request, echo } = parseRequest({ ...minimal, tools, tool_choice: 'required' });
   expect(request.tools.map(({ key }) => key.name)).toEqual(['f', 'c']);
@@ -77,14 +77,14 @@ test('a hosted tool of any type, known or not, is dropped, and the reply does no
 });
 
 test.each(['previous_response_id', 'conversation', 'prompt', 'background'])(
-  'the refusal of %s says what to do instead [responses-stored-state]',
+  'the error for %s names an alternative [responses-stored-state]',
   (field) => {
     const advice = field === 'background' ? /set `stream` to true/ : /send the (whole conversation|text of the prompt) in/;
     expect(() => parseRequest({ ...minimal, [field]: true })).toThrow(advice);
   },
 );
 
-test('an array of 200,000 parts is no deeper than one', () => {
+test('200,000 parts in an array are accepted', () => {
   const content = Array.from({ length: 200_000 }, () => ({ type: 'input_text', text: 'x' }));
   const { request } = parseRequest({ ...minimal, input: [{ role: 'assistant', content }] });
   expect(request.turns[0]?.role === 'assistant' && request.turns[0].parts.length).toBe(200_000);
@@ -96,7 +96,7 @@ test('128 levels are accepted, 129 are not', () => {
   expect(() => parseRequest(body(129))).toThrow(/128 levels/);
 });
 
-test('nothing of a prompt is in a refusal', () => {
+test('errors contain nothing of the prompt', () => {
   const secret = 'my secret';
   const bodies = [
     { ...minimal, input: [{ role: secret, content: secret }] },

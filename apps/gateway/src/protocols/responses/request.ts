@@ -11,11 +11,11 @@ import { DeclaredTools, echoTools, parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ResponsesRequest extends ParsedRequest {
-  /** JSON text of a `ResponsesEcho`. Text, because the tools in it may be megabytes and every reply repeats them. */
+  /** A `ResponsesEcho` as JSON text, because its tools may have megabytes and every reply repeats them. */
   echo: string;
 }
 
-/** What a Response repeats of its request, in the words of the format and with its defaults (R-3). */
+/** Fields that a Response repeats from its request, with their defaults. */
 interface ResponsesEcho {
   instructions: string | null;
   max_output_tokens: number | null;
@@ -29,7 +29,7 @@ interface ResponsesEcho {
   top_p: number;
 }
 
-/** `POST /v1/responses` to the canonical request (spec 4.4, R-1a to R-1i, R-15). Throws a `GatewayError` naming its `param`. */
+/** Parses a body of `POST /v1/responses`. Throws a `GatewayError` with its `param`. */
 export function parseRequest(body: unknown): ResponsesRequest {
   const source = readBody(body);
   refuseStoredState(source);
@@ -76,7 +76,7 @@ const STORED_STATE = {
   prompt: 'send the text of the prompt in `instructions` and `input`',
 };
 
-/** Nothing is stored between requests (spec 1, rule 1); the refusal says what to do instead (spec 4.4, rule 1). */
+/** Throws `unsupported_parameter` for fields that rely on stored state. The message says what to send instead. */
 function refuseStoredState(source: JsonObject): void {
   for (const [field, advice] of Object.entries(STORED_STATE)) {
     if (!isAbsent(source[field])) throw unsupportedParameter(field, `is not supported, because nothing is stored: ${advice}`);
@@ -96,7 +96,7 @@ function parseInstructions({ instructions }: ResponsesFields): SystemTurn[] {
   return instructions ? [{ role: 'system', parts: [{ type: 'text', text: instructions }] }] : [];
 }
 
-/** `text.verbosity` is ignored; an empty `text` asks for nothing (R-1e). */
+/** Parses `text.format`. `text.verbosity` is ignored. */
 function parseTextFormat(source: JsonObject): OutputFormat {
   const text = readOptionalObject(source, 'text', '');
   const format = text && readOptionalObject(text, 'format', 'text');
@@ -113,7 +113,7 @@ function parseTextFormat(source: JsonObject): OutputFormat {
   }
 }
 
-/** With every field that the `text` of a Response must have; `parseTextFormat` has checked the format. */
+/** Returns `text` with all fields that a Response requires. `parseTextFormat` has validated the format. */
 function echoText(source: JsonObject): JsonObject {
   const { format, verbosity, ...text } = readOptionalObject(source, 'text', '') ?? {};
   return { ...text, ...(isVerbosity(verbosity) && { verbosity }), format: echoFormat(isObject(format) ? format : { type: 'text' }) };
@@ -130,7 +130,7 @@ function isVerbosity(value: unknown): boolean {
 
 const METADATA_PAIRS_MAX = 16;
 
-/** Returned unchanged, so it has to be what clients expect to get: string pairs (spec 8, R-15). */
+/** Parses `metadata`: up to 16 pairs of strings. The reply repeats it unchanged. */
 function parseMetadata(source: JsonObject): JsonObject {
   const metadata = readOptionalObject(source, 'metadata', '') ?? {};
   const values = Object.values(metadata);

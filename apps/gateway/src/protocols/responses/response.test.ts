@@ -72,7 +72,7 @@ test('the full set of fields, with their defaults [responses-object, responses-m
   });
 });
 
-test('what is echoed is echoed as received [responses-object, responses-metadata, responses-parallel, R-3, R-15]', () => {
+test('echoed fields are returned unchanged [responses-object, responses-metadata, responses-parallel, R-3, R-15]', () => {
   const echoed = {
     instructions: 'Be brief.',
     max_output_tokens: 64,
@@ -90,7 +90,7 @@ test('what is echoed is echoed as received [responses-object, responses-metadata
   expect(JSON.stringify(response.tools)).toBe(JSON.stringify(echoed.tools));
 });
 
-test('store is false and reasoning has no effort, whatever was asked [no-stored-state, responses-store, responses-reasoning]', () => {
+test('store is false and reasoning has no effort, whatever the request asks for [no-stored-state, responses-store, responses-reasoning]', () => {
   expect(render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' })).toEqual(render({}));
 });
 
@@ -104,7 +104,7 @@ test.each([
   expect(renderFinishReason(reason)).toEqual(ending);
 });
 
-test('of a cut reply the last item is incomplete, and no other [R-13, T-35]', () => {
+test('only the last item of a truncated reply is incomplete [R-13, T-35]', () => {
   const call = { callId: 'c', tool: { name: 'f' }, kind: 'function' as const, argumentsText: '{"a' };
   const { output } = render({}, { leadingReasoning: 'Hm.', toolCalls: [call], finishReason: 'length' });
   expect(output.map(({ type, status }: { type: string; status: string }) => [type, status])).toEqual([

@@ -6,7 +6,7 @@ import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
 import type { ResponsesRequest } from './request.js';
 import { renderUsage } from './usage.js';
 
-/** The body of a plain reply (spec 2.5). Failures are HTTP errors, so it is completed or incomplete, never failed (R-14). */
+/** Renders the body of a plain reply. It is completed or incomplete, never failed: a plain failure is an HTTP error. */
 export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>, completion: Completion): string {
   const end = renderFinishReason(completion.finishReason);
   const items = outputItems(completion);
@@ -17,7 +17,7 @@ export function renderCompletion(reply: ReplyContext, parsed: ReplyOptions<Respo
   return responseRenderer(reply, parsed)({ ...end, output, usage: completion.usage });
 }
 
-/** One item of the output. `text` is the reasoning, the message, its refusal, or the arguments of a call. */
+/** One item of the output. `text` is the reasoning, the message, the refusal, or the arguments of a call. */
 export type OutputItem =
   | { kind: 'reasoning' | 'message' | 'refusal'; text: string }
   | { kind: 'function' | 'custom'; text: string; callId: string; tool: ToolKey };
@@ -25,8 +25,8 @@ export type OutputItem =
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
- * The order of spec 2.5. Text and refusals that came after a call are messages behind the calls, as they are in the stream: there
- * the first message was done when they began. A refusal is a message of its own.
+ * Returns the items in order: reasoning, message, refusal, calls. Text and refusals after a call become messages behind the calls, as in a
+ * stream, where the first message was done before the calls began.
  */
 function outputItems({ text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls }: Completion): OutputItem[] {
   const leadingText = text.slice(0, text.length - trailingText.length);
@@ -36,13 +36,13 @@ function outputItems({ text, trailingText, refusal, trailingRefusal, leadingReas
   if (leadingText !== '') items.push({ kind: 'message', text: leadingText });
   if (leadingRefusal !== '') items.push({ kind: 'refusal', text: leadingRefusal });
   for (const { kind, argumentsText, callId, tool } of toolCalls) items.push({ kind, text: argumentsText, callId, tool });
-  if (isWorthAMessage(trailingText)) items.push({ kind: 'message', text: trailingText });
-  if (isWorthAMessage(trailingRefusal)) items.push({ kind: 'refusal', text: trailingRefusal });
+  if (hasVisibleText(trailingText)) items.push({ kind: 'message', text: trailingText });
+  if (hasVisibleText(trailingRefusal)) items.push({ kind: 'refusal', text: trailingRefusal });
   return items;
 }
 
-/** Many models end with a line break after their calls. */
-export function isWorthAMessage(trailingText: string): boolean {
+/** False for white space: many models write a line break after their calls. */
+export function hasVisibleText(trailingText: string): boolean {
   return trailingText.trim() !== '';
 }
 
@@ -51,12 +51,12 @@ const ID_PREFIXES = { reasoning: 'rs', message: 'msg', refusal: 'msg', function:
   string
 >;
 
-/** Made of the reply's id and the item's place: never empty, unique, the same in every event, and no `call_id` (R-5, R-6). */
+/** Returns the id of an item: unique, the same in every event, and different from the `call_id`. */
 export function itemId(reply: ReplyContext, kind: OutputItem['kind'], outputIndex: number): string {
   return `${ID_PREFIXES[kind]}_${reply.id}_${outputIndex}`;
 }
 
-/** An item as it is added, `in_progress` and still empty (R-7), or as it is done. */
+/** Renders an item. With `in_progress` it is empty, as `output_item.added` requires. */
 export function renderItem(id: string, item: OutputItem, status: ItemStatus) {
   const added = status === 'in_progress';
   switch (item.kind) {
@@ -73,7 +73,7 @@ export function renderItem(id: string, item: OutputItem, status: ItemStatus) {
   }
 }
 
-/** The namespace comes back beside the plain name: clients look for the tool by both (D9, T-6). */
+/** Renders the name of a tool and its namespace, if any: clients look it up by both. */
 function renderKey({ name, namespace }: ToolKey) {
   return namespace === undefined ? { name } : { name, namespace };
 }
@@ -94,21 +94,21 @@ export interface ResponseState {
   status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   incompleteReason?: ResponseEnd['incompleteReason'];
   error?: { code: string; message: string };
-  /** Rendered items. */
+  /** Items, each as JSON text. */
   output: readonly string[];
   usage?: Usage;
 }
 
 /**
- * Renders the Response object in any of its states, always with the vendor's full set of fields (R-3). What never changes,
- * above all the echo of the request, is made into text once.
+ * Returns a function that renders the Response object in any state, always with OpenAI's full set of fields. The constant parts, above all the
+ * echo of the request, are rendered once.
  */
 export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<ResponsesRequest>): (state: ResponseState) => string {
   const head = JSON.stringify({ id: `resp_${reply.id}`, object: 'response', created_at: reply.createdSeconds }).slice(0, -1);
   const tail = `"model":${JSON.stringify(reply.model)},${echo.slice(1, -1)},${NOT_OFFERED}`;
   return ({ status, incompleteReason, error, output, usage }) => {
     const details = incompleteReason === undefined ? null : { reason: incompleteReason };
-    const completedAt = status === 'completed' ? reply.nowSeconds() : null; // of no other status, as the vendor has it
+    const completedAt = status === 'completed' ? reply.nowSeconds() : null; // null in any other status, as at OpenAI
     return (
       `${head},"completed_at":${completedAt},"status":"${status}","error":${JSON.stringify(error ?? null)},` +
       `"incomplete_details":${JSON.stringify(details)},"output":[${output.join(',')}],` +
@@ -117,7 +117,7 @@ export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<Res
   };
 }
 
-/** What the service does not do, in the fields that say so; the schemas of some clients require them (R-3). The end of an object's text. */
+/** Fields for features that the gateway does not offer, as the end of a JSON object. Some clients require them. */
 const NOT_OFFERED = JSON.stringify({
   access_programs: null,
   background: false,

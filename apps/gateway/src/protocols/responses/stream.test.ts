@@ -28,7 +28,7 @@ function typesOf(text: string): string[] {
   return eventsOf(text).map(({ type }) => type.replace('response.', ''));
 }
 
-test('nothing is said before there is something to say; the first that is said opens the stream [responses-event-text, R-10]', () => {
+test('a batch without content is empty; the first content opens the stream [responses-event-text, R-10]', () => {
   const renderer = stream();
   expect(renderer.render([])).toBe('');
   expect(
@@ -47,12 +47,12 @@ test('nothing is said before there is something to say; the first that is said o
   expect(typesOf(renderer.render([hi, hi]))).toEqual(['output_text.delta', 'output_text.delta']);
 });
 
-test('a stream that only ends, or only fails, is opened too [R-2]', () => {
+test('a stream without content opens before it ends or fails [R-2]', () => {
   expect(typesOf(stream().finish('stop', usage))).toEqual(['created', 'in_progress', 'completed']);
   expect(typesOf(stream().fail(new GatewayError('upstream_error', 'It broke.')))).toEqual(['created', 'in_progress', 'failed']);
 });
 
-test('before the start comments, after 30 s of silence the start, then an event every 60 s [D8, R-9, R-10, T-36]', () => {
+test('keep-alives are comments, open the stream after 30 s, and are events every 60 s [D8, R-9, R-10, T-36]', () => {
   const renderer = stream();
   expect(renderer.keepAlive(15_000)).toBe(COMMENT);
   expect(typesOf(renderer.keepAlive(15_000))).toEqual(['created', 'in_progress']);
@@ -63,7 +63,7 @@ test('before the start comments, after 30 s of silence the start, then an event 
   expect(typesOf(renderer.render([hi]))).toEqual(['output_item.added', 'content_part.added', 'output_text.delta']);
 });
 
-test('an event of any kind ends the silence [R-9]', () => {
+test('any event resets the silence [R-9]', () => {
   const renderer = stream();
   renderer.render([hi]);
   expect(renderer.keepAlive(45_000)).toBe(COMMENT);
@@ -72,11 +72,11 @@ test('an event of any kind ends the silence [R-9]', () => {
   expect(typesOf(renderer.keepAlive(15_000))).toEqual(['keepalive']);
 });
 
-test('a long wait before the first sign of life starts the stream at once [R-10]', () => {
+test('a keep-alive after 30 s opens the stream at once [R-10]', () => {
   expect(typesOf(stream().keepAlive(30_000))).toEqual(['created', 'in_progress']);
 });
 
-test('the first call is streamed as it comes, others wait for it', () => {
+test('the first call is streamed at once, later calls wait for it', () => {
   const renderer = stream();
   const call = (index: number): StreamEvent => {
     return { type: 'tool-call-start', index, callId: `call_${index}`, tool: { name: 'f' }, kind: 'function' };
@@ -92,7 +92,7 @@ test('the first call is streamed as it comes, others wait for it', () => {
   ]);
 });
 
-test('a call that was cut is closed as incomplete, though its end had come before [T-19, T-35]', () => {
+test('a truncated call is closed as incomplete, even after its end event [T-19, T-35]', () => {
   const renderer = stream();
   const batch: StreamEvent[] = [
     { type: 'tool-call-start', index: 0, callId: 'c', tool: { name: 'f' }, kind: 'function' },
@@ -105,7 +105,7 @@ test('a call that was cut is closed as incomplete, though its end had come befor
   expect(incomplete).toMatchObject({ type: 'response.incomplete', response: { incomplete_details: { reason: 'max_output_tokens' } } });
 });
 
-test('a failure closes what is open, keeps text that waited, and gives up calls that were never shown [R-11]', () => {
+test('a failure closes the open item, sends waiting text, and drops calls that were not started [R-11]', () => {
   const renderer = stream();
   renderer.render([
     { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'f' }, kind: 'function' },

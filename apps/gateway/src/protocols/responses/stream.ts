@@ -7,7 +7,7 @@ import { renderStreamError } from './errors.js';
 import { type ResponseEnd, renderFinishReason } from './finish-reason.js';
 import type { ResponsesRequest } from './request.js';
 import {
-  isWorthAMessage,
+  hasVisibleText,
   itemId,
   type OutputItem,
   type ResponseState,
@@ -18,42 +18,42 @@ import {
   responseRenderer,
 } from './response.js';
 
-/** A streamed reply as named events (spec 6.2, checklist 3.2, R-2 to R-13). */
+/** Renders a streamed reply as named events. */
 export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ResponsesRequest>): StreamRenderer {
   return new ResponsesStream(reply, responseRenderer(reply, parsed));
 }
 
-/** `response.created` waits for the first content, but no longer than this (R-10). */
+/** Milliseconds `response.created` waits for the first content. */
 const CREATED_AFTER_MS = 30_000;
-/** Some clients give up after minutes without an event, and comments are none; older ones know no event for it (R-9). */
+/** Milliseconds after which a keep-alive is an event. Some clients time out after minutes without an event; comments do not count. */
 const KEEPALIVE_EVENT_AFTER_MS = 60_000;
 const COMMENT = ': keep-alive\n\n';
 
 interface OpenItem {
   item: OutputItem;
   place: ItemPlace;
-  /** A delta is `deltaStart`, its sequence number, `deltaFields`, the text and `deltaEnd`: a piece of text costs its quoting and no more. */
+  /** A delta is `deltaStart`, its sequence number, `deltaFields`, the quoted text and `deltaEnd`. Only the text is rendered for each delta. */
   deltaStart: string;
   deltaFields: string;
   deltaEnd: string;
 }
 
 /**
- * Items come one after the other and never interleave, so that every client can follow: reasoning, the message, the calls.
- * The last one stays open until the next begins or the reply ends: only then is it known whether it was cut (R-13, T-35).
+ * Renders items one after another: reasoning, message, calls. The last item stays open until the next one begins or the reply ends, because
+ * only then is it known whether it is complete.
  */
 class ResponsesStream implements StreamRenderer {
   private sequenceNumber = 0;
   private created = false;
-  /** Since the last event. */
+  /** Milliseconds since the last event. */
   private silentMs = 0;
   private open: OpenItem | undefined;
-  /** Items that are done, rendered. */
+  /** Items that are done, each as JSON text. */
   private readonly output: string[] = [];
   private readonly sequencer = new ToolCallSequencer();
   private hasText = false;
   private hasToolCalls = false;
-  /** Text and refusals that came after a call had begun. */
+  /** Text and refusals that arrived after a call had begun. */
   private readonly trailing = { message: '', refusal: '' };
 
   constructor(
@@ -72,7 +72,7 @@ class ResponsesStream implements StreamRenderer {
     return this.create() + this.endItems(end.status) + this.responseEvent(end.status, { ...end, usage });
   }
 
-  /** A failed Response, never a bare `error` event: clients take that for a cut line (R-12). */
+  /** Renders a failed Response, not an `error` event, which clients treat as a lost connection. */
   fail(error: GatewayError): string {
     const items = this.create() + this.endItem('incomplete') + this.endItems('incomplete');
     return items + this.responseEvent('failed', { status: 'failed', error: renderStreamError(error) });
@@ -87,11 +87,11 @@ class ResponsesStream implements StreamRenderer {
   private renderEvent(event: StreamEvent): string {
     switch (event.type) {
       case 'text-delta':
-        return this.renderWords('message', event.text);
+        return this.renderMessageText('message', event.text);
       case 'refusal-delta':
-        return this.renderWords('refusal', event.text);
+        return this.renderMessageText('refusal', event.text);
       case 'reasoning-delta':
-        // After the text it has no place in this format; it is billed all the same (checklist 6).
+        // The format has no place for reasoning after text. It is billed anyway.
         return this.hasText || this.hasToolCalls ? '' : this.renderPiece('reasoning', event.text);
       case 'tool-call-start':
       case 'tool-call-delta':
@@ -106,7 +106,7 @@ class ResponsesStream implements StreamRenderer {
     }
   }
 
-  private renderWords(kind: 'message' | 'refusal', text: string): string {
+  private renderMessageText(kind: 'message' | 'refusal', text: string): string {
     this.hasText = true;
     if (!this.hasToolCalls) return this.renderPiece(kind, text);
     this.trailing[kind] += text;
@@ -131,7 +131,7 @@ class ResponsesStream implements StreamRenderer {
     return events;
   }
 
-  /** Not before there is something to say: until then a failure still has an HTTP status (R-10). It comes first of all (R-2). */
+  /** Opens the stream. It waits for content, because until then a failure has an HTTP status. */
   private create(): string {
     if (this.created) return '';
     this.created = true;
@@ -165,7 +165,7 @@ class ResponsesStream implements StreamRenderer {
     return open.deltaStart + this.sequenceNumber++ + open.deltaFields + JSON.stringify(text) + open.deltaEnd;
   }
 
-  /** Every item is closed, whatever ended the reply: some clients know only what is in `output_item.done` (R-8d, T-35). */
+  /** Closes the open item, however the reply ends: some clients read only `output_item.done`. */
   private endItem(status: ResponseEnd['status']): string {
     const { open } = this;
     if (open === undefined) return '';
@@ -182,7 +182,7 @@ class ResponsesStream implements StreamRenderer {
   private endItems(status: ResponseEnd['status']): string {
     let events = '';
     for (const kind of ['message', 'refusal'] as const) {
-      if (isWorthAMessage(this.trailing[kind])) events += this.addItem({ kind, text: '' }) + this.delta(this.trailing[kind]);
+      if (hasVisibleText(this.trailing[kind])) events += this.addItem({ kind, text: '' }) + this.delta(this.trailing[kind]);
     }
     return events + this.endItem(status);
   }
@@ -216,7 +216,7 @@ interface ItemPlace {
 
 type ItemEvent = [type: string, fields: object];
 
-/** Between `output_item.added` and the deltas (checklist 3.2). */
+/** Returns the events between `output_item.added` and the deltas. */
 function addedEvents(kind: OutputItem['kind'], place: ItemPlace): ItemEvent[] {
   switch (kind) {
     case 'reasoning':
@@ -239,7 +239,7 @@ const DELTAS = {
   custom: { type: 'response.custom_tool_call_input.delta', fields: {}, end: '' },
 } satisfies Record<OutputItem['kind'], { type: string; fields: object; end: string }>;
 
-/** Between the deltas and `output_item.done`. */
+/** Returns the events between the deltas and `output_item.done`. */
 function doneEvents(item: OutputItem, place: ItemPlace): ItemEvent[] {
   const { text } = item;
   switch (item.kind) {

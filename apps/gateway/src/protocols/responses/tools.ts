@@ -18,8 +18,8 @@ import { parseAllowedTools, parseToolChoiceMode, type ToolUse, useInMode } from 
 import type { WireNames } from '../tool-calls/wire-names.js';
 
 /**
- * `tools`, and those that `additional_tools` items of the input declare (R-1b), to canonical tools. Namespaces are flattened
- * and kept in the key (D9, T-6). An entry of any other type is a hosted tool: it is dropped unread (R-1a, T-5).
+ * Parses `tools` and the tools of `additional_tools` items. Namespaces are flattened; the key keeps them. Entries of other types are hosted
+ * tools and are dropped unread.
  */
 export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   const tools = new Map<string, Tool>();
@@ -29,7 +29,7 @@ export function parseTools(source: JsonObject, names: WireNames): Tool[] {
     if (tools.size === TOOLS_MAX) throw tooManyTools();
     tools.set(identity, tool);
   }
-  // An item repeated later in the conversation declares nothing new, and its last word counts.
+  // A later `additional_tools` item replaces earlier declarations.
   for (const [tool] of additionalTools(source, names)) {
     tools.set(identityOf(tool.key), tool);
     if (tools.size > TOOLS_MAX) throw tooManyTools();
@@ -37,10 +37,10 @@ export function parseTools(source: JsonObject, names: WireNames): Tool[] {
   return [...tools.values()];
 }
 
-/** The tools of one request, and what calls and choices mean by a name. */
+/** The tools of one request, and the lookup of tools by name for calls and choices. */
 export class DeclaredTools {
   private readonly byIdentity = new Map<string, Tool>();
-  /** Null where namespaces share a name. */
+  /** Null for a name that several namespaces share. */
   private readonly byName = new Map<string, Tool | null>();
 
   constructor(
@@ -54,19 +54,19 @@ export class DeclaredTools {
     }
   }
 
-  /** A name without its namespace is enough where it can mean one tool only: some clients lose the namespace on the way. */
+  /** Finds a tool. An unambiguous name suffices without its namespace, because some clients drop the namespace. */
   find(key: ToolKey): Tool | undefined {
     const named = key.namespace === undefined ? this.byName.get(key.name) : undefined;
     return this.byIdentity.get(identityOf(key)) ?? named ?? undefined;
   }
 
-  /** The name upstreams know a called tool by: that of its declaration (T-7), a name of its own if it is no longer declared. */
+  /** Returns the upstream's name of a called tool: that of its declaration, or a new one if it is no longer declared. */
   wireNameOf(key: ToolKey): string {
     return this.find(key)?.wireName ?? this.names.nameFor(key);
   }
 }
 
-/** `tool_choice` applied to the declared tools (R-1f). `auto` and `none` say nothing when no tool is left (T-4). */
+/** Applies `tool_choice` to the declared tools. */
 export function parseToolUse(source: JsonObject, declared: DeclaredTools): ToolUse {
   const { tools } = declared;
   const choice = source.tool_choice;
@@ -89,7 +89,7 @@ export function parseToolUse(source: JsonObject, declared: DeclaredTools): ToolU
   }
 }
 
-/** Of any type that is not one of the client's own tools. */
+/** True for any type except those of the client's own tools. */
 function isHosted(type: unknown): boolean {
   return type !== 'function' && type !== 'custom';
 }
@@ -101,8 +101,8 @@ function findChosen(choice: JsonObject, path: string, declared: DeclaredTools): 
 }
 
 /**
- * The entries of `tools` that are in force, as a Response repeats them: with every field that a tool of a Response must have, null
- * where the request says nothing. `parseTools` has checked them.
+ * Returns the entries of `tools` as a Response repeats them: without hosted tools, and with null for required fields that the request omits.
+ * `parseTools` has validated them.
  */
 export function echoTools(owner: JsonObject, isNested = false): JsonObject[] {
   return readArray(owner, 'tools', '').flatMap((value) => {
@@ -114,7 +114,7 @@ export function echoTools(owner: JsonObject, isNested = false): JsonObject[] {
   });
 }
 
-/** `name` and, where there is one, `namespace`: how tools, calls and choices say which tool they mean. */
+/** Reads the key of a tool: its name and, if any, namespace. */
 export function readToolKey(owner: JsonObject, path: string): ToolKey {
   return toolKey(readName(owner, 'name', path), readOptionalString(owner, 'namespace', path));
 }
@@ -170,7 +170,7 @@ function parseCustom(entry: JsonObject, path: string, namespace: string | undefi
   };
 }
 
-/** A hint (spec 4.4): one that cannot be read is as good as none. */
+/** Reads the grammar of a custom tool. It is a hint: an invalid grammar is ignored. */
 function grammarOf(format: unknown): Tool['grammar'] {
   if (!isObject(format) || format.type !== 'grammar') return undefined;
   const { syntax, definition } = format;

@@ -14,7 +14,7 @@ import {
 } from '../body-fields/body-fields.js';
 import { type DeclaredTools, readToolKey } from './tools.js';
 
-/** `input` to turns, in order (spec 4.4 "Input item shapes", R-1c, R-1d, R-1h). Never empty. */
+/** Parses `input` to turns in order. Never returns an empty array. */
 export function parseTurns(source: JsonObject, declared: DeclaredTools): Turn[] {
   const { input } = source;
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }];
@@ -30,12 +30,12 @@ export function parseTurns(source: JsonObject, declared: DeclaredTools): Turn[] 
 }
 
 /**
- * The turns so far. What the assistant did between two turns of others, its message and its calls, is one turn, and so is a
- * run of results: upstreams want the results of parallel calls right after the turn that made them (R-1h, T-12).
+ * Builds the turns. Consecutive assistant items (messages and calls) are one turn, and so are consecutive results: upstreams require the
+ * results of parallel calls directly after the turn with the calls.
  */
 class Conversation {
   private readonly turns: Turn[] = [];
-  /** Reasoning waits for what it led to: alone it would be a turn that says nothing. */
+  /** Reasoning that waits for the item that it led to. Without one it is dropped. */
   private reasoning: string[] = [];
 
   add(turn: SystemTurn | UserTurn): void {
@@ -96,12 +96,12 @@ function parseItem(item: JsonObject, path: string, conversation: Conversation, d
         { param: path },
       );
     default:
-      // `additional_tools` has been read with the tools; the rest are traces of hosted tools, which say nothing to the model (R-1c).
+      // `parseTools` reads `additional_tools`. All other items are traces of hosted tools and are dropped.
       return;
   }
 }
 
-/** Messages may leave out their type (R-1d), and so do references (R-1c). */
+/** Returns the type of an item. Messages and references may omit it. */
 function itemType(item: JsonObject, path: string): string {
   if (!isAbsent(item.type)) return readName(item, 'type', path);
   if (!isAbsent(item.role)) return 'message';
@@ -126,7 +126,7 @@ function parseMessage(item: JsonObject, path: string, conversation: Conversation
   }
 }
 
-/** Dropped unless an upstream demands it back (U-12): nothing in it is worth a refusal. */
+/** Returns the text of a reasoning item. Invalid parts are ignored, because most upstreams never get it. */
 function reasoningText(item: JsonObject): string {
   const texts = [item.content, item.summary].map((parts) =>
     (Array.isArray(parts) ? parts : []).flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : [])),
@@ -134,7 +134,7 @@ function reasoningText(item: JsonObject): string {
   return (texts.find((found) => found.length > 0) ?? []).join('\n\n');
 }
 
-/** A call of an earlier turn. Its arguments are the model's: empty or broken JSON is passed on, never judged. */
+/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are not valid JSON. */
 function parseCall(item: JsonObject, path: string, kind: ToolCallPart['kind'], declared: DeclaredTools): ToolCallPart {
   const callId = readName(item, 'call_id', path);
   const tool = readToolKey(item, path);
@@ -142,7 +142,7 @@ function parseCall(item: JsonObject, path: string, kind: ToolCallPart['kind'], d
   return { type: 'tool-call', callId, tool, wireName: declared.wireNameOf(tool), argumentsText, kind };
 }
 
-/** Text, or an array of parts; an empty array says as much as an empty text. */
+/** Parses content: text, or an array of parts. An empty array becomes an empty text. */
 function parseContent<Part extends TextPart | ImagePart>(
   item: JsonObject,
   field: string,

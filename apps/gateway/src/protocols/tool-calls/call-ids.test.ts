@@ -8,7 +8,7 @@ test.each(['functions.read_file:0', 'call 1', 'ид', '', 'x'.repeat(257), '\ud8
   expect(safeCallId(id)).toMatch(/^toolu_[0-9a-f]{24}$/);
 });
 
-test('one id always gives the same, two ids give two, and what came back stays [M-13, T-15]', () => {
+test('an id always gives the same result, two ids give two results, and a result is kept [M-13, T-15]', () => {
   const ids = ['functions.f:0', 'functions.f:1', 'functions.g:0'].map(safeCallId);
   expect(['functions.f:0', 'functions.f:1', 'functions.g:0'].map(safeCallId)).toEqual(ids);
   expect(new Set(ids).size).toBe(3);

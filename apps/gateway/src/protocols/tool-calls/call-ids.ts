@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * An id of a tool call in the letters that clients and upstreams of every kind accept (M-13). A safe id stays as it is; any
- * other becomes a hash of itself, so that a call and its result, in a reply and in all later requests, keep one id.
+ * Returns a tool call id in characters that all clients and upstreams accept. A safe id is returned unchanged. Any other is replaced by its
+ * hash, so that a call and its result have the same id in the reply and in all later requests.
  */
 export function safeCallId(id: string): string {
   return SAFE.test(id) ? id : `toolu_${hash('sha256', id).slice(0, HASH_LENGTH)}`;

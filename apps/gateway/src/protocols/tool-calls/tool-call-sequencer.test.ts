@@ -11,13 +11,13 @@ const start = (index: number): ToolCallEvent => ({
 const delta = (index: number, text: string): ToolCallEvent => ({ type: 'tool-call-delta', index, text });
 const end = (index: number): ToolCallEvent => ({ type: 'tool-call-end', index });
 
-test('calls that follow each other pass at once', () => {
+test('consecutive calls pass unchanged', () => {
   const sequencer = new ToolCallSequencer();
   const events = [start(0), delta(0, '{'), delta(0, '}'), end(0), start(1), delta(1, '{}'), end(1)];
   expect(events.map((event) => sequencer.next(event))).toEqual(events.map((event) => [event]));
 });
 
-test('interleaved calls come out whole, in order, as early as possible [T-22]', () => {
+test('interleaved calls are released in order, as early as possible [T-22]', () => {
   const sequencer = new ToolCallSequencer();
   const steps: [ToolCallEvent, ToolCallEvent[]][] = [
     [start(0), [start(0)]],

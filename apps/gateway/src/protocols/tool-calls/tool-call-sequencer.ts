@@ -3,15 +3,15 @@ import type { StreamEvent } from '#inference/stream-event.js';
 export type ToolCallEvent = Extract<StreamEvent, { type: 'tool-call-start' | 'tool-call-delta' | 'tool-call-end' }>;
 
 /**
- * Lets one call through at a time, in order of start. Pieces of a later call wait until the calls before it have ended, so
- * that no client sees calls interleave: blocks cannot (M-25, T-22), and the OpenAI client's stream helper takes the first
- * piece of another call for the end of the one before, and throws where it parses arguments.
+ * Releases the events of one tool call at a time, in order of start. Events of a later call wait until all earlier calls have ended. Blocks of
+ * the messages format cannot interleave, and the stream helper of OpenAI's SDK treats the first piece of another call as the end of the
+ * previous one and fails to parse its arguments.
  */
 export class ToolCallSequencer {
   private current = 0;
   private readonly waiting = new Map<number, ToolCallEvent[]>();
 
-  /** What can be said now, in order: nothing, the event itself, or the event and what waited for it. */
+  /** Returns the events that can be sent now: none, the event itself, or the event and those that waited for it. */
   next(event: ToolCallEvent): readonly ToolCallEvent[] {
     if (event.index !== this.current) {
       const held = this.waiting.get(event.index);

@@ -1,7 +1,7 @@
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import { asObject, invalidField, isAbsent, type JsonObject, readArray } from '../body-fields/body-fields.js';
 
-/** The tools that go upstream, and how the model may choose among them. */
+/** The tools for the upstream, and how the model may choose among them. */
 export interface ToolUse {
   tools: readonly Tool[];
   toolChoice?: ToolChoice;
@@ -9,20 +9,20 @@ export interface ToolUse {
 
 type ToolChoiceMode = 'none' | 'auto' | 'required';
 
-/** A tool choice that names no tool, in the words that chat and responses share (spec 4.3, 4.4). */
+/** Parses a tool choice of chat or responses that names no tool. */
 export function parseToolChoiceMode(mode: string, param: string): ToolChoiceMode {
   if (mode === 'none' || mode === 'auto' || mode === 'required') return mode;
   throw invalidField(param, 'must be one of none, auto, required');
 }
 
-/** A choice among tools that may be none: `auto` and `none` then say nothing, and `required` cannot be satisfied. */
+/** Applies a mode to the tools. Without tools, `auto` and `none` have no effect, and `required` throws `invalid_request`. */
 export function useInMode(mode: ToolChoiceMode, tools: readonly Tool[], param: string): ToolUse {
   if (tools.length > 0) return { tools, toolChoice: { kind: mode } };
   if (mode === 'required') throw invalidField(param, 'requires a call, but there is no function or custom tool to call');
   return { tools };
 }
 
-/** The declared tools that `allowed_tools` lists, in the order of their declaration. `find` returns undefined for a hosted tool. */
+/** Returns the declared tools that `allowed_tools` lists, in order of declaration. `find` returns undefined for a hosted tool. */
 export function parseAllowedTools(
   owner: JsonObject,
   path: string,

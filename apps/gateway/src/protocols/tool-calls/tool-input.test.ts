@@ -10,7 +10,7 @@ function whole(written: string): string {
   return pieces(written).join('');
 }
 
-test('members go out when they are whole, in the words of the model [M-26]', () => {
+test('complete members are released in the text of the model [M-26]', () => {
   expect(pieces('{"city":', '"Os', 'lo", "at', '": {"x":[1,', '2]} ', ', "n":', '1', '2}')).toEqual([
     '',
     '',
@@ -31,11 +31,11 @@ test.each([
   '{"a":[{"b":"\\\\"}],"c":null}',
   '{"big":12345678901234567890,"tiny":1e-400,"precise":0.10000000000000000000000001}',
   '{"__proto__":1}',
-])('%s stays as it was written [T-46]', (written) => {
+])('%s is released unchanged [T-46]', (written) => {
   expect(whole(written)).toBe(written.trim());
 });
 
-test.each(['{ }', ' {\n} '])('an object without members is {}: %j [T-20]', (written) => {
+test.each(['{ }', ' {\n} '])('an object without members becomes {}: %j [T-20]', (written) => {
   expect(whole(written)).toBe('{}');
 });
 
@@ -62,11 +62,11 @@ test.each([
   ['a raw line break in a text', '{"a":"one\ntwo","b":2}', '{'],
   ['words after it', '{"a":1}</tool_call>', '{"a":1,'],
   ['another object after it', '{"a":1}{"b":2}', '{"a":1,'],
-])('%s is an object all the same, with all that was written [U-21]', (_name, written, start) => {
+])('%s becomes an object with `_raw` [U-21]', (_name, written, start) => {
   expect(whole(written)).toBe(`${start}"_raw":${JSON.stringify(written)}}`);
 });
 
-test('members too deep for a client to read stay as text [U-21]', () => {
+test('members nested too deeply stay text [U-21]', () => {
   const nested = (levels: number) => `{"a":1,"b":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
   expect(whole(nested(100))).toBe(nested(100));
   for (const levels of [101, 225_000]) {
@@ -83,11 +83,11 @@ test.each([
   ['a pair', '{"a":"\\ud83d\\uDE42"}', '{"a":"\\ud83d\\uDE42"}'],
   ['a half before a pair', '{"a":"\\ud83d\\ud83d\\ude42"}', '{"a":"\\ufffd\\ud83d\\ude42"}'],
   ['words that look like one', '{"a":"\\\\ud83d \\ud7ff"}', '{"a":"\\\\ud83d \\ud7ff"}'],
-])('half a character that is escaped is replaced in an object: %s [T-45]', (_name, written, expected) => {
+])('an escaped lone surrogate is replaced: %s [T-45]', (_name, written, expected) => {
   expect(whole(written)).toBe(expected);
 });
 
-test('half a character is JSON too', () => {
+test('a raw lone surrogate becomes valid JSON', () => {
   expect(JSON.parse(whole('{"a":"\ud83d'))).toEqual({ _raw: '{"a":"\ud83d' });
 });
 
@@ -98,7 +98,7 @@ const written = fc.oneof(
   fc.json().chain((json) => fc.nat(json.length).map((length) => json.slice(0, length))),
 );
 
-test('anything, however cut, joins to one JSON object; a JSON object to itself [M-26]', () => {
+test('any text, however split, joins to one JSON object; a JSON object to itself [M-26]', () => {
   fc.assert(
     fc.property(written, fc.array(fc.nat(7)), (text, cuts) => {
       const cut: string[] = [];

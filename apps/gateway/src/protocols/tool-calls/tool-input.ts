@@ -1,21 +1,21 @@
 /**
- * The arguments of one call, as a model writes them, made into text that joins to a JSON object whatever they are (M-26,
- * U-21). A member of the object goes out when it is whole and valid, in the model's own text, so that numbers keep their
- * digits (T-46) and no client ever acts on half a value. Arguments that are not a JSON object, or are deeper than clients can
- * read, end with a member `_raw`: all that the model wrote. Joined, the text is the same however the arguments were cut, so a plain reply and a stream agree.
+ * Converts the arguments that a model writes for one call into pieces of text that always join to a JSON object. A member is released when it
+ * is complete and valid, in the model's own text: numbers keep their digits, and clients never act on half a value. Arguments that are not a
+ * JSON object, or are nested too deeply, end with a member `_raw` that holds all that the model wrote. The joined text does not depend on how
+ * the arguments were split, so plain and streamed replies agree.
  */
 export class ToolInput {
   private raw = '';
-  /** The member that is being received. */
+  /** The incomplete member. */
   private member = '';
   private members = 0;
-  /** Open brackets, that of the object itself included. */
+  /** Open brackets, including that of the object itself. */
   private depth = 0;
   private inString = false;
   private escaped = false;
   private state: 'before' | 'inside' | 'after' | 'broken' = 'before';
 
-  /** What can be sent now; `''` while a member is not whole. */
+  /** Returns the text that can be sent now; `''` while a member is incomplete. */
   push(piece: string): string {
     this.raw += piece;
     let text = '';
@@ -32,14 +32,14 @@ export class ToolInput {
     return text;
   }
 
-  /** The rest, when nothing more will come. */
+  /** Returns the rest of the object after the last piece. */
   end(): string {
     const start = this.members === 0 ? '{' : '';
     if (this.state === 'after') return `${start}}`;
     return `${start || ','}"_raw":${JSON.stringify(this.raw)}}`;
   }
 
-  /** Brackets are only counted here: whether they match is seen when the member is parsed. */
+  /** Counts brackets without matching them: `isMember` parses each member. */
   private read(char: string): 'object-start' | 'member-end' | undefined {
     if (this.inString) {
       if (this.escaped) this.escaped = false;
@@ -87,22 +87,22 @@ export class ToolInput {
       this.state = 'broken';
       return '';
     }
-    return (this.members++ === 0 ? '{' : ',') + withoutHalves(member);
+    return (this.members++ === 0 ? '{' : ',') + replaceLoneSurrogates(member);
   }
 }
 
-/** Open brackets. Parsers have a limit for the whole body (128 in Rust's), and ours a stack. */
+/** Limit of open brackets. Other parsers limit the nesting of a whole body (128 in Rust's serde_json). */
 const DEPTH_MAX = 100;
 
 const WHITE_SPACE = /[ \t\r\n]/;
 
-/** In valid JSON: a pair of halves, a half, or any other escape. */
+/** Matches each escape in valid JSON; group 1 is a lone surrogate. */
 const ESCAPES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)/g;
 
-/** Half a character, escaped, would make all of a plain reply unreadable to strict clients (T-45). */
-function withoutHalves(member: string): string {
+/** Replaces escaped lone surrogates: strict clients reject a whole reply that contains one. */
+function replaceLoneSurrogates(member: string): string {
   if (!/\\u[dD]/.test(member)) return member;
-  return member.replace(ESCAPES, (written, half) => (half === undefined ? written : '\\ufffd'));
+  return member.replace(ESCAPES, (match, lone) => (lone === undefined ? match : '\\ufffd'));
 }
 
 function isMember(text: string): boolean {

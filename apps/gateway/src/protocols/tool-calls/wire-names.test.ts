@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { WireNames } from './wire-names.js';
 
-test('a safe name stays as it is, and a call in the history gets the name of its declaration', () => {
+test('a safe name is kept, and a call in the history gets the name of its declaration', () => {
   const names = new WireNames();
   expect(names.nameFor({ name: 'get_weather-2' })).toBe('get_weather-2');
   expect(names.nameFor({ name: 'get_weather-2' })).toBe('get_weather-2');
 });
 
-test('an unsafe name keeps its readable part, and its name in the next request whatever else is declared', () => {
+test('an unsafe name keeps its readable part, and gets the same name in the next request', () => {
   const first = new WireNames();
   const second = new WireNames();
   second.nameFor({ name: 'other.tool' });
@@ -16,7 +16,7 @@ test('an unsafe name keeps its readable part, and its name in the next request w
   expect(second.nameFor({ name: 'mcp.weather/get' })).toBe(name);
 });
 
-test('the same inner name in two namespaces gets two names [T-6]', () => {
+test('the same name in two namespaces gets two names [T-6]', () => {
   const names = new WireNames();
   const both = [names.nameFor({ namespace: 'a', name: 'close' }), names.nameFor({ namespace: 'b', name: 'close' })];
   expect(both).toEqual(['close', expect.stringMatching(/^close_[0-9a-f]{10}$/)]);
@@ -39,7 +39,7 @@ test('names are safe, unique and stable within a request', () => {
   );
 });
 
-test('a name made for one tool is not given to another that is really called so', () => {
+test('a generated name is not given to a tool that really has it', () => {
   const made = new WireNames().nameFor({ name: 'a b' });
   const names = new WireNames();
   names.nameFor({ name: 'a b' });

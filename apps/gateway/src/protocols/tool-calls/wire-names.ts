@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import type { ToolKey } from '#inference/tool.js';
 
 /**
- * The names upstreams see for one request's tools: safe (`[A-Za-z0-9_-]{1,64}`) and unique. A plain name that is safe and
- * free stays as it is. Any other gets a hash of what it was instead of a counter, so that it keeps its name in the next
- * request of the conversation: a name that changed would cost the upstream's prompt cache.
+ * Assigns the tools of one request names for the upstream: safe (`[A-Za-z0-9_-]{1,64}`) and unique. A safe name that is free is kept. Any other
+ * gets a hash of its key, not a counter, so that it is the same in the next request of the conversation; a changed name would invalidate the
+ * upstream's prompt cache.
  */
 export class WireNames {
   private readonly byKey = new Map<string, string>();
   private readonly taken = new Set<string>();
 
-  /** The same key always gives the same name: a call in the history matches its declaration. */
+  /** Returns the same name for the same key, so that a call in the history matches its declaration. */
   nameFor(key: ToolKey): string {
     const identity = key.namespace === undefined ? `:${key.name}` : JSON.stringify([key.namespace, key.name]);
     let name = this.byKey.get(identity);

@@ -1,28 +1,28 @@
 import type { Upstream } from '#contracts/catalog.js';
 import type { Turn } from '#inference/turn.js';
-import type { Exchange, Finding } from '../probe-result.js';
 import type { ListedModel } from '../list-models.js';
+import type { Finding, ProbeResult } from '../probe-result.js';
 import type { Prober } from '../prober.js';
 
-/** What checks leave for those that come later. */
+/** Results that later checks use. */
 export interface Notes {
-  /** A stream of some length, without anything asked for besides. */
-  stream?: Exchange;
-  /** Where reasoning has been seen, in any reply. */
+  /** A long streamed reply to a request without options. */
+  stream?: ProbeResult;
+  /** Field or event in which any reply carried reasoning. */
   reasoningField?: string;
   seesImages?: boolean;
   refusesTools?: boolean;
   listed?: ListedModel[];
-  /** The model's context, as the operator or the upstream says. */
-  context?: { tokens: number; isTheOperators: boolean };
+  /** Context size of the model. */
+  context?: { tokens: number; isFromOperator: boolean };
 }
 
 export interface Check {
   id: string;
   title: string;
-  /** Dialects in which there is something to ask; absent: all. */
+  /** Dialects in which the check makes sense; absent: all. */
   kinds?: readonly Upstream['kind'][];
-  /** A text: not asked, and why. */
+  /** Returns a finding, or a string that says why the check was skipped. */
   run(prober: Pick<Prober, 'send' | 'capabilities' | 'upstream'>, notes: Notes): Promise<Finding | string>;
 }
 

@@ -1,5 +1,5 @@
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
-import { called, exchange, failed, REPORTED } from '../../../test/probe-results.js';
+import { called, failed, REPORTED, result } from '../../../test/probe-results.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { judgeCached, judgeCancel, judgeContextError } from './limits.js';
 import { judgeImage, judgeJsonObject, judgeJsonSchema } from './output.js';
 import { judgeCap, judgeEffort, judgeFields, judgeHint, judgeReasoning, judgeStop, judgeSummary, stopIn } from './parameters.js';
@@ -15,41 +15,31 @@ function expectFinding(finding: Finding, verdict: string, evidence: string, lear
 
 const REFUSED = failed({});
 const REFUSED_EVIDENCE = 'refused with 400: “Unknown parameter”';
-const BUSY = failed({ kind: 'refused', code: 'model_capacity', status: 429, words: '429 requests' });
-const BUSY_EVIDENCE = 'too many requests (429): ask again later';
+const BUSY = failed({ kind: 'refused', code: 'model_capacity', status: 429, text: 'requests' });
+const BUSY_EVIDENCE = 'too many requests (429): try again later';
 
 describe('what a failure says of the one thing that was asked for', () => {
-  test.each<[name: string, exchange: Exchange, verdict: string, evidence: string]>([
+  test.each<[name: string, result: ProbeResult, verdict: string, evidence: string]>([
     ['a refusal of the request', REFUSED, 'no', REFUSED_EVIDENCE],
-    ['a refusal without words', failed({ status: 422, words: '422' }), 'no', 'refused with 422'],
-    ['a server that breaks over it', failed({ kind: 'refused', status: 500, words: '500 boom now' }), 'no', 'refused with 500: “boom now”'],
+    ['a refusal without words', failed({ status: 422, text: '' }), 'no', 'refused with 422'],
+    ['a server that breaks over it', failed({ kind: 'refused', status: 500, text: 'boom now' }), 'no', 'refused with 500: “boom now”'],
     [
       'no route for it',
-      failed({ kind: 'refused', code: 'model_unavailable', status: 404, words: '404 no such endpoint' }),
+      failed({ kind: 'refused', code: 'model_unavailable', status: 404, text: 'no such endpoint' }),
       'no',
       'refused with 404: “no such endpoint”',
     ],
-    ['nothing at all', failed({ kind: 'empty', status: undefined, words: 'no output' }), 'no', 'a reply of nothing'],
+    ['nothing at all', failed({ kind: 'empty', status: undefined, text: 'no output' }), 'no', 'empty reply'],
     ['a rate limit', BUSY, 'unclear', BUSY_EVIDENCE],
-    [
-      'an overloaded server',
-      failed({ kind: 'refused', code: 'model_unavailable', status: 503, words: '503' }),
-      'unclear',
-      'refused with 503',
-    ],
+    ['an overloaded server', failed({ kind: 'refused', code: 'model_unavailable', status: 503, text: '' }), 'unclear', 'refused with 503'],
     [
       'silence',
-      failed({ kind: 'timeout', code: 'upstream_timeout', status: undefined, words: 'no end of it within 60 s' }),
+      failed({ kind: 'timeout', code: 'upstream_timeout', status: undefined, text: 'no complete reply within 60 s' }),
       'unclear',
-      'no end of it within 60 s',
+      'no complete reply within 60 s',
     ],
-    [
-      'a broken reply',
-      failed({ kind: 'broken', status: undefined, words: 'a reply that is not JSON' }),
-      'unclear',
-      'a reply that is not JSON',
-    ],
-    ['a key that was withdrawn', failed({ kind: 'refused', status: 401, words: '401' }), 'unclear', 'refused with 401'],
+    ['a broken reply', failed({ kind: 'broken', status: undefined, text: 'reply is not JSON' }), 'unclear', 'reply is not JSON'],
+    ['a key that was withdrawn', failed({ kind: 'refused', status: 401, text: '' }), 'unclear', 'refused with 401'],
   ])('%s', (_name, { failure }, verdict, evidence) => {
     expect(failure && judgeFailure(failure)).toEqual({ verdict, evidence });
   });
@@ -57,32 +47,32 @@ describe('what a failure says of the one thing that was asked for', () => {
 
 describe('streams', () => {
   test.each<Row>([
-    ['one with a count', judgeStream(exchange()), 'yes', '4 tokens, finish stop'],
+    ['one with a count', judgeStream(result()), 'yes', '4 tokens, finish stop'],
     [
       'one without',
-      judgeStream(exchange({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
+      judgeStream(result({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
       'yes',
       'finish stop',
     ],
-    ['one without text', judgeStream(exchange({ text: '' })), 'no', 'a stream without text'],
-    ['pieces', judgePieces(exchange({ contentAtMs: [100, 120, 160] })), 'yes', 'in 3 reads over 60 ms'],
+    ['one without text', judgeStream(result({ text: '' })), 'no', 'a stream without text'],
+    ['pieces', judgePieces(result({ contentAtMs: [100, 120, 160] })), 'yes', 'in 3 reads over 60 ms'],
     [
       'a burst after a while',
-      judgePieces(exchange({ contentAtMs: [900, 901] })),
+      judgePieces(result({ contentAtMs: [900, 901] })),
       'no',
-      'all at once after 900 ms: something in between collects it',
+      'all at once after 900 ms: a proxy in between buffers it',
     ],
-    ['a burst at once', judgePieces(exchange({ contentAtMs: [12] })), 'unclear', 'all of it within 12 ms: too fast to tell'],
-    ['counted', judgeUsage(exchange()), 'yes', '20 prompt and 4 output tokens'],
+    ['a burst at once', judgePieces(result({ contentAtMs: [12] })), 'unclear', 'all of it within 12 ms: too fast to tell'],
+    ['counted', judgeUsage(result()), 'yes', '20 prompt and 4 output tokens'],
     [
       'not counted',
-      judgeUsage(exchange({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
+      judgeUsage(result({ usage: { ...REPORTED, promptSource: 'estimated', outputSource: 'counted' } })),
       'no',
       'no usage: it is estimated from the text',
     ],
     [
       'counted as nothing',
-      judgeUsage(exchange({ usage: { ...REPORTED, outputTokens: 0 } })),
+      judgeUsage(result({ usage: { ...REPORTED, outputTokens: 0 } })),
       'no',
       'usage of zero tokens: it is estimated from the text',
     ],
@@ -90,19 +80,19 @@ describe('streams', () => {
 
   test('tokens a second are those between first and last content', () => {
     const usage = { ...REPORTED, outputTokens: 50 };
-    expect(tokensPerSecond(exchange({ contentAtMs: [400, 600, 900], usage }))).toBe(100);
-    expect(tokensPerSecond(exchange({ contentAtMs: [400, 410], usage }))).toBeNull();
-    expect(tokensPerSecond(exchange({ contentAtMs: [], usage }))).toBeNull();
+    expect(tokensPerSecond(result({ contentAtMs: [400, 600, 900], usage }))).toBe(100);
+    expect(tokensPerSecond(result({ contentAtMs: [400, 410], usage }))).toBeNull();
+    expect(tokensPerSecond(result({ contentAtMs: [], usage }))).toBeNull();
   });
 });
 
 describe('turns', () => {
   test.each<Row>([
-    ['taken', judgeTaken(exchange()), 'yes', 'taken, finish stop'],
-    ['developer besides system', judgeRole(exchange(), exchange()), 'yes', 'as well as the system role'],
-    ['developer instead of system', judgeRole(exchange(), REFUSED), 'yes', 'and not the system role', { developerRole: true }],
-    ['no developer', judgeRole(REFUSED, exchange()), 'no', REFUSED_EVIDENCE, { developerRole: false }],
-    ['developer asked at a bad moment', judgeRole(BUSY, exchange()), 'unclear', BUSY_EVIDENCE],
+    ['taken', judgeTaken(result()), 'yes', 'taken, finish stop'],
+    ['developer besides system', judgeRole(result(), result()), 'yes', 'as well as the system role'],
+    ['developer instead of system', judgeRole(result(), REFUSED), 'yes', 'and not the system role', { developerRole: true }],
+    ['no developer', judgeRole(REFUSED, result()), 'no', REFUSED_EVIDENCE, { developerRole: false }],
+    ['developer asked at a bad moment', judgeRole(BUSY, result()), 'unclear', BUSY_EVIDENCE],
   ])('%s', (_name, ...row) => expectFinding(...row));
 });
 
@@ -110,22 +100,16 @@ describe('parameters', () => {
   const known = { verdict: 'yes', evidence: 'cut at 16 tokens' } as const;
   const ignored = { verdict: 'no', evidence: 'about 60 tokens where 16 are allowed' } as const;
   test.each<Row>([
-    [
-      'a stop that is heeded',
-      judgeStop(exchange({ text: 'one two ' }), 'three'),
-      'yes',
-      'before the sequence, finish stop',
-      { stop: true },
-    ],
-    ['a stop that is not', judgeStop(exchange({ text: 'one two three four' }), 'three'), 'no', 'writes on behind it', { stop: false }],
+    ['a stop that is heeded', judgeStop(result({ text: 'one two ' }), 'three'), 'yes', 'before the sequence, finish stop', { stop: true }],
+    ['a stop that is not', judgeStop(result({ text: 'one two three four' }), 'three'), 'no', 'writes on behind it', { stop: false }],
     ['a stop that is refused', judgeStop(REFUSED, 'three'), 'no', REFUSED_EVIDENCE, { stop: false }],
-    ['a stop it never came to', judgeStop(exchange({ finishReason: 'length' }), 'three'), 'unclear', 'cut before it came to that'],
-    ['a seed', judgeHint(exchange(), 'seed'), 'yes', 'taken, finish stop', { seed: true }],
+    ['a stop it never came to', judgeStop(result({ finishReason: 'length' }), 'three'), 'unclear', 'cut before it came to that'],
+    ['a seed', judgeHint(result(), 'seed'), 'yes', 'taken, finish stop', { seed: true }],
     ['no seed', judgeHint(REFUSED, 'seed'), 'no', REFUSED_EVIDENCE, { seed: false }],
     ['a seed at a bad moment', judgeHint(BUSY, 'seed'), 'unclear', BUSY_EVIDENCE],
-    ['a cap that is kept', judgeCap(exchange({ finishReason: 'length' })), 'yes', 'cut at 16 tokens'],
-    ['a cap that is not', judgeCap(exchange({ text: 'x'.repeat(240) })), 'no', 'about 60 tokens where 16 are allowed'],
-    ['a cap it never came to', judgeCap(exchange()), 'unclear', 'it stopped by itself, finish stop'],
+    ['a cap that is kept', judgeCap(result({ finishReason: 'length' })), 'yes', 'cut at 16 tokens'],
+    ['a cap that is not', judgeCap(result({ text: 'x'.repeat(240) })), 'no', 'about 60 tokens where 16 are allowed'],
+    ['a cap it never came to', judgeCap(result()), 'unclear', 'it stopped by itself, finish stop'],
     ['both fields', judgeFields('max_tokens', known, 'max_completion_tokens', known), 'yes', 'max_tokens and max_completion_tokens'],
     [
       'the other field alone',
@@ -140,28 +124,28 @@ describe('parameters', () => {
       'no',
       'max_completion_tokens: about 60 tokens where 16 are allowed',
     ],
-    ['reasoning in a field', judgeReasoning(exchange(), 'reasoning_content', false), 'yes', 'in reasoning_content', { thinkTags: false }],
+    ['reasoning in a field', judgeReasoning(result(), 'reasoning_content', false), 'yes', 'in reasoning_content', { thinkTags: false }],
     [
       'reasoning in tags',
-      judgeReasoning(exchange({ text: '\n<think>Well' }), undefined, false),
+      judgeReasoning(result({ text: '\n<think>Well' }), undefined, false),
       'yes',
       'as <think> in the text',
       { thinkTags: true },
     ],
-    ['reasoning in tags, already split', judgeReasoning(exchange({ reasoning: 'Well' }), undefined, true), 'yes', 'as <think> in the text'],
-    ['no reasoning', judgeReasoning(exchange(), undefined, false), 'no', 'none was told'],
-    ['effort of a model that reasons', judgeEffort(exchange(), true), 'yes', 'taken', { reasoningEffort: true }],
+    ['reasoning in tags, already split', judgeReasoning(result({ reasoning: 'Well' }), undefined, true), 'yes', 'as <think> in the text'],
+    ['no reasoning', judgeReasoning(result(), undefined, false), 'no', 'none was told'],
+    ['effort of a model that reasons', judgeEffort(result(), true), 'yes', 'taken', { reasoningEffort: true }],
     [
       'effort of one that only counts it',
-      judgeEffort(exchange({ usage: { ...REPORTED, reasoningTokens: 3 } }), false),
+      judgeEffort(result({ usage: { ...REPORTED, reasoningTokens: 3 } }), false),
       'yes',
       'taken',
       { reasoningEffort: true },
     ],
-    ['effort of one that does not', judgeEffort(exchange(), false), 'unclear', 'taken, but nothing is seen of its reasoning'],
+    ['effort of one that does not', judgeEffort(result(), false), 'unclear', 'taken, but nothing is seen of its reasoning'],
     ['no effort', judgeEffort(REFUSED, true), 'no', REFUSED_EVIDENCE, { reasoningEffort: false }],
-    ['a summary', judgeSummary(exchange({ reasoning: 'Well' })), 'yes', 'told', { reasoningSummary: true }],
-    ['a summary of nothing', judgeSummary(exchange()), 'unclear', 'taken, but none was told'],
+    ['a summary', judgeSummary(result({ reasoning: 'Well' })), 'yes', 'told', { reasoningSummary: true }],
+    ['a summary of nothing', judgeSummary(result()), 'unclear', 'taken, but none was told'],
     ['no summary', judgeSummary(REFUSED), 'no', REFUSED_EVIDENCE, { reasoningSummary: false }],
   ])('%s', (_name, ...row) => expectFinding(...row));
 
@@ -173,20 +157,20 @@ describe('parameters', () => {
 });
 
 describe('tools', () => {
-  const CALLED = exchange({ text: '', toolCalls: [called('get_weather')], finishReason: 'tool-calls' });
-  const BOTH = exchange({ text: '', toolCalls: [called('get_weather'), called('get_time')], finishReason: 'tool-calls' });
+  const CALLED = result({ text: '', toolCalls: [called('get_weather')], finishReason: 'tool-calls' });
+  const BOTH = result({ text: '', toolCalls: [called('get_weather'), called('get_time')], finishReason: 'tool-calls' });
   test.each<Row>([
     ['a call', judgeCall(CALLED), 'yes', 'get_weather with its arguments, finish tool-calls'],
-    ['words', judgeCall(exchange()), 'no', 'answers in words (finish stop)'],
+    ['words', judgeCall(result()), 'no', 'answers in words (finish stop)'],
     [
       'a call with other arguments',
-      judgeCall(exchange({ toolCalls: [called('get_weather', '{"town":1}')] })),
+      judgeCall(result({ toolCalls: [called('get_weather', '{"town":1}')] })),
       'no',
       'a call whose arguments do not fit the tool',
     ],
     [
       'a call cut in the middle',
-      judgeCall(exchange({ toolCalls: [called('get_weather', '{"city":')] })),
+      judgeCall(result({ toolCalls: [called('get_weather', '{"city":')] })),
       'no',
       'a call whose arguments do not fit the tool',
     ],
@@ -194,48 +178,42 @@ describe('tools', () => {
     ['one call where two were asked for', judgeParallel(CALLED), 'no', 'one call at a time'],
     ['parallel_tool_calls heeded', judgeParallelField(CALLED), 'yes', 'taken, and one call made', { parallelToolCalls: true }],
     ['parallel_tool_calls ignored', judgeParallelField(BOTH), 'no', 'taken, and 2 calls made all the same'],
-    ['parallel_tool_calls without a call', judgeParallelField(exchange()), 'unclear', 'not refused; it answers in words'],
+    ['parallel_tool_calls without a call', judgeParallelField(result()), 'unclear', 'not refused; it answers in words'],
     ['parallel_tool_calls refused', judgeParallelField(REFUSED), 'no', REFUSED_EVIDENCE, { parallelToolCalls: false }],
     ['the tool it must', judgeForced(CALLED, 'get_weather'), 'yes', 'get_weather'],
     ['another tool', judgeForced(BOTH, 'get_weather'), 'no', 'calls another tool'],
-    ['words where it must', judgeForced(exchange(), 'get_weather'), 'no', 'answers in words although it must call a tool'],
+    ['words where it must', judgeForced(result(), 'get_weather'), 'no', 'answers in words although it must call a tool'],
     ['strict taken', judgeStrict(CALLED), 'yes', 'get_weather with its arguments, finish tool-calls', { strictTools: true }],
     ['strict refused', judgeStrict(REFUSED), 'no', REFUSED_EVIDENCE, { strictTools: false }],
-    ['strict answered in words', judgeStrict(exchange()), 'no', 'answers in words (finish stop)'],
-    ['a result used', judgeResults(exchange({ text: 'It is sunny.' })), 'yes', 'its answer has the result in it'],
-    ['a result not used', judgeResults(exchange()), 'unclear', 'taken; its answer does not have the result in it'],
+    ['strict answered in words', judgeStrict(result()), 'no', 'answers in words (finish stop)'],
+    ['a result used', judgeResults(result({ text: 'It is sunny.' })), 'yes', 'its answer has the result in it'],
+    ['a result not used', judgeResults(result()), 'unclear', 'taken; its answer does not have the result in it'],
     ['the call again', judgeResults(CALLED), 'unclear', 'it calls the tool again'],
   ])('%s', (_name, ...row) => expectFinding(...row));
 });
 
 describe('output', () => {
   const ESTIMATED = { ...REPORTED, promptSource: 'estimated' as const, outputSource: 'counted' as const };
-  const FITS = exchange({ text: '{"city":"Paris","population":2100000}' });
+  const FITS = result({ text: '{"city":"Paris","population":2100000}' });
   test.each<Row>([
     ['an object', judgeJsonObject(FITS), 'yes', 'a JSON object'],
-    ['no object', judgeJsonObject(exchange({ text: '```json\n{}\n```' })), 'no', 'text that is no JSON object'],
-    ['half an object', judgeJsonObject(exchange({ text: '{', finishReason: 'length' })), 'unclear', 'cut before its end'],
+    ['no object', judgeJsonObject(result({ text: '```json\n{}\n```' })), 'no', 'text that is no JSON object'],
+    ['half an object', judgeJsonObject(result({ text: '{', finishReason: 'length' })), 'unclear', 'cut before its end'],
     ['a schema kept to', judgeJsonSchema(FITS), 'yes', 'exactly its fields', { jsonSchema: true }],
-    [
-      'a schema not kept to',
-      judgeJsonSchema(exchange({ text: '{"city":"Paris"}' })),
-      'no',
-      'taken, and not kept to',
-      { jsonSchema: false },
-    ],
-    ['a schema ignored', judgeJsonSchema(exchange()), 'no', 'taken, and answered with text that is no JSON object', { jsonSchema: false }],
+    ['a schema not kept to', judgeJsonSchema(result({ text: '{"city":"Paris"}' })), 'no', 'taken, and not kept to', { jsonSchema: false }],
+    ['a schema ignored', judgeJsonSchema(result()), 'no', 'taken, and answered with text that is no JSON object', { jsonSchema: false }],
     ['a schema refused', judgeJsonSchema(REFUSED), 'no', REFUSED_EVIDENCE, { jsonSchema: false }],
-    ['an image seen', judgeImage(exchange({ text: 'Red.' })), 'yes', 'it knows the colour'],
+    ['an image seen', judgeImage(result({ text: 'Red.' })), 'yes', 'it knows the colour'],
     [
       'an image counted',
-      judgeImage(exchange({ usage: { ...REPORTED, promptTokens: 269 } })),
+      judgeImage(result({ usage: { ...REPORTED, promptTokens: 269 } })),
       'yes',
       'about 256 prompt tokens for it, though the colour is not named',
     ],
-    ['an image dropped', judgeImage(exchange()), 'unclear', 'taken, but it does not know the colour'],
+    ['an image dropped', judgeImage(result()), 'unclear', 'taken, but it does not know the colour'],
     [
       'an image, nothing counted',
-      judgeImage(exchange({ usage: { ...ESTIMATED, promptTokens: 1_700 } })),
+      judgeImage(result({ usage: { ...ESTIMATED, promptTokens: 1_700 } })),
       'unclear',
       'taken, but it does not know the colour',
     ],
@@ -245,23 +223,23 @@ describe('output', () => {
 
 describe('limits', () => {
   const usage = { ...REPORTED, promptTokens: 1_800 };
-  const LEFT = exchange({ finishReason: undefined });
+  const LEFT = result({ finishReason: undefined });
   const OVERFLOW = failed({ code: 'context_length_exceeded' });
   test.each<Row>([
-    ['cached', judgeCached(exchange({ usage: { ...usage, cachedTokens: 1_792 } })), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
-    ['not cached', judgeCached(exchange({ usage })), 'no', 'none of 1,800 prompt tokens, sent twice'],
-    ['not counted', judgeCached(exchange({ usage: { ...usage, promptSource: 'estimated', outputSource: 'counted' } })), 'no', 'no usage'],
+    ['cached', judgeCached(result({ usage: { ...usage, cachedTokens: 1_792 } })), 'yes', '1,792 of 1,800 prompt tokens, sent twice'],
+    ['not cached', judgeCached(result({ usage })), 'no', 'none of 1,800 prompt tokens, sent twice'],
+    ['not counted', judgeCached(result({ usage: { ...usage, promptSource: 'estimated', outputSource: 'counted' } })), 'no', 'no usage'],
     ['a context error that is known', judgeContextError(OVERFLOW), 'yes', 'refused with 400, in known words'],
     ['one in other words', judgeContextError(REFUSED), 'no', `${REFUSED_EVIDENCE}: not known as such, clients get 502`],
     [
       'a prompt that is cut',
-      judgeContextError(exchange({ usage })),
+      judgeContextError(result({ usage })),
       'no',
       'it takes the prompt, counted as 1,800 tokens: it may cut it without a word',
     ],
     ['a bad moment', judgeContextError(BUSY), 'unclear', BUSY_EVIDENCE],
     ['left and closed', judgeCancel({ ...LEFT, closedAfterMs: 2 }), 'yes', 'after 2 ms'],
     ['left and open', judgeCancel(LEFT), 'no', 'still open after 250 ms'],
-    ['over before', judgeCancel(exchange()), 'unclear', 'the reply was over before it could be left'],
+    ['over before', judgeCancel(result()), 'unclear', 'the reply was over before it could be left'],
   ])('%s', (_name, ...row) => expectFinding(...row));
 });

@@ -1,10 +1,10 @@
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, count, inMs, no, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 
-/** Larger ones are tried only when the operator says so: a server that takes them bills them. */
+/** Larger contexts are tried only when the operator gives the size: a server that accepts the prompt bills it. */
 const CONTEXT_TOKENS_UNASKED_MAX = 65_536;
-/** A prefix long enough for caches that begin at 1,024 tokens. */
+/** Lines of a prefix that is long enough for caches with a minimum of 1,024 tokens. */
 const PREFIX_LINES = 120;
 
 export const limitChecks: Check[] = [
@@ -22,7 +22,7 @@ export const limitChecks: Check[] = [
     title: 'a prompt too long is recognised',
     async run(prober, { context }) {
       if (context === undefined) return 'its context is not known: say --context-tokens';
-      if (context.tokens > CONTEXT_TOKENS_UNASKED_MAX && !context.isTheOperators) {
+      if (context.tokens > CONTEXT_TOKENS_UNASKED_MAX && !context.isFromOperator) {
         return `of ${count(context.tokens, 'token')}: to try it, say --context-tokens ${context.tokens}`;
       }
       const words = 'word '.repeat(Math.ceil(context.tokens * 1.25));
@@ -36,22 +36,22 @@ export const limitChecks: Check[] = [
   },
 ];
 
-/** Another one each time: what an earlier test left in a cache shall not count. */
+/** Returns a new prefix each time, so that the cache of an earlier run does not count. */
 function longPrefix(): string {
   const nonce = Math.random().toString(36).slice(2);
   const lines = Array.from({ length: PREFIX_LINES }, (_, index) => `Rule ${index + 1} of ${nonce}: be short, be exact, and be friendly.`);
   return lines.join('\n');
 }
 
-export function judgeCached({ failure, usage }: Exchange): Finding {
+export function judgeCached({ failure, usage }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (usage?.promptSource !== 'reported') return no('no usage');
   if (usage.cachedTokens === 0) return no(`none of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
   return yes(`${usage.cachedTokens.toLocaleString('en-US')} of ${count(usage.promptTokens, 'prompt token')}, sent twice`);
 }
 
-/** A refusal in words that are known reaches the client as its own fault (400), any other as ours (502). */
-export function judgeContextError({ failure, usage }: Exchange): Finding {
+/** A recognised refusal reaches the client as its own fault (400), any other as ours (502). */
+export function judgeContextError({ failure, usage }: ProbeResult): Finding {
   if (failure === undefined) {
     const tokens = usage?.promptSource === 'reported' ? `, counted as ${count(usage.promptTokens, 'token')}` : '';
     return no(`it takes the prompt${tokens}: it may cut it without a word`);
@@ -61,7 +61,7 @@ export function judgeContextError({ failure, usage }: Exchange): Finding {
   return verdict === 'unclear' ? unclear(evidence) : no(`${evidence}: not known as such, clients get 502`);
 }
 
-export function judgeCancel({ failure, contentAtMs, finishReason, closedAfterMs }: Exchange): Finding {
+export function judgeCancel({ failure, contentAtMs, finishReason, closedAfterMs }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (finishReason !== undefined || contentAtMs.length === 0) return unclear('the reply was over before it could be left');
   return closedAfterMs === undefined ? no('still open after 250 ms') : yes(`after ${inMs(closedAfterMs)}`);

@@ -1,6 +1,6 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { OutputFormat } from '#inference/request.js';
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, count, no, unclear, yes } from './check.js';
 
 const ASK_JSON = 'Give the capital of France and its population as a JSON object with the fields city and population.';
@@ -16,7 +16,7 @@ const SCHEMA: OutputFormat = {
   },
 };
 const ASK_COLOUR = 'Which colour is this image? Answer with one word.';
-/** 64 × 64, all red: some models refuse smaller ones. */
+/** 64 × 64 pixels, all red. Some models refuse smaller images. */
 const RED_PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAS0lEQVR42u3PQQkAAAgAsetfWiP4FgYrsKZeS0BAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEDgsqnc8OJg6Ln3AAAAAElFTkSuQmCC';
 
@@ -46,14 +46,14 @@ export const outputChecks: Check[] = [
   },
 ];
 
-export function judgeJsonObject({ failure, text, finishReason }: Exchange): Finding {
+export function judgeJsonObject({ failure, text, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (finishReason === 'length') return unclear('cut before its end');
   return parseObject(text) === undefined ? no('text that is no JSON object') : yes('a JSON object');
 }
 
-/** A schema that is taken and not kept to is worse than one that is refused: without it the request is at least told as an instruction. */
-export function judgeJsonSchema({ failure, text, finishReason }: Exchange): Finding {
+/** A schema that is accepted and ignored counts as unsupported: the request then carries it as an instruction. */
+export function judgeJsonSchema({ failure, text, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) {
     const finding = judgeFailure(failure);
     return finding.verdict === 'no' ? { ...finding, learned: { jsonSchema: false } } : finding;
@@ -74,11 +74,11 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Tokens that the words alone cannot be. */
+/** More prompt tokens than the text alone can account for. */
 const IMAGE_TOKENS_MIN = 64;
 
-/** Some servers drop what they cannot show their model, and say nothing: then neither the colour is known nor anything counted for it. */
-export function judgeImage({ failure, text, usage }: Exchange): Finding {
+/** Some servers silently drop images: then the colour is unknown and no prompt tokens are counted for it. */
+export function judgeImage({ failure, text, usage }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (/\bred\b/i.test(text)) return yes('it knows the colour');
   const forIt = usage?.promptSource === 'reported' ? usage.promptTokens - estimateOutputTokens(Buffer.byteLength(ASK_COLOUR)) : 0;

@@ -1,6 +1,6 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Hints } from '#inference/request.js';
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { CHAT_ONLY, type Check, no, unclear, yes } from './check.js';
 import { COUNTING } from './streaming.js';
 import { judgeTaken } from './turns.js';
@@ -28,8 +28,8 @@ export const parameterChecks: Check[] = [
     id: 'output-cap',
     title: 'keeps the output cap',
     async run(prober) {
-      const exchange = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP });
-      return judgeCap(exchange);
+      const result = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP });
+      return judgeCap(result);
     },
   },
   {
@@ -48,9 +48,9 @@ export const parameterChecks: Check[] = [
     id: 'reasoning',
     title: 'tells its reasoning',
     async run(prober, notes) {
-      const exchange = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024 });
-      notes.reasoningField ??= exchange.reasoningField;
-      return judgeReasoning(exchange, notes.reasoningField, prober.capabilities.thinkTags);
+      const result = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024 });
+      notes.reasoningField ??= result.reasoningField;
+      return judgeReasoning(result, notes.reasoningField, prober.capabilities.thinkTags);
     },
   },
   {
@@ -58,8 +58,8 @@ export const parameterChecks: Check[] = [
     title: 'takes reasoning_effort',
     kinds: CHAT_ONLY,
     async run(prober, { reasoningField }) {
-      const exchange = await prober.send({ turns: 'Say yes.', hints: EFFORT, capabilities: { reasoningEffort: true } });
-      return judgeEffort(exchange, reasoningField !== undefined || prober.capabilities.thinkTags);
+      const result = await prober.send({ turns: 'Say yes.', hints: EFFORT, capabilities: { reasoningEffort: true } });
+      return judgeEffort(result, reasoningField !== undefined || prober.capabilities.thinkTags);
     },
   },
   {
@@ -67,21 +67,21 @@ export const parameterChecks: Check[] = [
     title: 'tells a summary of its reasoning',
     kinds: ['openai-responses'],
     async run(prober, notes) {
-      const exchange = await prober.send({
+      const result = await prober.send({
         turns: PONDER,
         hints: EFFORT,
         outputTokensMax: 1_024,
         capabilities: { reasoningSummary: true },
       });
-      notes.reasoningField ??= exchange.reasoningField;
-      return judgeSummary(exchange);
+      notes.reasoningField ??= result.reasoningField;
+      return judgeSummary(result);
     },
   },
 ];
 
 type Flag = 'seed' | 'penalties';
 
-/** A parameter that is either taken or not; what it does cannot be seen from a few words. */
+/** Checks only that a parameter is accepted; its effect does not show in a short reply. */
 function hint(id: Flag, title: string, hints: Hints): Check {
   return {
     id,
@@ -91,35 +91,35 @@ function hint(id: Flag, title: string, hints: Hints): Check {
   };
 }
 
-export function judgeHint(exchange: Exchange, flag: Flag): Finding {
-  const finding = judgeTaken(exchange);
+export function judgeHint(result: ProbeResult, flag: Flag): Finding {
+  const finding = judgeTaken(result);
   return finding.verdict === 'unclear' ? finding : { ...finding, learned: { [flag]: finding.verdict === 'yes' } };
 }
 
-/** Many servers take every field they do not know: of a model that does not reason that says nothing. */
-export function judgeEffort(exchange: Exchange, reasons: boolean): Finding {
-  const finding = judgeTaken(exchange);
+/** Many servers accept any unknown field, so acceptance proves nothing unless the model reasons. */
+export function judgeEffort(result: ProbeResult, reasons: boolean): Finding {
+  const finding = judgeTaken(result);
   if (finding.verdict === 'no') return { ...finding, learned: { reasoningEffort: false } };
   if (finding.verdict === 'unclear') return finding;
-  if (reasons || (exchange.usage?.reasoningTokens ?? 0) > 0) return yes('taken', { reasoningEffort: true });
+  if (reasons || (result.usage?.reasoningTokens ?? 0) > 0) return yes('taken', { reasoningEffort: true });
   return unclear('taken, but nothing is seen of its reasoning');
 }
 
-export function judgeSummary({ failure, reasoning }: Exchange): Finding {
+export function judgeSummary({ failure, reasoning }: ProbeResult): Finding {
   if (failure === undefined) return reasoning === '' ? unclear('taken, but none was told') : yes('told', { reasoningSummary: true });
   const finding = judgeFailure(failure);
   return finding.verdict === 'no' ? { ...finding, learned: { reasoningSummary: false } } : finding;
 }
 
-/** A word from the middle of a text, that stands there for the first time. */
+/** Returns a word that first occurs in the middle of the text. */
 export function stopIn(text: string): string | undefined {
   const words = text.split(/\s+/).filter((word) => /^[A-Za-z]{3,}$/.test(word));
   const from = Math.floor(words.length / 2);
   return words.slice(from).find((word) => text.indexOf(word) > text.length / 4);
 }
 
-/** The same question with a stop in the middle of its answer. */
-export function judgeStop({ failure, text, finishReason }: Exchange, sequence: string): Finding {
+/** Judges the same question with a stop sequence in the middle of its answer. */
+export function judgeStop({ failure, text, finishReason }: ProbeResult, sequence: string): Finding {
   if (failure !== undefined) {
     const finding = judgeFailure(failure);
     return finding.verdict === 'no' ? { ...finding, learned: { stop: false } } : finding;
@@ -129,8 +129,8 @@ export function judgeStop({ failure, text, finishReason }: Exchange, sequence: s
   return yes(`before the sequence, finish ${finishReason}`, { stop: true });
 }
 
-/** Whether the output is about as long as it may be. */
-export function judgeCap({ failure, text, reasoning, usage, finishReason }: Exchange): Finding {
+/** Judges whether the output ended at the cap. */
+export function judgeCap({ failure, text, reasoning, usage, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   const written = Math.max(
     estimateOutputTokens(Buffer.byteLength(text + reasoning)),
@@ -147,13 +147,13 @@ export function judgeFields(mine: (typeof FIELDS)[number], known: Finding, other
   return unclear(`${other}: ${found.evidence}`);
 }
 
-/** Before what it has to say, and in the midst of it. */
+/** True when the text begins with a reasoning tag. */
 export function beginsThinking(text: string): boolean {
   return /^\s*<think>/.test(text);
 }
 
-/** In a field of its own, or as tags at the head of the text. */
-export function judgeReasoning({ failure, text, reasoning }: Exchange, field: string | undefined, splitsTags: boolean): Finding {
+/** Judges whether reasoning comes in a field of its own or as tags at the beginning of the text. */
+export function judgeReasoning({ failure, text, reasoning }: ProbeResult, field: string | undefined, splitsTags: boolean): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (beginsThinking(text)) return yes('as <think> in the text', { thinkTags: true });
   if (field !== undefined) return yes(`in ${field}`, { thinkTags: false });

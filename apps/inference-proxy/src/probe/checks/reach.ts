@@ -1,15 +1,15 @@
 import type { Upstream } from '#contracts/catalog.js';
-import { describeFailure, type Exchange, type ExchangeFailure, type Finding } from '../probe-result.js';
 import type { ListedModel } from '../list-models.js';
+import { describeFailure, type Finding, type ProbeFailure, type ProbeResult } from '../probe-result.js';
 import { inMs, no, unclear, yes } from './check.js';
 
 type Place = Pick<Upstream, 'baseUrl' | 'allowPrivateNetwork' | 'apiKeyEnv' | 'apiKeyFile' | 'timeouts'>;
 
-/** Name, connection, TLS: whether anybody answers there at all. Any status is an answer. */
-export function judgeReach({ failure, totalMs }: Exchange, place: Place): Finding {
+/** Judges name resolution, connection and TLS. A reply with any status counts as reached. */
+export function judgeReach({ failure, totalMs }: ProbeResult, place: Place): Finding {
   const { host, hostname, protocol } = new URL(place.baseUrl);
   if (failure === undefined) return yes(`${host} answers, ${inMs(totalMs)} for a reply`);
-  const { kind, status, errorCode = '', connectionFault, words } = failure;
+  const { kind, status, errorCode = '', connectionFault, text } = failure;
   if (status !== undefined) return yes(`${host} answers, with ${status}`);
   if (errorCode === 'ADDRESS_REFUSED') return no(place.allowPrivateNetwork ? `${hostname} may never be called` : refusedAddress(hostname));
   if (errorCode === 'ENOTFOUND' || errorCode === 'EAI_AGAIN') return no(`no name server knows ${hostname}: check baseUrl`);
@@ -18,16 +18,16 @@ export function judgeReach({ failure, totalMs }: Exchange, place: Place): Findin
   if (errorCode === 'HPE')
     return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
   if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
-  if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${words}; if it loads the model first, try again`);
-  return yes(`${host} answers: ${words}`);
+  if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${text}; if it loads the model first, try again`);
+  return yes(`${host} answers: ${text}`);
 }
 
 function refusedAddress(hostname: string): string {
   return `${hostname} is not a public address: if it is yours, say allowPrivateNetwork: true`;
 }
 
-/** Whether it takes the key, or wants one. */
-export function judgeKey(failure: ExchangeFailure | undefined, { apiKeyEnv, apiKeyFile }: Place): Finding {
+/** Judges whether the upstream accepts the key, or requires one. */
+export function judgeKey(failure: ProbeFailure | undefined, { apiKeyEnv, apiKeyFile }: Place): Finding {
   const source = apiKeyFile ? `the file ${apiKeyFile}` : apiKeyEnv;
   if (failure?.status === 401 || failure?.status === 403) {
     if (source === null) return no(`${failure.status}: it wants a key; name the variable that holds it in apiKeyEnv`);
@@ -41,9 +41,9 @@ export function judgeKey(failure: ExchangeFailure | undefined, { apiKeyEnv, apiK
 
 const NAMES_MAX = 6;
 
-/** Whether the upstream has the model; a list that it has counts only where the name is refused, since lists leave out aliases. */
-export function judgeModel(exchange: Exchange, model: string, listed: readonly ListedModel[] | undefined): Finding {
-  const { failure } = exchange;
+/** Judges whether the upstream has the model. Its list decides only when the name is refused, because lists omit aliases. */
+export function judgeModel(result: ProbeResult, model: string, listed: readonly ListedModel[] | undefined): Finding {
+  const { failure } = result;
   const isListed = listed?.some(({ id }) => id === model);
   if (failure === undefined)
     return yes(isListed === false ? 'answers, though it is not on its list' : isListed ? 'on its list' : 'answers');
@@ -56,7 +56,7 @@ export function judgeModel(exchange: Exchange, model: string, listed: readonly L
   return isListed ? yes('on its list') : unclear(describeFailure(failure));
 }
 
-/** Names are an upstream's words too: only what looks like one is repeated. */
+/** Repeats only names that look like model names: the list is the upstream's text. */
 function namesOf(listed: readonly ListedModel[]): string {
   const names = listed.map(({ id }) => id).filter((id) => /^[\w.:/@-]{1,64}$/.test(id));
   if (names.length === 0) return 'its list is empty';
@@ -64,17 +64,17 @@ function namesOf(listed: readonly ListedModel[]): string {
   return `it lists ${names.slice(0, NAMES_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-export function judgePlain(exchange: Exchange): Finding {
-  const { failure, text, reasoning, finishReason, totalMs } = exchange;
+export function judgePlain(result: ProbeResult): Finding {
+  const { failure, text, reasoning, finishReason, totalMs } = result;
   if (failure !== undefined) return no(whyNot(failure));
   if (text !== '') return yes(`${Buffer.byteLength(text)} bytes of text in ${inMs(totalMs)}, finish ${finishReason}`);
   if (reasoning !== '') return yes('answers; all it could write was reasoning');
   return no(`no text, finish ${finishReason}`);
 }
 
-function whyNot(failure: ExchangeFailure): string {
+function whyNot(failure: ProbeFailure): string {
   if (failure.kind === 'broken' && failure.status === undefined) {
-    return `${failure.words}: that is not a reply of this kind of upstream; check baseUrl and kind`;
+    return `${failure.text}: not a reply of this kind of upstream; check baseUrl and kind`;
   }
   return describeFailure(failure);
 }

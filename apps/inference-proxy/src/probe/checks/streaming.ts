@@ -1,9 +1,9 @@
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { CHAT_ONLY, type Check, count, inMs, no, unclear, yes } from './check.js';
 
 export const COUNTING = 'Count from one to forty in words, with a space between them. Write nothing else.';
 
-/** A reply that takes longer than this is not written in one go: whoever sends it at once has held it back. */
+/** A model takes longer than this to write the reply: if it arrives at once, a proxy has buffered it. */
 const BURST_MS = 150;
 
 export const streamingChecks: Check[] = [
@@ -11,12 +11,12 @@ export const streamingChecks: Check[] = [
     id: 'stream',
     title: 'streams',
     async run(prober, notes) {
-      const exchange = await prober.send({ turns: COUNTING, stream: true });
-      if (exchange.failure === undefined) notes.stream = exchange;
-      if (exchange.failure?.kind !== 'rejected' || !prober.capabilities.streamOptions) return judgeStream(exchange);
-      // The next check says what it is that it does not take.
+      const result = await prober.send({ turns: COUNTING, stream: true });
+      if (result.failure === undefined) notes.stream = result;
+      if (result.failure?.kind !== 'rejected' || !prober.capabilities.streamOptions) return judgeStream(result);
+      // A later check reports that the upstream refuses `stream_options`.
       const bare = await prober.send({ turns: COUNTING, stream: true, capabilities: { streamOptions: false } });
-      if (bare.failure !== undefined) return judgeStream(exchange);
+      if (bare.failure !== undefined) return judgeStream(result);
       notes.stream = bare;
       return { ...judgeStream(bare), learned: { streamOptions: false } };
     },
@@ -57,23 +57,23 @@ export const streamingChecks: Check[] = [
   },
 ];
 
-export function judgeStream({ failure, text, reasoning, usage, finishReason }: Exchange): Finding {
+export function judgeStream({ failure, text, reasoning, usage, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (text === '' && reasoning === '') return no('a stream without text');
   const tokens = usage?.outputSource === 'reported' ? `${count(usage.outputTokens, 'token')}, ` : '';
   return yes(`${tokens}finish ${finishReason}`);
 }
 
-/** Whether content comes as it is written, or is held back by something in between. */
-export function judgePieces({ contentAtMs }: Exchange): Finding {
+/** Judges whether content arrives as it is written or is buffered on the way. */
+export function judgePieces({ contentAtMs }: ProbeResult): Finding {
   const first = contentAtMs[0] ?? 0;
   const spreadMs = (contentAtMs.at(-1) ?? 0) - first;
   if (contentAtMs.length > 2 && spreadMs > 0) return yes(`in ${count(contentAtMs.length, 'read')} over ${inMs(spreadMs)}`);
-  if (first > BURST_MS) return no(`all at once after ${inMs(first)}: something in between collects it`);
+  if (first > BURST_MS) return no(`all at once after ${inMs(first)}: a proxy in between buffers it`);
   return unclear(`all of it within ${inMs(first + spreadMs)}: too fast to tell`);
 }
 
-export function judgeUsage({ failure, usage, text }: Exchange): Finding {
+export function judgeUsage({ failure, usage, text }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (usage?.promptSource !== 'reported' || usage.outputSource !== 'reported') return no('no usage: it is estimated from the text');
   if (usage.promptTokens === 0 || (usage.outputTokens === 0 && text !== ''))
@@ -81,8 +81,8 @@ export function judgeUsage({ failure, usage, text }: Exchange): Finding {
   return yes(`${usage.promptTokens} prompt and ${usage.outputTokens} output tokens`);
 }
 
-/** Null when all came at once, or too fast to measure. */
-export function tokensPerSecond({ contentAtMs, usage }: Exchange): number | null {
+/** Null when the reply came at once, or too fast to measure. */
+export function tokensPerSecond({ contentAtMs, usage }: ProbeResult): number | null {
   const first = contentAtMs[0];
   const last = contentAtMs.at(-1);
   if (first === undefined || last === undefined || usage === undefined || last - first < 20) return null;

@@ -2,7 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { CompletedToolCall } from '#inference/completion.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, count, no, says, unclear, WITH_ROLES, yes } from './check.js';
 
 const WEATHER = toolNamed('get_weather', 'Tells the weather of a city.');
@@ -10,15 +10,15 @@ const TIME = toolNamed('get_time', 'Tells the time of day in a city.');
 const ASK_ONE = 'What is the weather in Paris? Call get_weather to find out.';
 const ASK_TWO = 'What are the weather and the time in Paris? Call get_weather and call get_time, both at once.';
 
-/** The first says whether there is any sense in the others. */
+/** The others are skipped when the first finds that tools are refused. */
 export const toolChecks: Check[] = [
   {
     id: 'tools',
     title: 'calls tools',
     async run(prober, notes) {
-      const exchange = await prober.send({ turns: ASK_ONE, tools: [WEATHER] });
-      const finding = judgeCall(exchange);
-      notes.refusesTools = finding.verdict === 'no' && exchange.failure !== undefined;
+      const result = await prober.send({ turns: ASK_ONE, tools: [WEATHER] });
+      const finding = judgeCall(result);
+      notes.refusesTools = finding.verdict === 'no' && result.failure !== undefined;
       return finding;
     },
   },
@@ -54,7 +54,7 @@ function toolNamed(name: string, description: string): Tool {
   return { key: { name }, wireName: name, kind: 'function', description, parameters };
 }
 
-export function judgeCall({ failure, toolCalls, finishReason }: Exchange): Finding {
+export function judgeCall({ failure, toolCalls, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   const [call] = toolCalls;
   if (call === undefined) return no(`answers in words (finish ${finishReason})`);
@@ -63,31 +63,31 @@ export function judgeCall({ failure, toolCalls, finishReason }: Exchange): Findi
     : no('a call whose arguments do not fit the tool');
 }
 
-export function judgeParallel({ failure, toolCalls }: Exchange): Finding {
+export function judgeParallel({ failure, toolCalls }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (toolCalls.length > 1) return yes(`${count(toolCalls.length, 'call')} in one reply`);
   return no(toolCalls.length === 1 ? 'one call at a time' : 'answers in words');
 }
 
-/** A refusal says that it is not taken; an answer in words says nothing of it. */
-export function judgeStrict(exchange: Exchange): Finding {
-  const finding = judgeCall(exchange);
+/** A refusal means that `strict` is not accepted; an answer in words proves nothing. */
+export function judgeStrict(result: ProbeResult): Finding {
+  const finding = judgeCall(result);
   if (finding.verdict === 'yes') return { ...finding, learned: { strictTools: true } };
-  return finding.verdict === 'no' && exchange.failure !== undefined ? { ...finding, learned: { strictTools: false } } : finding;
+  return finding.verdict === 'no' && result.failure !== undefined ? { ...finding, learned: { strictTools: false } } : finding;
 }
 
-/** Asked for two calls, told to make one. */
-export function judgeParallelField({ failure, toolCalls }: Exchange): Finding {
+/** Judges a request that asks for two calls and allows one. */
+export function judgeParallelField({ failure, toolCalls }: ProbeResult): Finding {
   if (failure !== undefined) {
     const finding = judgeFailure(failure);
     return finding.verdict === 'no' ? { ...finding, learned: { parallelToolCalls: false } } : finding;
   }
   if (toolCalls.length > 1) return no(`taken, and ${toolCalls.length} calls made all the same`);
-  if (toolCalls.length === 0) return unclear('not refused; it answers in words'); // whether the field is heeded, only calls can show
+  if (toolCalls.length === 0) return unclear('not refused; it answers in words');
   return yes('taken, and one call made', { parallelToolCalls: true });
 }
 
-export function judgeForced({ failure, toolCalls }: Exchange, name: string): Finding {
+export function judgeForced({ failure, toolCalls }: ProbeResult, name: string): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (toolCalls.length === 0) return no('answers in words although it must call a tool');
   return toolCalls.every(({ tool }) => tool.name === name) ? yes(name) : no('calls another tool');
@@ -102,25 +102,25 @@ function hasCity({ argumentsText }: CompletedToolCall): boolean {
   }
 }
 
-/** What a server may want of a conversation with calls in it, each by itself. */
-const WISHES: [Partial<UpstreamCapabilities>, string][] = [
+/** Capabilities that a server may require of a conversation with calls; each is tried alone. */
+const VARIANTS: [Partial<UpstreamCapabilities>, string][] = [
   [{ nineCharacterCallIds: true }, 'wants ids of calls of nine letters and digits'],
   [{ reasoningEcho: true }, 'wants the reasoning back that led to the call'],
 ];
 
 async function goesOn(prober: Parameters<Check['run']>[0]): Promise<Finding> {
   const turns = [says('user', ASK_ONE), called(CALL_ID, WEATHER.wireName), answered(CALL_ID, 'Sunny, 21 degrees')];
-  const exchange = await prober.send({ turns, tools: [WEATHER] });
-  if (exchange.failure?.kind === 'rejected') {
-    for (const [capabilities, evidence] of WISHES) {
+  const result = await prober.send({ turns, tools: [WEATHER] });
+  if (result.failure?.kind === 'rejected') {
+    for (const [capabilities, evidence] of VARIANTS) {
       const other = await prober.send({ turns, tools: [WEATHER], capabilities });
       if (other.failure === undefined) return yes(evidence, capabilities);
     }
   }
-  return judgeResults(exchange);
+  return judgeResults(result);
 }
 
-/** As nearly every server takes them; those that do not are told by refusing it. */
+/** Accepted by nearly every server. A refusal shows that the server wants shorter ids. */
 const CALL_ID = 'call_0a1b2c3d4e5f';
 
 function called(callId: string, wireName: string): Turn {
@@ -137,7 +137,7 @@ function answered(callId: string, text: string): Turn {
   return { role: 'tool', results: [{ callId, parts: [{ type: 'text', text }] }] };
 }
 
-export function judgeResults({ failure, text, toolCalls }: Exchange): Finding {
+export function judgeResults({ failure, text, toolCalls }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (/sunny|21/i.test(text)) return yes('its answer has the result in it');
   return unclear(toolCalls.length > 0 ? 'it calls the tool again' : 'taken; its answer does not have the result in it');

@@ -1,10 +1,9 @@
-import { type Exchange, type Finding, judgeFailure } from '../probe-result.js';
+import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, no, says, WITH_ROLES, yes } from './check.js';
 
 const BRIEF = says('system', 'You answer in one word.');
 const QUESTION = says('user', 'Which is larger, two or three?');
 
-/** The first says under which name the system speaks. */
 export const turnChecks: Check[] = [
   {
     id: 'developer-role',
@@ -36,18 +35,18 @@ export const turnChecks: Check[] = [
     kinds: WITH_ROLES,
     async run(prober) {
       const turns = [says('assistant', 'I am ready.'), says('user', 'Listen.'), QUESTION];
-      const exchange = await prober.send({ turns, capabilities: { alternatingRoles: false } });
-      if (exchange.failure?.kind !== 'rejected') return judgeTaken(exchange, { alternatingRoles: false });
+      const result = await prober.send({ turns, capabilities: { alternatingRoles: false } });
+      if (result.failure?.kind !== 'rejected') return judgeTaken(result, { alternatingRoles: false });
       const other = await prober.send({ turns, capabilities: { alternatingRoles: true } });
       return other.failure === undefined
         ? no('user and assistant must alternate', { alternatingRoles: true })
-        : judgeFailure(exchange.failure);
+        : judgeFailure(result.failure);
     },
   },
 ];
 
-/** The same conversation under either name: `developer` is said only to who will not have `system`. */
-export function judgeRole(developer: Exchange, system: Exchange): Finding {
+/** Judges the same conversation with either role: `developer` is used only where `system` is refused. */
+export function judgeRole(developer: ProbeResult, system: ProbeResult): Finding {
   if (developer.failure !== undefined) {
     const finding = judgeFailure(developer.failure);
     return finding.verdict === 'no' ? { ...finding, learned: { developerRole: false } } : finding;
@@ -56,7 +55,7 @@ export function judgeRole(developer: Exchange, system: Exchange): Finding {
   return yes('as well as the system role');
 }
 
-/** Whether a request was taken at all; of an answer in a few words there is no more to say. */
-export function judgeTaken({ failure, finishReason }: Exchange, learned?: Finding['learned']): Finding {
+/** Judges only whether the request was accepted. */
+export function judgeTaken({ failure, finishReason }: ProbeResult, learned?: Finding['learned']): Finding {
   return failure === undefined ? yes(`taken, finish ${finishReason}`, learned) : judgeFailure(failure);
 }

@@ -4,7 +4,7 @@ import { renderRequest, takesStop } from './request.js';
 import { parseReply } from './response.js';
 import { MessagesStreamParser } from './stream.js';
 
-/** Messages as Anthropic and servers compatible with it speak them. */
+/** `POST /messages` of Anthropic and compatible servers. */
 export const anthropicMessages: UpstreamAdapter = {
   kind: 'anthropic-messages',
   takesStop,

@@ -30,6 +30,6 @@ test('a type that every object has a field of is an unknown type', () => {
   expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, callOf(true).request)).toMatchObject({
     kind: 'refused',
     code: 'upstream_error',
-    detail: 'constructor no',
+    detail: 'other constructor',
   });
 });

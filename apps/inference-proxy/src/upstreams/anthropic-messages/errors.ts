@@ -1,16 +1,17 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { classifyRefusal, parseRetryAfter } from '../refusals/classify-refusal.js';
-import { errorFieldsOf, findObject, wordsOf } from '../replies/json-object.js';
+import { classifyRefusal } from '../refusals/classify-refusal.js';
+import { parseRetryAfter } from '../refusals/parse-retry-after.js';
+import { errorFieldsOf, findObject, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
-/** What a reply with an error status means (U-23). */
+/** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
   const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
   return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
 }
 
-/** The failure in an event or a body that came with status 200, if there is one (U-11). */
+/** Returns the error in an event or body that came with status 200; undefined when there is none. */
 export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
   const error = describe(body);
   if (error === undefined) return undefined;
@@ -19,7 +20,7 @@ export function findError(body: Record<string, unknown>, request: InferenceReque
   return classifyRefusal({ code, text, status, retryAfterSeconds: parseRetryAfter({}, text) }, request);
 }
 
-/** An error inside a stream has no status but the one its type would have had as a reply. */
+/** Statuses by error type. An error inside a stream has no status of its own. */
 const STATUSES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     invalid_request_error: 400,
@@ -41,7 +42,7 @@ interface Described {
   text: string;
 }
 
-/** `{type: "error", error: {type, message}}`, and what proxies before such a server say: `{error: "text"}`, `{detail}`, `{message}`. */
+/** Servers send `{type: "error", error: {type, message}}`; proxies in front of them `{error: "text"}`, `{detail}` or `{message}`. */
 function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
   const error = errorFieldsOf(body.error);
@@ -51,13 +52,13 @@ function describe(body: Record<string, unknown> | undefined): Described | undefi
   return isBare ? fromFields(body) : undefined;
 }
 
-/** The vendor has no `code`; compatible servers do. */
+/** Anthropic sends no `code`; compatible servers do. */
 function fromFields({ type, code, message, detail }: Record<string, unknown>): Described {
   const words = [code, type].filter((word) => typeof word === 'string');
   const text = message ?? detail ?? '';
   return {
     type: typeof type === 'string' ? type : '',
     code: words.join(' '),
-    text: wordsOf(text),
+    text: textOf(text),
   };
 }

@@ -2,8 +2,8 @@ import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
-import { plainCallId } from '../requests/short-call-id.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
 import { CallInputs } from './call-inputs.js';
 
 type Block = Record<string, unknown>;
@@ -12,7 +12,7 @@ interface Message {
   content: Block[];
 }
 
-/** Nothing that was not asked for. Extended thinking is never asked for: it would want its signed blocks back (docs/upstreams.md). */
+/** Renders the request. Never asks for extended thinking: the dialect then requires the signed blocks of earlier turns. */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
   const { output, temperature } = request;
@@ -50,7 +50,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
 }
 
-/** Sequences of white space alone are refused by the dialect. */
+/** True unless the sequence is only white space, which the dialect refuses. */
 export function takesStop(sequence: string): boolean {
   return sequence.trim() !== '';
 }
@@ -66,7 +66,7 @@ function outputInstruction(output: OutputFormat): string {
   }
 }
 
-/** Roles in turn, the user first, results before what else the user says. */
+/** Renders alternating roles, the user first, and tool results before the other content of their message. */
 function renderMessages(turns: readonly Turn[]): Message[] {
   const messages: Message[] = [];
   const inputs = new CallInputs();
@@ -101,7 +101,7 @@ function renderTurn(turn: Turn, inputs: CallInputs): Block[] {
   }
 }
 
-/** Texts of nothing but white space are refused by the dialect, and say nothing. */
+/** Omits texts of only white space, which the dialect refuses. */
 function renderParts(parts: readonly (TextPart | ImagePart)[]): Block[] {
   return parts
     .filter((part) => part.type === 'image' || part.text.trim() !== '')
@@ -112,12 +112,12 @@ function renderImage({ mediaType, base64 }: ImagePart): Block {
   return { type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } };
 }
 
-/** Reasoning stays here: the dialect takes only what it has signed. */
+/** Omits reasoning: the dialect accepts only blocks that it has signed. */
 function renderAssistant({ parts }: AssistantTurn, inputs: CallInputs): Block[] {
   return parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);
-    return [{ type: 'tool_use', id: plainCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
+    return [{ type: 'tool_use', id: renderCallId(part.callId), name: part.wireName, input: inputs.render(part) }];
   });
 }
 
@@ -126,7 +126,7 @@ function renderToolResults({ results }: ToolTurn): Block[] {
     const content = renderParts(parts);
     return {
       type: 'tool_result',
-      tool_use_id: plainCallId(callId),
+      tool_use_id: renderCallId(callId),
       content: content.length === 0 ? undefined : content,
       is_error: isError === true ? true : undefined,
     };

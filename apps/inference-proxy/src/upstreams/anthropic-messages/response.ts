@@ -5,11 +5,11 @@ import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { MessagesStreamParser } from './stream.js';
 
-/** Appends the events of a whole message: it is read as the stream that would have built it. */
+/** Parses a plain message as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const message = parseReplyObject(body);
   const failure = findError(message, call.request);
   if (failure !== undefined) throw failure;
-  if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a message without content' });
+  if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'message without content' });
   new MessagesStreamParser(call).readMessage(message, message.content, events);
 }

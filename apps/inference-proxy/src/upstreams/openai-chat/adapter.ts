@@ -4,7 +4,7 @@ import { renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ChatStreamParser } from './stream.js';
 
-/** Chat completions as OpenAI-compatible servers speak them. */
+/** `POST /chat/completions` of OpenAI and compatible servers. */
 export const openaiChat: UpstreamAdapter = {
   kind: 'openai-chat',
   renderRequest,

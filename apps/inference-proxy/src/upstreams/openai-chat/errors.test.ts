@@ -1,6 +1,6 @@
 import type { ImagePart } from '#inference/turn.js';
-import { parseRetryAfter } from '../refusals/classify-refusal.js';
 import { callOf } from '../../../test/conformance.js';
+import { parseRetryAfter } from '../refusals/parse-retry-after.js';
 import { parseError } from './errors.js';
 
 const IMAGE: ImagePart = { type: 'image', mediaType: 'image/png', base64: '' };

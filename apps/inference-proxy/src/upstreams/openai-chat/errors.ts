@@ -1,16 +1,17 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { classifyRefusal, parseRetryAfter } from '../refusals/classify-refusal.js';
-import { errorFieldsOf, findObject, findStatus, isObject, wordsOf } from '../replies/json-object.js';
+import { classifyRefusal } from '../refusals/classify-refusal.js';
+import { parseRetryAfter } from '../refusals/parse-retry-after.js';
+import { errorFieldsOf, findObject, findStatus, isObject, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
-/** What a reply with an error status means (U-23). */
+/** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
   const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
   return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
 }
 
-/** The failure in a chunk or body that came with status 200, if there is one (U-11, U-15). */
+/** Returns the error in a chunk or body that came with status 200; undefined when there is none. */
 export function findError(chunk: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
   const error = describe(chunk);
   if (error === undefined) return undefined;
@@ -24,8 +25,8 @@ interface Described {
 }
 
 /**
- * The forms seen: `{error: {message, type, code}}`, `{error: "text"}` or a list of either, `{object: "error", message, code}`,
- * `{code, msg}`, `{base_resp: {status_code, status_msg}}`, `{detail}` and `{message}` of web frameworks.
+ * Servers send `{error: {message, type, code}}`, `{error: "text"}` or a list of either, `{object: "error", message, code}`,
+ * `{code, msg}`, `{base_resp: {status_code, status_msg}}`, and `{detail}` or `{message}` (web frameworks).
  */
 function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
@@ -45,6 +46,6 @@ function fromFields(error: Record<string, unknown>): Described {
   return {
     status: findStatus([code, statusCode, error.status]),
     code: words.join(' '),
-    text: wordsOf(text),
+    text: textOf(text),
   };
 }

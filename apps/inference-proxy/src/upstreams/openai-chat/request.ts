@@ -2,14 +2,15 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
-import { arrangeTurns, liftResultImages } from '../requests/arrange-turns.js';
-import { nineCharacterCallId } from '../requests/short-call-id.js';
+import { arrangeTurns } from '../requests/arrange-turns.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
+import { liftResultImages } from './lift-result-images.js';
 
 /**
- * The smallest body that says what the request says: many servers refuse what they do not know (U-19). Texts are strings,
- * names of speakers and end users stay here, and of the hints only those go on that nearly every server takes.
+ * Renders the smallest body that expresses the request, because many servers refuse unknown fields. Texts are strings; names of speakers
+ * and end users are not sent.
  */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
@@ -75,7 +76,7 @@ function renderImage({ mediaType, base64, detail }: ImagePart): unknown {
   return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${base64}`, detail } };
 }
 
-/** Text beside calls is kept, and the turn is never dropped for having none (T-14). */
+/** Keeps text beside calls, and a turn without text. */
 function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabilities): Message {
   const text = joinTexts(parts.filter((part) => part.type === 'text'));
   const reasoning = joinTexts(parts.filter((part) => part.type === 'reasoning'));
@@ -98,16 +99,12 @@ function renderAssistant({ parts }: AssistantTurn, capabilities: UpstreamCapabil
   };
 }
 
-/** One message a result, and nothing between them (T-10, T-12). The dialect has no field for a failed tool: the text says it (T-13). */
+/** Renders one message for each result, with nothing between them. The dialect has no field for a failed tool, so the text says it. */
 function renderToolResults({ results }: ToolTurn, capabilities: UpstreamCapabilities): Message[] {
   return results.map(({ callId, parts, isError }) => {
     const content = joinTexts(parts.filter((part) => part.type === 'text'));
     return { role: 'tool', tool_call_id: renderCallId(callId, capabilities), content: isError ? `[tool error] ${content}` : content };
   });
-}
-
-function renderCallId(callId: string, { nineCharacterCallIds }: UpstreamCapabilities): string {
-  return nineCharacterCallIds ? nineCharacterCallId(callId) : callId;
 }
 
 function joinTexts(parts: readonly { text: string }[]): string {
@@ -145,7 +142,7 @@ function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Message {
   };
 }
 
-/** `auto` is what every server does anyway, and what some refuse to be told. */
+/** Omits `auto`: it is the default everywhere, and some servers refuse it. */
 function renderToolChoice(choice: ToolChoice | undefined): unknown {
   if (choice === undefined || choice.kind === 'auto') return undefined;
   return choice.kind === 'tool' ? { type: 'function', function: { name: choice.wireName } } : choice.kind;

@@ -5,13 +5,13 @@ import type { UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
 import { ChatStreamParser } from './stream.js';
 
-/** Appends the events of a whole reply: it is read as a stream of one chunk. Blank lines may precede the JSON (U-13). */
+/** Parses a plain reply as a stream of one chunk. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const reply = parseReplyObject(body);
   const failure = findError(reply, call.request);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(reply.choices) || reply.choices.length === 0) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply without choices' });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without choices' });
   }
   const parser = new ChatStreamParser(call);
   parser.read(reply, events);

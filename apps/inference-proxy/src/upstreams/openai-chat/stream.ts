@@ -1,23 +1,21 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, NO_REASON, objectsOf, parseReplyJson } from '../replies/json-object.js';
+import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, renderArguments } from '../replies/reply-limits.js';
-import { TextChunkTemplate } from './text-chunk-template.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { parseFinishReason, withToolCalls } from './finish-reason.js';
+import { TextChunkTemplate } from './text-chunk-template.js';
+import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
-/**
- * Reads a stream of chat completion chunks, whoever wrote it (U-1 … U-26). The finish is held back until the stream ends:
- * usage may follow it, and so may an error.
- */
+/** Parses a stream of chat completion chunks. Holds the finish back until the stream ends, because usage or an error may follow it. */
 export class ChatStreamParser implements StreamParser {
   done = false;
-  /** As reported so far. */
   private usage: Usage | undefined;
   private finishReason: FinishReason | undefined;
   private hasContent = false;
@@ -47,7 +45,7 @@ export class ChatStreamParser implements StreamParser {
     if (!this.done) this.finish(events, false);
   }
 
-  /** One chunk, or a whole reply: that is a stream of one chunk. */
+  /** Reads one chunk, or a plain reply. */
   read(chunk: Json, events: StreamEvent[]): void {
     const { choices } = chunk;
     if (!Array.isArray(choices) || chunk.error || chunk.object === 'error') {
@@ -55,21 +53,21 @@ export class ChatStreamParser implements StreamParser {
       if (failure !== undefined) throw failure;
     }
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    if (isObject(choice) && !choice.index) this.readChoice(choice, events); // we never ask for more than one
+    if (isObject(choice) && !choice.index) this.readChoice(choice, events); // only one choice is ever requested
     if (chunk.usage) this.readUsage(chunk.usage);
   }
 
-  /** `complete`: the upstream has said that this was all. */
+  /** Ends the reply. `complete`: the upstream has sent its end marker. */
   finish(events: StreamEvent[], complete: boolean): void {
     this.thinkTags?.end(events);
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
-      const detail = complete ? 'an empty reply' : 'the stream ended without a finish reason';
+      const detail = complete ? 'empty reply' : 'stream ended without a finish reason';
       throw new UpstreamFailure('broken', 'upstream_error', { detail });
     }
     this.calls.end(events);
     if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
-    events.push({ type: 'completion-finish', reason: withCalls(reason, this.calls.announced > 0) });
+    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
     this.done = true;
   }
 
@@ -83,15 +81,11 @@ export class ChatStreamParser implements StreamParser {
   private readChoice(choice: Json, events: StreamEvent[]): void {
     const failure = choice.error ? findError({ error: choice.error }, this.call.request) : undefined;
     if (failure !== undefined) throw failure;
-    if (choice.usage) this.readUsage(choice.usage); // Moonshot (U-2)
+    if (choice.usage) this.readUsage(choice.usage); // Moonshot
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);
     if (isObject(delta)) this.readDelta(delta, events);
-    const reason = parseFinishReason(choice.finish_reason);
-    if (reason !== undefined) {
-      const matched = choice.stop_reason ?? choice.matched_stop;
-      const bySequence = reason === 'stop' && typeof matched === 'string' && this.call.request.stop?.includes(matched);
-      this.finishReason ??= bySequence ? 'stop-sequence' : reason;
-    }
+    const reason = parseFinishReason(choice, this.call.request.stop);
+    this.finishReason ??= reason;
   }
 
   private readDelta(delta: Json, events: StreamEvent[]): void {
@@ -123,7 +117,7 @@ export class ChatStreamParser implements StreamParser {
     }
   }
 
-  /** Content in parts: `text`, and `thinking` with parts of its own (Mistral, U-5). */
+  /** Reads a content part: `text`, or `thinking` with parts of its own (Mistral). */
   private readPart(part: unknown, events: StreamEvent[]): void {
     if (!isObject(part)) return;
     if (typeof part.text === 'string' && part.text !== '') this.readText(part.text, events);
@@ -147,11 +141,11 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readUsage(usage: unknown): void {
-    this.usage = parseUsage(usage) ?? this.usage; // the last wins, never the sum (T-25)
+    this.usage = parseUsage(usage) ?? this.usage; // the last counts, never the sum
   }
 }
 
-/** The text of a chunk that says nothing else, `undefined` for any other. */
+/** Returns the text of a chunk that carries nothing else; undefined for any other. */
 function textAlone({ choices, usage, error }: Json): string | undefined {
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined;
   if (!isObject(choice) || choice.index || choice.finish_reason || choice.error || choice.usage || usage || error) return undefined;
@@ -165,7 +159,7 @@ function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0);
 }
 
-/** Usually one object, or a list of them. Lines that a server did not part by a blank line arrive as one payload. */
+/** Parses one object, a list of objects, or the lines of a server that does not separate its events by blank lines. */
 function parseChunks(payload: string): Json[] {
   if (payload === '') return [];
   assertFewValues(payload);
@@ -174,11 +168,11 @@ function parseChunks(payload: string): Json[] {
   } catch (cause) {
     const lines = payload.split('\n').filter((line) => line.trim() !== '' && line.trim() !== '[DONE]');
     if (lines.length > 1) return lines.flatMap(parseChunks);
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a chunk that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'chunk is not JSON', cause });
   }
 }
 
-/** One of the fields in use, never two of them (U-5). */
+/** Reads one of the fields in use: some servers send the same reasoning in two. */
 function reasoningOf(delta: Json): string {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   if (typeof content === 'string' && content !== '') return content;
@@ -191,74 +185,4 @@ function textsOf(parts: unknown[]): string {
     .map((part) => (isObject(part) ? (part.text ?? part.summary) : undefined))
     .filter((text) => typeof text === 'string')
     .join('');
-}
-
-/** Calls make the finish `tool-calls`, whatever the upstream said, but a cut stays a cut (C-21, T-18, T-19). */
-function withCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  if (reason === 'length' || reason === 'content-filter') return reason;
-  if (hasCalls) return 'tool-calls';
-  return reason === 'tool-calls' ? 'stop' : reason;
-}
-
-/** A map: the words are an upstream's, and `constructor` is a field of every object. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map(
-  Object.entries<FinishReason>({
-    stop: 'stop',
-    eos: 'stop',
-    end_turn: 'stop',
-    stop_sequence: 'stop-sequence',
-    length: 'length',
-    max_tokens: 'length',
-    model_length: 'length',
-    tool_calls: 'tool-calls',
-    tool_use: 'tool-calls',
-    function_call: 'tool-calls',
-    content_filter: 'content-filter',
-    sensitive: 'content-filter',
-    safety: 'content-filter',
-    recitation: 'content-filter',
-  }),
-);
-
-const BROKEN_FINISHES = new Set(['abort', 'error', 'network_error', 'malformed_function_call']);
-
-/** U-10. Throws where the upstream says that it gave up; an unknown word is a stop, and what is no word is no reason (T-30). */
-export function parseFinishReason(value: unknown): FinishReason | undefined {
-  const said = isObject(value) ? value.type : value;
-  if (typeof said !== 'string' || NO_REASON.test(said)) return undefined;
-  const word = said.toLowerCase();
-  if (BROKEN_FINISHES.has(word)) throw new UpstreamFailure('broken', 'upstream_error', { detail: `finish_reason ${word}` });
-  if (word === 'insufficient_system_resource') {
-    throw new UpstreamFailure('refused', 'model_capacity', { detail: `finish_reason ${word}` });
-  }
-  return FINISH_REASONS.get(word) ?? 'stop';
-}
-
-const TOKENS_MAX = 2 ** 31 - 1;
-
-/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
-export function parseUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
-  const promptTokens = tokens(value.prompt_tokens);
-  const completionTokens = tokens(value.completion_tokens);
-  if (promptTokens === 0 && completionTokens === 0) return undefined;
-  const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
-  const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cached = tokens(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
-  const reasoning = tokens(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
-  // Some count reasoning beside the completion; their total gives it away.
-  const beside = reasoning > 0 && tokens(value.total_tokens) === promptTokens + completionTokens + reasoning;
-  const outputTokens = Math.min(TOKENS_MAX, completionTokens + (beside ? reasoning : 0));
-  return {
-    promptTokens,
-    cachedTokens: Math.min(cached, promptTokens),
-    outputTokens,
-    reasoningTokens: Math.min(reasoning, outputTokens),
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
-}
-
-function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
 }

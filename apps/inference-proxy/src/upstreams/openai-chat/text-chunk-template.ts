@@ -1,20 +1,19 @@
-/** Streams whose chunks differ in more than their text (some carry random padding) are not tried for ever. */
+/** Attempts to learn a template. Chunks of some streams differ in more than their text, such as random padding. */
 const LEARN_MAX = 4;
 const PROBE = 'probe';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they may not stand in a JSON string
 const NEEDS_NO_UNQUOTING = /^[^"\\\u0000-\u001f]*$/;
 
 /**
- * The common chunk, read without parsing it. The chunks of one stream mostly differ in nothing but their text, and parsing each was
- * the largest single cost of a stream here. Once one has been parsed, another that is the same byte for byte before and after its
- * text says that text and nothing else.
+ * Reads the text of common chunks without parsing them, which was the largest cost of a stream. Most chunks of a stream differ only in
+ * their text: one that equals a parsed chunk before and after the text carries that text and nothing else.
  */
 export class TextChunkTemplate {
   private before = '';
   private after = '';
   private attempts = 0;
 
-  /** The text of a chunk that differs from the learnt one in its text alone, never empty; undefined: the chunk has to be parsed. */
+  /** Returns the text, never empty, of a chunk that matches the template; undefined when the chunk has to be parsed. */
   match(payload: string): string | undefined {
     const { before, after } = this;
     const end = payload.length - after.length;
@@ -25,11 +24,11 @@ export class TextChunkTemplate {
     return NEEDS_NO_UNQUOTING.test(quoted) ? quoted : unquote(quoted);
   }
 
-  /** Takes a chunk as the pattern, `text` being all that it said. */
+  /** Learns the template from a chunk that carries `text` and nothing else. */
   learn(payload: string, text: string): void {
     if (this.attempts++ >= LEARN_MAX) return;
     const at = payload.indexOf(`"${text}"`);
-    if (at === -1) return; // quoted in another way than it reads
+    if (at === -1) return; // the text is escaped
     const before = payload.slice(0, at + 1);
     const after = payload.slice(at + 1 + text.length);
     if (!isContentOf(`${before}${PROBE}${after}`)) return;
@@ -38,16 +37,13 @@ export class TextChunkTemplate {
   }
 }
 
-/**
- * Whether the place that was found is really the content's: the same words may stand elsewhere in the chunk, and the payload may be
- * a chunk and something more that was skipped.
- */
+/** True when the text was found in the content field: the same text may occur elsewhere, and the payload may hold more than a chunk. */
 function isContentOf(probe: string): boolean {
   const chunk = parse(probe) as { choices?: { delta?: { content?: unknown } }[] } | undefined;
   return chunk?.choices?.[0]?.delta?.content === PROBE;
 }
 
-/** Undefined when it is not the inside of one JSON string. */
+/** Returns undefined when `quoted` is not the inside of one JSON string. */
 function unquote(quoted: string): string | undefined {
   return parse(`"${quoted}"`) as string | undefined;
 }

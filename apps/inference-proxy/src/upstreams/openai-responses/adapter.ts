@@ -1,11 +1,11 @@
-import { LowCapParser } from './low-output-cap.js';
 import type { UpstreamAdapter } from '../upstream-adapter.js';
 import { parseError } from './errors.js';
+import { LowCapParser } from './low-output-cap.js';
 import { lowCapOf, renderRequest } from './request.js';
 import { parseReply } from './response.js';
 import { ResponsesStreamParser } from './stream.js';
 
-/** `POST /responses` as OpenAI and servers compatible with it speak it, without state: everything is in the request. */
+/** `POST /responses` of OpenAI and compatible servers, without stored state. */
 export const openaiResponses: UpstreamAdapter = {
   kind: 'openai-responses',
   withoutStop: true,

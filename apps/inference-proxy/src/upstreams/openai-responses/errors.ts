@@ -1,28 +1,29 @@
 import type { InferenceRequest } from '#inference/request.js';
-import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { classifyRefusal, parseRetryAfter } from '../refusals/classify-refusal.js';
-import { errorFieldsOf, findObject, findStatus, wordsOf } from '../replies/json-object.js';
+import type { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { classifyRefusal, refusalOf } from '../refusals/classify-refusal.js';
+import { parseRetryAfter } from '../refusals/parse-retry-after.js';
+import { errorFieldsOf, findObject, findStatus, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
-/** What a reply with an error status means (U-23). */
+/** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
   const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
   return classify({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
 }
 
-/** The failure in an event, a response or a body that came with status 200, if there is one (U-11). */
+/** Returns the error in an event, response or body that came with status 200; undefined when there is none. */
 export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
   const error = describe(body);
   return error === undefined ? undefined : classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
 }
 
-/** The codes of a failed response that are about what the client sent. */
+/** Codes of a failed response that are about the content the client sent. */
 const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
 
 function classify(refusal: Parameters<typeof classifyRefusal>[0], request: InferenceRequest): UpstreamFailure {
-  const { status, code, text } = refusal;
+  const { status, code } = refusal;
   if ((status === 0 || status === 400) && CONTENT_CODES.test(code)) {
-    return new UpstreamFailure('rejected', 'unsupported_content', { detail: `${code} ${text}` });
+    return refusalOf('content-policy', refusal);
   }
   return classifyRefusal(refusal, request);
 }
@@ -34,8 +35,8 @@ interface Described {
 }
 
 /**
- * The forms seen: `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}` or a list of either, the event
- * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` of web frameworks.
+ * Servers send `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}` or a list of either, the event
+ * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` (web frameworks).
  */
 function describe(body: Record<string, unknown> | undefined): Described | undefined {
   if (body === undefined) return undefined;
@@ -51,5 +52,5 @@ function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: wordsOf(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text) };
 }

@@ -1,7 +1,7 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
-import { ADAPTERS } from '../adapters.js';
 import { callOf } from '../../../test/conformance.js';
+import { ADAPTERS } from '../adapters.js';
 import { LowOutputCap } from './low-output-cap.js';
 
 const USAGE: Usage = {

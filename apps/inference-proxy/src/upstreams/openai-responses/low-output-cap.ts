@@ -3,28 +3,27 @@ import { withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { StreamParser } from '../upstream-adapter.js';
 
-/** Far more than what an upstream may write before its own least cap, 16 tokens, ends it. */
+/** Far more than an upstream writes before its own lowest cap, 16 tokens, ends the reply. */
 const DROPPED_LENGTH_MAX = 4_096;
 
 /**
- * Keeps a client's output cap that is lower than the dialect takes: the upstream writes up to its own least cap, and what is
- * too much of that is dropped, by estimate. It is let finish, being nearly there, so that its count of the prompt is known; of
- * its output no more is counted than the client asked for.
+ * Enforces an output cap below the lowest of the dialect. The upstream writes up to its own lowest cap, and the excess is dropped by
+ * estimate. The reply is read to its end for the prompt count; the output count is limited to the cap.
  */
 export class LowOutputCap {
-  /** The upstream knows no cap at all: the reply has been ended here. */
+  /** True when the upstream ignored its cap and the reply was ended here. */
   isOver = false;
   private bytesLeft: number;
   private hasDropped = false;
   private droppedLength = 0;
-  /** Calls that were passed on, and whether anything of their arguments was. */
+  /** Open calls that were passed on; `bare`: without arguments so far. */
   private readonly calls = new Map<number, { bare: boolean }>();
 
   constructor(private readonly outputTokensMax: number) {
     this.bytesLeft = bytesOfTokens(outputTokensMax);
   }
 
-  /** Appends to `kept` what may go on of the events that `read` appends. What came before a failure was good. */
+  /** Appends to `kept` what the cap allows of the events that `read` appends, also those before a failure. */
   keep(read: (events: StreamEvent[]) => void, kept: StreamEvent[]): void {
     if (this.isOver) return;
     const events: StreamEvent[] = [];
@@ -85,7 +84,7 @@ export class LowOutputCap {
     }
   }
 
-  /** The beginning of the text that still fits, in whole characters. After the first that does not, nothing does. */
+  /** Returns the beginning of the text that fits, in whole characters. Nothing fits after the first excess. */
   private take(text: string): string {
     if (this.hasDropped) {
       this.droppedLength += text.length;
@@ -106,7 +105,7 @@ export class LowOutputCap {
   }
 }
 
-/** A stream of which only so much is read. */
+/** Parses a stream under a low cap. */
 export class LowCapParser implements StreamParser {
   constructor(
     private readonly parser: StreamParser,

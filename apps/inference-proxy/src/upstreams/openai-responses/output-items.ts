@@ -1,13 +1,13 @@
 import { ITEMS_MAX, overLimit } from '../replies/reply-limits.js';
 
-/** One item of a response's output (a message, reasoning, a call), and what has been said of it. */
+/** One item of a response's output (a message, reasoning, a call) and its text so far. */
 export interface OutputItem {
-  /** Unknown while only pieces of it have come. */
+  /** Undefined while only deltas have come. */
   type: string | undefined;
   callId: string | undefined;
-  /** Texts so far, by what they are and which part of the item. */
+  /** Texts so far, by kind and part of the item. */
   said: Map<string, string>;
-  /** Its number among the calls. */
+  /** Index among the calls. */
   callIndex: number | undefined;
   isNamed: boolean;
   isDone: boolean;
@@ -16,20 +16,20 @@ export interface OutputItem {
 type Wire = Record<string, unknown>;
 
 /**
- * Which item an event of a Responses stream belongs to. Ids and positions both lie: some servers give an item another id in
- * every event, some give every item the same position. An id that is known wins, then the position, if the item fits.
+ * Finds the item that an event of a Responses stream belongs to. Neither ids nor positions are reliable: some servers change an item's id
+ * in every event, others give every item the same position. A known id decides, then the position if the item fits.
  */
 export class OutputItems {
   private readonly all: OutputItem[] = [];
   private readonly byId = new Map<string, OutputItem>();
   private readonly byIndex = new Map<unknown, OutputItem>();
 
-  /** An item is announced. */
+  /** Adds an announced item. */
   add(wire: Wire, index: unknown): OutputItem {
     return this.known(wire.id) ?? this.open(wire.id, index, wire);
   }
 
-  /** The item a piece belongs to or, given `wire`, the item that is now complete; a new one if there is none. */
+  /** Returns the item of a delta or, given `wire`, of a complete item. Adds one if there is none. */
   find(id: unknown, index: unknown, wire?: Wire): OutputItem {
     let item = this.known(id) ?? this.byIndex.get(index);
     if (item === undefined && id === undefined && index === undefined) item = this.all.at(-1);
@@ -40,7 +40,7 @@ export class OutputItems {
     return item;
   }
 
-  /** An item of the finished response; undefined when it seems to have been told under another name. */
+  /** Returns the item of the final response; undefined when its text seems to have come under another id. */
   findAgain(wire: Wire, index: number): OutputItem | undefined {
     const same = this.known(wire.id) ?? this.all.find((item) => item.callId !== undefined && item.callId === wire.call_id);
     if (same !== undefined) return same;
@@ -73,8 +73,8 @@ export class OutputItems {
 }
 
 /**
- * Numbers under which texts of an item came in pieces although it has only `count` parts, by what the texts are. Some servers
- * number the parts of all items in one row (U-26): what has such a number is the part that was not told under its own.
+ * Returns part numbers of the item that are out of range, by kind of text. Some servers (vLLM) number the parts of all items
+ * consecutively: such a number stands for the part that has no text under its own.
  */
 export function strayNumbers({ said }: OutputItem, count: number): Map<string, number> {
   const stray = new Map<string, number>();
@@ -90,7 +90,7 @@ function describe(item: OutputItem, { type, call_id: callId }: Wire): void {
   if (typeof callId === 'string' && callId !== '') item.callId ??= callId;
 }
 
-/** Nothing speaks against their being the same. */
+/** True when nothing contradicts that both are the same item. */
 function fits(item: OutputItem, { type, call_id: callId }: Wire): boolean {
   return (item.type === undefined || item.type === type) && (item.callId === undefined || callId === undefined || item.callId === callId);
 }

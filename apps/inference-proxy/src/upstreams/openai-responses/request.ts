@@ -3,19 +3,17 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
-import { LowOutputCap } from './low-output-cap.js';
-import { shortCallId } from '../requests/short-call-id.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
+import { renderCallId } from './call-id.js';
+import { LowOutputCap } from './low-output-cap.js';
 
-/** A lower cap is refused. */
+/** Lowest output cap that the dialect accepts. */
 const OUTPUT_TOKENS_MIN = 16;
-/** Longer ids of calls are refused. */
-const CALL_ID_LENGTH_MAX = 64;
 
 /**
- * Everything the request says, and no state: nothing is stored, and items carry no ids that would refer to what was. The
- * dialect has no stop sequences, seed or penalties; names of speakers and end users stay here (docs/upstreams.md).
+ * Renders the whole request without stored state: items have no ids that would refer to earlier responses. The dialect has no stop
+ * sequences, seed or penalties; names of speakers and end users are not sent.
  */
 export function renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest {
   const { request, model, stream, capabilities } = call;
@@ -43,14 +41,14 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
 }
 
-/** What keeps a cap that had to be raised. */
+/** Returns what enforces the client's cap when it is below the lowest of the dialect; otherwise undefined. */
 export function lowCapOf({ outputTokensMax }: UpstreamCall): LowOutputCap | undefined {
   return outputTokensMax < OUTPUT_TOKENS_MIN ? new LowOutputCap(outputTokensMax) : undefined;
 }
 
 type Item = Record<string, unknown>;
 
-/** The result of a custom call is another kind of item than that of a function call. */
+/** Returns the ids of custom calls, whose results are another kind of item. */
 function customCallIds(turns: readonly Turn[]): ReadonlySet<string> {
   const ids = new Set<string>();
   for (const turn of turns) {
@@ -86,19 +84,19 @@ function renderImage({ mediaType, base64, detail }: ImagePart): Item {
   return { type: 'input_image', image_url: `data:${mediaType};base64,${base64}`, detail: detail ?? 'auto' };
 }
 
-/** Text stands before the calls, and a turn is never dropped for having none (T-14). Reasoning is theirs to keep, and was not. */
+/** Puts text before the calls, and keeps a turn without text. Reasoning is not sent back: the upstream did not store it. */
 function renderAssistant({ parts }: AssistantTurn): Item[] {
   const text = joinTexts(parts.filter((part) => part.type === 'text'));
   const calls = parts.filter((part) => part.type === 'tool-call');
   const items: Item[] = calls.map(({ callId, wireName: name, kind, argumentsText }) =>
     kind === 'custom'
-      ? { type: 'custom_tool_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, input: argumentsText }
-      : { type: 'function_call', call_id: shortCallId(callId, CALL_ID_LENGTH_MAX), name, arguments: argumentsText || '{}' },
+      ? { type: 'custom_tool_call', call_id: renderCallId(callId), name, input: argumentsText }
+      : { type: 'function_call', call_id: renderCallId(callId), name, arguments: argumentsText || '{}' },
   );
   return text === '' && items.length > 0 ? items : [{ role: 'assistant', content: text }, ...items];
 }
 
-/** One item a result, in their order (T-10 … T-12), images inside. The dialect has no field for a failed tool, so the text says it (T-13). */
+/** Renders one item for each result, in order, with its images. The dialect has no field for a failed tool, so the text says it. */
 function renderToolResults({ results }: ToolTurn, customCalls: ReadonlySet<string>): Item[] {
   return results.map(({ callId, parts, isError }) => {
     const failed = isError ? '[tool error] ' : '';
@@ -107,7 +105,7 @@ function renderToolResults({ results }: ToolTurn, customCalls: ReadonlySet<strin
       typeof content === 'string' ? failed + content : failed === '' ? content : [renderText(failed.trim()), ...(content as Item[])];
     return {
       type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
-      call_id: shortCallId(callId, CALL_ID_LENGTH_MAX),
+      call_id: renderCallId(callId),
       output,
     };
   });
@@ -126,7 +124,7 @@ function renderTools({ tools, toolChoice, hints }: InferenceRequest, capabilitie
   };
 }
 
-/** Here a function is strict unless it says that it is not, so it always says. */
+/** Always sends `strict`, because it defaults to true in this dialect. */
 function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Item {
   const { wireName: name, description } = tool;
   if (tool.kind === 'function') {
@@ -142,7 +140,7 @@ function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Item {
   return { type: 'custom', name, description: description ? `${description}\n\n${hint}` : hint };
 }
 
-/** `auto` is what every server does anyway. */
+/** Omits `auto`: it is the default everywhere. */
 function renderToolChoice(choice: ToolChoice | undefined, tools: readonly Tool[]): unknown {
   if (choice === undefined || choice.kind === 'auto') return undefined;
   if (choice.kind !== 'tool') return choice.kind;

@@ -6,12 +6,12 @@ import { findError } from './errors.js';
 import { lowCapOf } from './request.js';
 import { ResponsesStreamParser } from './stream.js';
 
-/** Appends the events of a whole reply: it is the response that a stream ends with. Blank lines may precede the JSON (U-13). */
+/** Parses a plain reply as the response that a stream ends with. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const reply = parseReplyObject(body);
   if (!Array.isArray(reply.output)) {
     const failure = findError(reply, call.request);
-    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'a reply without output' });
+    throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without output' });
   }
   const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);
   const cap = lowCapOf(call);

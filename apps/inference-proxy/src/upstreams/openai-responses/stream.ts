@@ -1,21 +1,22 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
-import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, objectsOf, parseReplyJson, wordsOf } from '../replies/json-object.js';
-import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
+import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
+import { parseFinishReason, withToolCalls, worseStatus } from './finish-reason.js';
+import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
+import { parseUsage } from './usage.js';
 
 type Json = Record<string, unknown>;
 
-/** What a text of the output is: of a message, of a reasoning item, or of a call. */
+/** Kind of text in the output. */
 type Channel = 'text' | 'refusal' | 'summary' | 'reasoning' | 'arguments' | 'input';
 
-/** The events that carry such a text: a piece in `delta`, or all of it in `whole`. */
+/** Events that carry text: a delta in `delta`, or the whole text in the field that `whole` names. */
 const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new Map(
   Object.entries<{ channel: Channel; whole?: string }>({
     'response.output_text.delta': { channel: 'text' },
@@ -34,8 +35,8 @@ const PIECES: ReadonlyMap<unknown, { channel: Channel; whole?: string }> = new M
 );
 
 /**
- * Reads a stream of response events. Every text is told up to four times (deltas, its own end, its item's end, the whole
- * response), and servers leave out any of them: each time, what is new is passed on. Only a terminal event ends the stream.
+ * Parses a stream of response events. The dialect sends each text up to four times: in deltas, at its own end, at the end of its item and
+ * in the final response. Servers omit any of these, so each time only what is new is passed on. Only a terminal event ends the stream.
  */
 export class ResponsesStreamParser implements StreamParser {
   done = false;
@@ -56,12 +57,13 @@ export class ResponsesStreamParser implements StreamParser {
   }
 
   end(): void {
-    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'the stream ended without its terminal event' });
+    if (!this.done) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'stream ended without its terminal event' });
   }
 
-  /** The response as a whole, as its terminal event or a plain reply has it: what it adds, its usage, its end. */
+  /** Reads the final response of a terminal event or a plain reply: new text, usage and end. */
   finish(response: Json, events: StreamEvent[], status = response.status): void {
-    const reason = this.endOf(response, status);
+    if (response.error) this.fail(response);
+    const reason = parseFinishReason(status, response.incomplete_details) ?? this.fail(response, 'the response did not complete');
     const usage = parseUsage(response.usage);
     const output = listOf(response.output);
     if (output.length > ITEMS_MAX) throw overLimit('items');
@@ -72,7 +74,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.thinkTags?.end(events);
     this.calls.end(events);
     if (usage !== undefined) events.push({ type: 'usage-report', usage });
-    events.push({ type: 'completion-finish', reason: reason === 'stop' && this.calls.announced > 0 ? 'tool-calls' : reason });
+    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
     this.done = true;
   }
 
@@ -99,13 +101,13 @@ export class ResponsesStreamParser implements StreamParser {
       case 'response.failed':
       case 'response.cancelled': {
         const response = isObject(event.response) ? event.response : event;
-        this.finish(response, events, worseOf(event.type.slice('response.'.length), response.status));
+        this.finish(response, events, worseStatus(event.type.slice('response.'.length), response.status));
         return;
       }
       default: {
         const failure = findError(event, this.call.request);
         if (failure !== undefined) throw failure;
-        // A server that answers with the response itself, as the only event.
+        // Some servers send the response itself as the only event.
         if (event.object === 'response' && Array.isArray(event.output)) this.finish(event, events);
       }
     }
@@ -117,7 +119,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.say(item, channel, part, whole === undefined ? event.delta : event[whole], whole !== undefined, events);
   }
 
-  /** An item that is complete: whatever was not said of it yet. */
+  /** Reads a complete item and passes on what is new. */
   private readItem(item: OutputItem, wire: Json, events: StreamEvent[]): void {
     switch (wire.type) {
       case 'message':
@@ -156,7 +158,7 @@ export class ResponsesStreamParser implements StreamParser {
     }
   }
 
-  /** Tells the assembler whose call this is, as soon as it is known and once. */
+  /** Passes id and name of a call to the assembler, once, as soon as they are known. */
   private name(item: OutputItem, wire: Json, events: StreamEvent[]): void {
     const custom = wire.type === 'custom_tool_call';
     if ((wire.type !== 'function_call' && !custom) || item.isNamed) return;
@@ -167,7 +169,7 @@ export class ResponsesStreamParser implements StreamParser {
     this.calls.push({ index: item.callIndex, id, name, raw: custom }, events);
   }
 
-  /** Passes on a piece of a text or, of a whole one, what has not been said yet. */
+  /** Passes on a delta or, of a whole text, the part that is new. */
   private say(item: OutputItem, channel: Channel, part: unknown, value: unknown, isWhole: boolean, events: StreamEvent[]): void {
     const text = channel === 'arguments' || channel === 'input' ? renderArguments(value) : value;
     if (typeof text !== 'string') return;
@@ -198,38 +200,21 @@ export class ResponsesStreamParser implements StreamParser {
   private remember(item: OutputItem, key: string, said: string, piece: string): void {
     if (said === '' && item.said.size >= ITEMS_MAX) throw overLimit('parts of an item');
     this.saidLength += piece.length;
-    // What is passed on is cut long before: the rest is text that leads nowhere.
+    // The shaper cuts a reply long before this, so the rest is text that is never passed on.
     if (this.saidLength > HELD_LENGTH_MAX + bytesOfTokens(4 * this.call.outputTokensMax)) throw overLimit('text');
     item.said.set(key, said + piece);
   }
 
-  /** Reasoning itself or its summary, never both (U-5); its parts are paragraphs. */
+  /** Passes on reasoning or its summary, never both, with its parts as paragraphs. */
   private sayReasoning(channel: Channel, isNewPart: boolean, piece: string, events: StreamEvent[]): void {
     const isFirst = this.reasoningChannel === undefined;
     this.reasoningChannel ??= channel;
     if (this.reasoningChannel === channel) events.push({ type: 'reasoning-delta', text: isNewPart && !isFirst ? `\n\n${piece}` : piece });
   }
 
-  /** How the response ended. Throws where it did not end well: what came until then is billed, not what the upstream says it used. */
-  private endOf(response: Json, status: unknown): FinishReason {
-    if (response.error) this.fail(response);
-    if (status === 'completed') return 'stop';
-    if (status === 'incomplete') {
-      const { reason } = isObject(response.incomplete_details) ? response.incomplete_details : {};
-      return reason === 'content_filter' ? 'content-filter' : 'length';
-    }
-    return this.fail(response, `a response that is ${wordsOf(status)}`);
-  }
-
-  private fail(body: Json, detail = 'an error'): never {
+  private fail(body: Json, detail = 'the upstream reported an error'): never {
     throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
-}
-
-/** The end that an event names, or the one of its response, whichever is worse: they contradict each other. */
-function worseOf(named: string, status: unknown): string {
-  const isSaid = typeof status === 'string' && status !== 'in_progress' && status !== 'completed';
-  return isSaid && (named === 'completed' || named === 'incomplete') ? status : named;
 }
 
 function parseEvents(payload: string): Json[] {
@@ -237,34 +222,10 @@ function parseEvents(payload: string): Json[] {
   try {
     return objectsOf(parseReplyJson(payload));
   } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'an event that is not JSON', cause });
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-const TOKENS_MAX = 2 ** 31 - 1;
-
-/** Undefined when nothing was counted (U-3). Cached and reasoning tokens are brought within the totals they belong to (U-4). */
-export function parseUsage(value: unknown): Usage | undefined {
-  if (!isObject(value)) return undefined;
-  const promptTokens = tokens(value.input_tokens);
-  const outputTokens = tokens(value.output_tokens);
-  if (promptTokens === 0 && outputTokens === 0) return undefined;
-  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
-  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  return {
-    promptTokens,
-    cachedTokens: Math.min(tokens(inputDetails.cached_tokens), promptTokens),
-    outputTokens,
-    reasoningTokens: Math.min(tokens(outputDetails.reasoning_tokens), outputTokens),
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
-}
-
-function tokens(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(TOKENS_MAX, Math.trunc(value)) : 0;
 }

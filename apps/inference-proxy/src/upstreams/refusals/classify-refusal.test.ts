@@ -1,6 +1,6 @@
 import type { Turn } from '#inference/turn.js';
-import { ADAPTERS } from '../adapters.js';
 import { callOf } from '../../../test/conformance.js';
+import { ADAPTERS } from '../adapters.js';
 
 const PICTURE: Turn = { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' }] };
 

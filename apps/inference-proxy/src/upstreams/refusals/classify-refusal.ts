@@ -1,155 +1,125 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { InferenceRequest } from '#inference/request.js';
-import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { type FailureKind, type RefusalFamily, UpstreamFailure, type UpstreamFailureCode } from '../../failures/upstream-failure.js';
+import { headAndTail } from './head-and-tail.js';
 import {
   CONTENT_POLICY,
   CONTEXT_OVERFLOW,
-  type DenialWords,
+  type DenialPatterns,
   IMAGE_REFUSALS,
   MODEL_MISSING,
   NO_CREDIT,
+  OVERLOADED,
+  RATE_LIMITED,
   WRONG_KEY,
 } from './refusal-patterns.js';
 
-/** What any dialect can say of an upstream's refusal. */
+/** An upstream's refusal, in any dialect. */
 export interface Refusal {
-  /** HTTP status of the reply or, in an error object within a stream, the number it gave. 0: none. */
+  /** HTTP status of the reply or, for an error within a stream, the number it gives. 0: none. */
   status: number;
-  /** The upstream's machine-readable words (code, type), joined. */
+  /** Machine-readable fields (code, type), joined by spaces. */
   code: string;
-  /** Its text for people. */
+  /** Text for people. */
   text: string;
   retryAfterSeconds?: number;
 }
 
+interface Outcome {
+  kind: FailureKind;
+  code: UpstreamFailureCode;
+  isOperatorsFault?: boolean;
+  /** The refusal may pass by itself: `Retry-After` counts. */
+  isTemporary?: boolean;
+}
+
 /**
- * The one table from an upstream's refusal to the spec's codes (spec 7.1). A refusal of the request as such is ours to
- * answer for (502), unless it is about the context or about content the model does not take: that is the client's (400), and
- * its libraries do not repeat it.
+ * What each family of refusals is for the client. Only a prompt that does not fit and content that the model does not take are the
+ * client's fault (400), so that client libraries do not retry. Any other rejected request is ours (502).
  */
-export function classifyRefusal(said: Refusal, request: InferenceRequest): UpstreamFailure {
-  const refusal = { ...said, code: shortened(said.code), text: shortened(said.text) };
-  const { status, code, text, retryAfterSeconds } = refusal;
-  const detail = [status || undefined, code, text].filter(Boolean).join(' ');
-  const busy = { detail, retryAfterSeconds };
-  const denial = denialOf(refusal);
-  if (denial !== undefined) return new UpstreamFailure('denied', 'model_unavailable', { ...busy, ...denial });
+const OUTCOMES: Record<RefusalFamily, Outcome> = {
+  'no-credit': { kind: 'denied', code: 'model_unavailable', isTemporary: true },
+  'access-denied': { kind: 'denied', code: 'model_unavailable', isTemporary: true },
+  'rate-limit': { kind: 'refused', code: 'model_capacity', isTemporary: true },
+  overloaded: { kind: 'refused', code: 'model_unavailable', isTemporary: true },
+  'model-missing': { kind: 'refused', code: 'model_unavailable', isTemporary: true, isOperatorsFault: true },
+  'context-overflow': { kind: 'rejected', code: 'context_length_exceeded' },
+  image: { kind: 'rejected', code: 'unsupported_content' },
+  'content-policy': { kind: 'rejected', code: 'unsupported_content' },
+  timeout: { kind: 'timeout', code: 'upstream_timeout' },
+  'bad-request': { kind: 'rejected', code: 'upstream_error' },
+  forbidden: { kind: 'refused', code: 'upstream_error', isOperatorsFault: true },
+  other: { kind: 'refused', code: 'upstream_error' },
+};
+
+/** Returns the failure that a refusal is. It may be logged: the upstream's text is for the probe command alone. */
+export function classifyRefusal(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
+  const readable = { ...refusal, code: headAndTail(refusal.code), text: headAndTail(refusal.text) };
+  return refusalOf(familyOf(readable, request), readable);
+}
+
+/** An upstream without credit seldom says when to call again: long enough for an operator to pay. */
+const NO_CREDIT_SECONDS = 60;
+
+/** Returns the failure of a refusal whose family is known. */
+export function refusalOf(family: RefusalFamily, { status, code: words, text, retryAfterSeconds }: Refusal): UpstreamFailure {
+  const { kind, code, isOperatorsFault, isTemporary } = OUTCOMES[family];
+  const seconds = retryAfterSeconds ?? (family === 'no-credit' ? NO_CREDIT_SECONDS : undefined);
+  return new UpstreamFailure(kind, code, {
+    refusal: { family, status: status || undefined, upstreamCode: loggableCode(words) },
+    upstreamText: text,
+    retryAfterSeconds: isTemporary ? seconds : undefined,
+    isOperatorsFault,
+  });
+}
+
+/** Returns the words that look like machine-readable codes. Upstreams put anything into these fields, prompts too. */
+function loggableCode(code: string): string | undefined {
+  const words = code.split(' ').filter((word) => /^[A-Za-z\d][\w.-]{0,63}$/.test(word));
+  return words.length > 0 && words.length <= 2 ? words.join(' ') : undefined;
+}
+
+function familyOf(refusal: Refusal, request: InferenceRequest): RefusalFamily {
+  const { status, code, text } = refusal;
+  if (isDenied(refusal, NO_CREDIT)) return 'no-credit';
+  if (status === 401 || status === 402 || isDenied(refusal, WRONG_KEY)) return 'access-denied';
   const isBusy = status === 429 || RATE_LIMITED.test(code);
-  const clientsFault = isBusy ? undefined : faultOfPrompt(refusal, request);
-  if (clientsFault !== undefined) return new UpstreamFailure('rejected', clientsFault, { detail });
-  if (isBusy) return new UpstreamFailure('refused', 'model_capacity', busy);
-  if (status === 503 || status === 529 || OVERLOADED.test(code)) return new UpstreamFailure('refused', 'model_unavailable', busy);
-  if (isModelMissing(refusal)) return new UpstreamFailure('refused', 'model_unavailable', { ...busy, isOperatorsFault: true });
-  if (status === 408 || status === 504) return new UpstreamFailure('timeout', 'upstream_timeout', { detail });
-  if (status === 400 || status === 415 || status === 422) return new UpstreamFailure('rejected', 'upstream_error', { detail });
-  return new UpstreamFailure('refused', 'upstream_error', { detail, isOperatorsFault: status === 403 });
+  const aboutPrompt = isBusy ? undefined : familyOfPrompt(refusal, request);
+  if (aboutPrompt !== undefined) return aboutPrompt;
+  if (isBusy) return 'rate-limit';
+  if (status === 503 || status === 529 || OVERLOADED.test(code)) return 'overloaded';
+  const isInvalid = status === 400 || status === 422;
+  if (status === 404 || status === 410) return 'model-missing';
+  if (isInvalid && (MODEL_MISSING.codes.test(code) || MODEL_MISSING.openings.test(text))) return 'model-missing';
+  if (status === 408 || status === 504) return 'timeout';
+  if (isInvalid || status === 415) return 'bad-request';
+  return status === 403 ? 'forbidden' : 'other';
 }
 
-/** Until an operator can have paid: an upstream without credit seldom says when to come back. */
-const NO_CREDIT_REST_SECONDS = 60;
-
-/** That we are not served at all: our key is wrong, or our account empty, which rate limits must not be taken for. */
-function denialOf({ status, code, text, retryAfterSeconds }: Refusal): { retryAfterSeconds?: number } | undefined {
-  const saysOf = ({ codes, texts, openings }: DenialWords): boolean =>
-    codes.test(code) || (ABOUT_ACCOUNT.has(status) && texts?.test(text)) || (ABOUT_REQUEST.has(status) && openings.test(text));
-  if (saysOf(NO_CREDIT)) return { retryAfterSeconds: retryAfterSeconds ?? NO_CREDIT_REST_SECONDS };
-  return status === 401 || status === 402 || saysOf(WRONG_KEY) ? { retryAfterSeconds } : undefined;
-}
-
-/** Statuses whose words are about us, and those whose words may repeat the prompt: of these only the beginning is believed. */
+/** Statuses whose text is about our account. */
 const ABOUT_ACCOUNT = new Set([401, 402, 403, 412, 429]);
+/** Statuses whose text may repeat the prompt: only how it begins is believed. */
 const ABOUT_REQUEST = new Set([0, 400, 422]);
 
-function isModelMissing({ status, code, text }: Refusal): boolean {
-  if (status === 404 || status === 410) return true;
-  return (status === 400 || status === 422) && (MODEL_MISSING.codes.test(code) || MODEL_MISSING.openings.test(text));
+function isDenied({ status, code, text }: Refusal, { codes, texts, openings }: DenialPatterns): boolean {
+  if (codes.test(code)) return true;
+  return (ABOUT_ACCOUNT.has(status) && texts?.test(text) === true) || (ABOUT_REQUEST.has(status) && openings.test(text));
 }
 
-const WORDS_LENGTH_MAX = 8_192;
-
-/** What is said at its beginning and at its end, where some repeat the prompt in between: an upstream chooses how long we read. */
-function shortened(words: string): string {
-  if (words.length <= WORDS_LENGTH_MAX) return words;
-  return `${words.slice(0, WORDS_LENGTH_MAX / 2)} … ${words.slice(-WORDS_LENGTH_MAX / 2)}`;
-}
-
-/** Statuses under which servers speak of the prompt: the plain ones, those of vendors' own making, and faults that they call theirs. */
+/** Statuses with which servers refuse a prompt. Some call it a fault of their own (500). */
 const ABOUT_CONTEXT = new Set([0, 400, 413, 422, 500]);
 const ABOUT_CONTENT = new Set([0, 400, 403, 404, 413, 415, 422, 451, 500]);
 
-/** A bare 413 is too long whatever it says, and some say nothing. */
-function faultOfPrompt(
-  { status, code, text }: Refusal,
-  request: InferenceRequest,
-): 'context_length_exceeded' | 'unsupported_content' | undefined {
-  const says = (wordings: readonly RegExp[]): boolean => wordings.some((wording) => wording.test(`${code} ${text}`));
-  if (ABOUT_CONTENT.has(status) && hasImages(request) && says(IMAGE_REFUSALS)) return 'unsupported_content';
-  if (ABOUT_CONTEXT.has(status) && says(CONTEXT_OVERFLOW)) return 'context_length_exceeded';
-  if (ABOUT_CONTENT.has(status) && says(CONTENT_POLICY)) return 'unsupported_content';
-  return status === 413 ? 'context_length_exceeded' : undefined;
+function familyOfPrompt({ status, code, text }: Refusal, request: InferenceRequest): RefusalFamily | undefined {
+  const matches = (patterns: readonly RegExp[]): boolean => patterns.some((pattern) => pattern.test(`${code} ${text}`));
+  if (ABOUT_CONTENT.has(status) && hasImages(request) && matches(IMAGE_REFUSALS)) return 'image';
+  if (ABOUT_CONTEXT.has(status) && matches(CONTEXT_OVERFLOW)) return 'context-overflow';
+  if (ABOUT_CONTENT.has(status) && matches(CONTENT_POLICY)) return 'content-policy';
+  return status === 413 ? 'context-overflow' : undefined; // some servers answer 413 without a word
 }
-
-const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
-const OVERLOADED = /overloaded|unavailable|no_capacity/i;
 
 function hasImages(request: InferenceRequest): boolean {
   return request.turns.some((turn) => {
     if (turn.role === 'user') return turn.parts.some((part) => part.type === 'image');
     return turn.role === 'tool' && turn.results.some((result) => result.parts.some((part) => part.type === 'image'));
   });
-}
-
-/**
- * When to come back, in whole seconds from 1 to 60 (H-4), from any of the forms of U-23: `Retry-After` in seconds or as a
- * date, `retry-after-ms`, the words "try again in 20s", or `x-ratelimit-reset-*` of a limit that has nothing left: these come
- * with every reply, and say when all of it is there again.
- */
-export function parseRetryAfter(headers: IncomingHttpHeaders, text: string, now = Date.now()): number | undefined {
-  const seconds =
-    fromMilliseconds(single(headers['retry-after-ms'])) ??
-    fromSecondsOrDate(single(headers['retry-after']), now) ??
-    fromDuration(
-      /(?:try again|retry)(?: again)? (?:in|after) ([\d.]{1,20} ?(?:ms|s|m|h|milliseconds?|seconds?|minutes?|hours?)?)/i.exec(
-        shortened(text),
-      )?.[1],
-    ) ??
-    fromExhausted(headers, 'requests') ??
-    fromExhausted(headers, 'tokens');
-  return seconds === undefined ? undefined : Math.min(60, Math.max(1, Math.ceil(seconds)));
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
-}
-
-function fromExhausted(headers: IncomingHttpHeaders, what: 'requests' | 'tokens'): number | undefined {
-  const remaining = single(headers[`x-ratelimit-remaining-${what}`]);
-  return remaining === undefined || Number(remaining) <= 0 ? fromDuration(single(headers[`x-ratelimit-reset-${what}`])) : undefined;
-}
-
-function fromMilliseconds(value: string | undefined): number | undefined {
-  return value !== undefined && /^\d+(\.\d+)?$/.test(value) ? Number(value) / 1000 : undefined;
-}
-
-function fromSecondsOrDate(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : (date - now) / 1000;
-}
-
-const UNIT_SECONDS: Record<string, number> = { ms: 0.001, s: 1, m: 60, h: 3600 };
-
-const DURATION_LENGTH_MAX = 64;
-
-/** `20s`, `6m0s`, `250ms`, `2 seconds`, or bare seconds. */
-function fromDuration(value: string | undefined): number | undefined {
-  if (value === undefined || value.length > DURATION_LENGTH_MAX) return undefined;
-  if (/^\d+(\.\d+)?$/.test(value.trim())) return Number(value);
-  let seconds: number | undefined;
-  for (const [, amount, unit = ''] of value.matchAll(/(\d+(?:\.\d+)?)\s*(ms|millis|s|m|h)/gi)) {
-    const size = UNIT_SECONDS[unit.toLowerCase() === 'millis' ? 'ms' : unit.toLowerCase()] ?? 0;
-    seconds = (seconds ?? 0) + Number(amount) * size;
-  }
-  return seconds;
 }

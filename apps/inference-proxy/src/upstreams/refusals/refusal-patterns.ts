@@ -1,9 +1,9 @@
 /*
- * What servers say when it is the prompt that they do not take: codes and sentences, as they were seen (U-23). Each line is a
- * family of wordings, not a server; `classify-refusal.test.ts` has the sentences, server by server.
+ * Patterns of the codes and sentences with which servers refuse a request. Each line is a family of sentences, not a server;
+ * `classify-refusal.test.ts` has the sentences, server by server.
  */
 
-/** Prompt and output do not fit the model. Limits of rate have words like these too: they are told apart by their status. */
+/** The prompt and the output do not fit the model. Rate limits use similar sentences: their status tells them apart. */
 export const CONTEXT_OVERFLOW: readonly RegExp[] = [
   /context[ _](length|size|window)[ _](exceeded|error)|exceed(ed|s)?_context/i,
   /max(imum)? (allowed )?(context|model|input|prompt|sequence|allowed) length/i,
@@ -25,7 +25,7 @@ export const CONTEXT_OVERFLOW: readonly RegExp[] = [
   /content.{0,20}string too long/i,
 ];
 
-/** A prompt that is refused for what it says. */
+/** The prompt is refused for its content. */
 export const CONTENT_POLICY: readonly RegExp[] = [
   /content[ _]?(filter|polic|management|moderation)|contentfilter/i,
   /responsible_?ai|moderation|data_?inspection_?failed|inappropriate content|sensitive_?content|new_sensitive|敏感/i,
@@ -33,7 +33,7 @@ export const CONTENT_POLICY: readonly RegExp[] = [
   /violat\w{1,9} .{0,40}(usage|policy|guidelines)|(input|prompt|request) (was|has been) flagged|\binvalid_prompt\b/i,
 ];
 
-/** An image that is refused, or not understood; only where the prompt has one. */
+/** An image is refused or not understood. Tested only when the prompt has one. */
 export const IMAGE_REFUSALS: readonly RegExp[] = [
   /image.{0,80}(not supported|unsupported|only supported|not allowed|not enabled|invalid|corrupt|could ?n[o']t|cannot|failed|unable|exceed|too (large|big|small|many))/i,
   /(not support|unsupported|does ?n[o']t support|no endpoints? found|cannot|could ?n[o']t|unable|failed|invalid|not represent|unknown variant|at most \d+).{0,80}image/i,
@@ -43,32 +43,36 @@ export const IMAGE_REFUSALS: readonly RegExp[] = [
   /(image|input)_(parse_error|url_error|too_large)/i,
 ];
 
-/** What says that we are not served at all, whoever asks and whatever for. */
-export interface DenialWords {
-  /** Machine-readable ones, under any status. */
+/** Patterns of a refusal of our key or account. */
+export interface DenialPatterns {
+  /** Of machine-readable codes, with any status. */
   codes: RegExp;
-  /** Under a status that is about us. */
+  /** Of texts, with a status that is about our account. */
   texts?: RegExp;
-  /** Under any other: how the text begins, since further on it may repeat what a client has written. */
+  /** Of the beginnings of texts, with other statuses: further on, a text may repeat what the client wrote. */
   openings: RegExp;
 }
 
-/** An account without money. Limits of rate, which pass by themselves, are also called quotas, but not by these codes. */
-export const NO_CREDIT: DenialWords = {
+/** The account has no credit. Rate limits are also called quotas, but not by these codes. */
+export const NO_CREDIT: DenialPatterns = {
   codes:
     /insufficient_(user_)?(quota|balance|credits?)|exceeded_current_quota|billing_(hard_limit_reached|not_active|error)|(spend|usage)_limit_exceeded|quota_exhausted|arrearage|(^|\s)1113(\s|$)/i,
   texts: /\b(insufficient|used all|any|no|out of|not enough)( \w+){0,2} (balance|credits?)\b|spending limit|余额不足|欠费/i,
   openings: /^your credit balance is too low|^insufficient (account )?balance|^credit insufficient/i,
 };
 
-export const WRONG_KEY: DenialWords = {
+export const WRONG_KEY: DenialPatterns = {
   codes: /(invalid|incorrect|expired)_?api_?key|api_?key_?invalid|account_(deactivated|suspended)/i,
   openings: /^(the )?api key (is )?(not (valid|found)|invalid|expired)|^(invalid|incorrect) api key/i,
 };
 
-/** A model that is not there, or no more, told as a fault of the request. */
+/** The model does not exist, or no longer does. */
 export const MODEL_MISSING = {
   codes: /model_?(not_?found|decommissioned|not_exist)|(unsupported|invalid|unknown)_model\b/i,
   openings:
     /^model not exist|^(invalid|unknown) model\b|^the (requested )?model\b.{0,100}(does not exist|not found|decommissioned|not supported)/i,
 };
+
+/** Codes of refusals that pass by themselves, with any status. */
+export const RATE_LIMITED = /rate_?limit|too_many_requests|insufficient_system_resource|queue_full/i;
+export const OVERLOADED = /overloaded|unavailable|no_capacity/i;

@@ -1,31 +1,30 @@
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 
 /*
- * What a reply may make us remember. What a client gets to see is bounded by the tokens it pays for; these bound the rest, which
- * no client sees and nobody pays for (docs/upstreams.md, "Limits").
+ * Limits on what a reply may keep in memory. Output that reaches the client is limited by its token cap; these limit the rest.
  */
 
 export const TOOL_CALLS_MAX = 128;
 
-/** Items of a response's output, and parts of one item; blocks of a message that are none of ours. */
+/** Items of a response's output, parts of one item, and blocks of the server's own tools in a message. */
 export const ITEMS_MAX = 1_024;
 
-/** Characters that cannot be passed on yet: arguments of a call without a name, a custom tool's input in no known form. */
+/** Characters that cannot be passed on yet: arguments of a call without a name, or a custom tool's input in an unknown form. */
 export const HELD_LENGTH_MAX = 1024 * 1024;
 
-/** Of a name or an id that is put together from pieces. */
+/** Characters of a name that comes in parts. */
 export const NAME_LENGTH_MAX = 1_024;
 
-/** How deep the arguments of a call may be nested where they come as JSON and not as text. */
+/** Nesting of call arguments that come as JSON instead of text. */
 export const JSON_DEPTH_MAX = 128;
 
 export function overLimit(what: string): UpstreamFailure {
-  return new UpstreamFailure('limit', 'upstream_error', { detail: `too many or too much: ${what}` });
+  return new UpstreamFailure('limit', 'upstream_error', { detail: `over limit: ${what}` });
 }
 
 /**
- * The text of a call's arguments, whatever the upstream sent in their place: nothing that the model wrote is lost (U-21). Undefined:
- * there are none. Throws where their depth would overflow our stack.
+ * Returns call arguments as text, whatever the upstream sent in their place; undefined when there are none. Throws when they are nested
+ * too deeply for the stack.
  */
 export function renderArguments(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -41,12 +40,12 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Of one piece of JSON. */
+/** Values in one JSON text. */
 const VALUES_MAX = 200_000;
 
 /**
- * Throws when JSON holds more values than any reply needs. Each would become an object of many times its size, and while they are
- * read nobody else is served.
+ * Throws when JSON holds more values than any reply needs. Each would become an object of many times its size, and parsing them blocks
+ * all other requests.
  */
 export function assertFewValues(json: string): void {
   if (holdsMoreValues(json, VALUES_MAX)) throw overLimit('values');

@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import type { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
-import { ADAPTERS } from '../adapters.js';
 import { callOf } from '../../../test/conformance.js';
+import { ADAPTERS } from '../adapters.js';
 import { parseReplyJson } from './json-object.js';
 
 /*

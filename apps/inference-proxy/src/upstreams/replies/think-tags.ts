@@ -2,17 +2,17 @@ import type { StreamEvent } from '#inference/stream-event.js';
 
 const OPEN = '<think>';
 const CLOSE = '</think>';
-/** White space that may stand before a tag; more of it is the answer's own. */
+/** Longest white space before a tag; more belongs to the answer. */
 const BLANK_LENGTH_MAX = 1_024;
 
 /**
- * Splits `<think>…</think>` at the head of a text into reasoning and text (U-5), across any number of pieces. Tags count
- * only before the first visible text, so that an answer may speak of them.
+ * Splits `<think>…</think>` at the beginning of a text into reasoning and text, across any number of deltas. Tags count only before the
+ * first visible text, so that an answer may mention them.
  */
 export class ThinkTags {
   private state: 'before' | 'inside' | 'after' = 'before';
   private held = '';
-  /** White space between reasoning and text belongs to the template, not to the answer. */
+  /** True after reasoning: white space before the answer belongs to the template. */
   private trimming = false;
 
   push(piece: string, events: StreamEvent[]): void {
@@ -28,7 +28,7 @@ export class ThinkTags {
     }
   }
 
-  /** No more is coming: what was held back, because it might have been a tag, was none. */
+  /** Appends text that was held back as a possible tag. Call at the end of the reply. */
   end(events: StreamEvent[]): void {
     append(this.state === 'inside' ? 'reasoning-delta' : 'text-delta', this.trimming ? this.held.trim() : this.held, events);
     this.held = '';
@@ -65,7 +65,7 @@ export class ThinkTags {
   }
 }
 
-/** The length of the longest end of `text` that is a beginning of `word`, short of the whole word. */
+/** Returns the length of the longest end of `text` that is a proper beginning of `word`. */
 function overlap(text: string, word: string): number {
   for (let length = Math.min(text.length, word.length - 1); length > 0; length--) {
     if (text.endsWith(word.slice(0, length))) return length;

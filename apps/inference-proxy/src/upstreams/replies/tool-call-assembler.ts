@@ -8,15 +8,15 @@ import { WrappedInput } from './wrapped-input.js';
 
 const ID_LENGTH_MAX = 256;
 
-/** A piece of a call as upstreams send it; anything may be missing. */
+/** A delta of a call as upstreams send it; any field may be missing. */
 export interface ToolCallPiece {
   index?: number;
   id?: string;
   name?: string;
   argumentsText?: string;
-  /** The piece stands among others in one list, so it is a call of its own unless it says otherwise. */
+  /** The delta is one of several in a list, so it is a call of its own unless its fields say otherwise. */
   amongOthers?: boolean;
-  /** The text is a custom tool's own input, not JSON with the input in it: the dialect has custom calls. */
+  /** The text is the input of a custom tool itself, not JSON that wraps it: the dialect has custom calls. */
   raw?: boolean;
 }
 
@@ -25,22 +25,22 @@ interface OpenCall {
   wireId: string;
   name: string;
   argumentsText: string;
-  /** The canonical index, once the call has been announced. */
+  /** Canonical index; undefined until the call has been announced. */
   index: number | undefined;
   tool: Tool | undefined;
   raw: boolean;
   ended: boolean;
-  /** Of a custom tool that the dialect takes for a function. */
+  /** Set for a custom tool that the upstream sees as a function. */
   wrapped: WrappedInput | undefined;
   json: WholeJson;
 }
 
 /**
- * Puts the pieces of tool calls in order, whatever upstreams leave out, repeat or scramble (U-8, U-9): canonical indexes
- * in order of start, ids present and unique, names final before a call is announced, `{}` for no arguments.
+ * Assembles tool calls from deltas, whatever upstreams leave out, repeat or reorder. Its events have indexes in order of start, unique
+ * ids, final names, and `{}` for missing arguments.
  */
 export class ToolCallAssembler {
-  /** Calls that have been started for the reader. */
+  /** Calls that have been announced. */
   announced = 0;
   private readonly calls: OpenCall[] = [];
   private readonly byWireIndex = new Map<number, OpenCall>();
@@ -51,7 +51,7 @@ export class ToolCallAssembler {
     this.tools = new Map(tools.map((tool) => [tool.wireName, tool]));
   }
 
-  /** Calls of which anything was said. */
+  /** Calls of which any delta has come. */
   get count(): number {
     return this.calls.length;
   }
@@ -70,17 +70,17 @@ export class ToolCallAssembler {
     this.assertHeld(call);
   }
 
-  /** The upstream says that this call is complete; nothing more is taken for it. */
+  /** Call when the upstream says that this call is complete. Later deltas of it are dropped. */
   endAt(index: number, events: StreamEvent[]): void {
     const call = this.byWireIndex.get(index);
     if (call !== undefined && call.name !== '') this.finish(call, events);
   }
 
-  /** The reply is over: announces what is left and ends every call. */
+  /** Announces the remaining calls and ends every call. Call at the end of the reply. */
   end(events: StreamEvent[]): void {
     for (const call of this.calls) {
-      if (call.name === '' && call.argumentsText === '') continue; // a ghost: nothing was ever said of it
-      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'a tool call without a name' });
+      if (call.name === '' && call.argumentsText === '') continue; // an empty call
+      if (call.name === '') throw new UpstreamFailure('broken', 'upstream_error', { detail: 'tool call without a name' });
       this.finish(call, events);
     }
   }
@@ -92,13 +92,13 @@ export class ToolCallAssembler {
     if (index === undefined && (otherId || (amongOthers && (id !== undefined || name !== undefined)))) return undefined;
     if (name === undefined) return known;
     if (otherId) return undefined;
-    if (known.name === '') return known; // the name comes after its arguments
+    if (known.name === '') return known; // the name follows the arguments
     if (known.name !== name && known.index !== undefined) return undefined;
     if (known.name !== name && this.tools.has(known.name) && this.tools.has(name)) return undefined;
-    return known.json.isWhole() ? undefined : known; // a name repeated or in pieces, unless the call was complete
+    return known.json.isWhole() ? undefined : known; // a name repeated or in parts, unless the call was complete
   }
 
-  /** What is not passed on yet is not counted by anyone else. */
+  /** Limits text that is not passed on yet: no other limit covers it. */
   private assertHeld({ index, name, argumentsText, wrapped }: OpenCall): void {
     if (name.length > NAME_LENGTH_MAX) throw overLimit('characters of a name');
     const isHeld = index === undefined || wrapped?.isHeld;
@@ -107,7 +107,7 @@ export class ToolCallAssembler {
 
   private add({ index, id, raw = false }: ToolCallPiece, events: StreamEvent[]): OpenCall {
     if (this.calls.length >= TOOL_CALLS_MAX) throw overLimit('tool calls');
-    // A call that is complete will not go on: ending it now lets readers that need whole calls have it early.
+    // Ends complete calls now: some client formats send a call only when it has ended.
     for (const earlier of this.calls) if (earlier.name !== '' && !earlier.raw && earlier.json.isWhole()) this.finish(earlier, events);
     const call: OpenCall = {
       wireIndex: index,
@@ -172,12 +172,12 @@ function kindOf({ tool, raw }: OpenCall): Tool['kind'] {
   return tool?.kind ?? (raw ? 'custom' : 'function');
 }
 
-/** The input of a custom tool, inside JSON. */
+/** True when the arguments are JSON that wraps the input of a custom tool. */
 function isWrapped(call: OpenCall): boolean {
   return kindOf(call) === 'custom' && !call.raw;
 }
 
-/** Names come whole, again and again, as a growing whole, or in pieces. */
+/** Upstreams send a name once, repeated, as a growing prefix, or in parts. */
 function mergeName(known: string, piece: string): string {
   if (piece === known) return known;
   return piece.startsWith(known) ? piece : known + piece;

@@ -1,6 +1,6 @@
 /**
- * Whether a growing text is one whole JSON object. It is asked again and again of ever longer text, by upstreams that repeat a
- * name in every piece, so it reads each character once, when asked, and parses only when the brackets close.
+ * Tells whether a growing text is one complete JSON object. Some upstreams make the parser ask after every delta, so each character is
+ * read once, and the text is parsed only when its brackets close.
  */
 export class WholeJson {
   private unread: string[] = [];
@@ -30,7 +30,7 @@ export class WholeJson {
       else if (char === '\\') this.escaped = true;
       else if (char === '"') this.inString = false;
     } else if (BLANK.has(char)) {
-      // says nothing
+      // ignored
     } else if (this.state === 'whole' || (this.depth === 0 && char !== '{')) this.state = 'broken';
     else if (char === '"') this.inString = true;
     else if (char === '{' || char === '[') this.depth += 1;

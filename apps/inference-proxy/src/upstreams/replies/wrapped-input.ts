@@ -1,27 +1,27 @@
-/** What comes before the input; white space may stand before the places in `SPACED`. */
+/** Text before the input. White space is allowed before the positions in `SPACED`. */
 const OPENING = '{"input":"';
 const SPACED = new Set([0, 1, 8, 9]);
 
 /**
- * The input of a custom tool that is declared upstream as a function of one text: `{"input": "…"}` (R-1i). It is unwrapped
- * while it comes, wherever its pieces are cut. Anything else is known only when it is whole: then it is taken as JSON that has
- * an `input`, or, being broken, as it is.
+ * Unwraps the input of a custom tool, which is declared upstream as a function of one string: `{"input": "…"}`. It is passed on as it
+ * arrives, wherever its deltas are cut. Arguments in another form are held until the end: then they are JSON with an `input`, or are
+ * taken as they are.
  */
 export class WrappedInput {
   private state: 'opening' | 'input' | 'over' | 'other' = 'opening';
   private all = '';
   private matched = 0;
-  /** An escape that is not whole yet. */
+  /** An incomplete escape. */
   private held = '';
-  /** The first half of a character whose second half has not come. */
+  /** First half of a surrogate pair. */
   private half = '';
 
-  /** Nothing of it has been told yet. */
+  /** True while nothing has been passed on. */
   get isHeld(): boolean {
     return this.state === 'opening' || this.state === 'other';
   }
 
-  /** What the piece adds to the input; nothing while that is not known. */
+  /** Returns the input that the delta adds; nothing while its form is unknown. */
   push(piece: string): string {
     if (this.state === 'input') return this.read(piece);
     if (this.state === 'over') return '';
@@ -31,12 +31,12 @@ export class WrappedInput {
     return at === undefined ? '' : this.read(piece.slice(at));
   }
 
-  /** Nothing more comes: what has not been told yet. An escape that was cut off says nothing. */
+  /** Returns the rest of the input at its end. Drops an incomplete escape. */
   end(): string {
     return this.isHeld ? inputOf(this.all) : this.half;
   }
 
-  /** Where in the piece the input begins, if it does. */
+  /** Returns where in the delta the input begins; undefined when it does not. */
   private readOpening(piece: string): number | undefined {
     for (let at = 0; at < piece.length; at++) {
       if (piece[at] === OPENING[this.matched]) this.matched++;
@@ -80,7 +80,7 @@ export class WrappedInput {
 
 const MARK = /["\\]/g;
 
-/** Of the next quote or backslash; the length of the text if there is none. Looks no further than that. */
+/** Returns the index of the next quote or backslash; the length of the text if there is none. */
 function indexOfMark(text: string, from: number): number {
   MARK.lastIndex = from;
   return MARK.test(text) ? MARK.lastIndex - 1 : text.length;
@@ -88,7 +88,7 @@ function indexOfMark(text: string, from: number): number {
 
 const SIMPLE: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
-/** Undefined when it is not whole. What is no escape of JSON stands for itself. */
+/** Returns the escaped character; undefined when the escape is incomplete. An unknown escape stands for itself. */
 function readEscape(text: string, at: number): { character: string; length: number } | undefined {
   const letter = text[at + 1];
   if (letter === undefined) return undefined;

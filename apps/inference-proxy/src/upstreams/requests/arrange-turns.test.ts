@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ToolCallPart, Turn } from '#inference/turn.js';
 import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
-import { arrangeTurns, liftResultImages } from './arrange-turns.js';
+import { arrangeTurns } from './arrange-turns.js';
 
 const ANYWHERE = { systemMessages: 'anywhere', alternatingRoles: false } as const;
 const FIRST = { systemMessages: 'first', alternatingRoles: false } as const;
@@ -10,7 +10,6 @@ const IN_TURN = { systemMessages: 'anywhere', alternatingRoles: true } as const;
 
 const t = (value: string) => ({ type: 'text' as const, text: value });
 const CALL: ToolCallPart = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' };
-const PIXEL = { type: 'image' as const, mediaType: 'image/png' as const, base64: 'iVBORw0KGgo=' };
 
 /** A conversation in short: `system: A`, `user: B`, `assistant: C`, `call`, `result`. */
 function turnsOf(...lines: string[]): Turn[] {
@@ -119,23 +118,4 @@ test('turns of one role and instructions without end are merged in a time that g
     expect(arrangeTurns(turns, NONE)).toHaveLength(1);
   }, 750);
   expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
-});
-
-test('images of results follow the run as one user turn, under the id that the upstream knows [T-10, T-11, T-12]', () => {
-  const results = [
-    { callId: 'a', parts: [t('21 °C')] },
-    { callId: 'b', parts: [PIXEL] },
-    { callId: 'c', parts: [t('seen'), PIXEL], isError: true },
-  ];
-  expect(liftResultImages([{ role: 'tool', results }], (callId) => `<${callId}>`)).toEqual([
-    {
-      role: 'tool',
-      results: [
-        { callId: 'a', parts: [t('21 °C')] },
-        { callId: 'b', parts: [t('The result is the image below.')] },
-        { callId: 'c', parts: [t('seen')], isError: true },
-      ],
-    },
-    { role: 'user', parts: [t('Image from tool call <b>:'), PIXEL, t('Image from tool call <c>:'), PIXEL] },
-  ]);
 });

@@ -3,14 +3,14 @@ import type { AssistantTurn, SystemTurn, TextPart, ToolTurn, Turn, UserTurn } fr
 
 type Arrangement = Pick<UpstreamCapabilities, 'systemMessages' | 'alternatingRoles'>;
 
-/** Said for the user where a conversation begins with the model's words, and the upstream wants the user first. */
+/** Sent as the user's turn when a conversation begins with the model and the upstream requires the user first. */
 export const NO_MESSAGE = '(no message)';
-/** Said for the model between the results of its tools and the user's next words, where roles must alternate. */
+/** Sent as the model's turn between tool results and the user's next turn, when roles must alternate. */
 const RESULTS_SEEN = 'I have the results.';
 
 /**
- * The turns in an order that the upstream's chat template takes (U-20), saying the same: system messages only where it knows
- * them (M-4), roles in alternation. What comes early never depends on what comes late, so that prompt caches keep their head.
+ * Returns the turns in an order that the upstream's chat template accepts: system messages only where it allows them, and alternating
+ * roles. Early turns never depend on later ones, so that prompt caches keep matching.
  */
 export function arrangeTurns(turns: readonly Turn[], { systemMessages, alternatingRoles }: Arrangement): readonly Turn[] {
   if (systemMessages === 'anywhere' && !alternatingRoles) return turns;
@@ -18,7 +18,7 @@ export function arrangeTurns(turns: readonly Turn[], { systemMessages, alternati
   return alternatingRoles ? alternate(placed) : placed;
 }
 
-/** Makes system turns the user's where they may not be: in their place, but never between calls and their results. */
+/** Turns system turns into user turns where they are not allowed: in place, but never between calls and their results. */
 function foldSystemTurns(turns: readonly Turn[], keep: 'first' | 'none'): Turn[] {
   const firstOther = turns.findIndex((turn) => turn.role !== 'system');
   const leading = keep === 'none' ? 0 : firstOther === -1 ? turns.length : firstOther;
@@ -41,7 +41,7 @@ function foldSystemTurns(turns: readonly Turn[], keep: 'first' | 'none'): Turn[]
   return folded;
 }
 
-/** Neighbours of one role become one turn. A client chooses how many they are: each is looked at once. */
+/** Joins neighbouring turns of one role. Linear, because the client chooses how many there are. */
 function mergeNeighbours(turns: readonly Turn[]): Turn[] {
   const runs: [Turn, ...Turn[]][] = [];
   for (const turn of turns) {
@@ -65,7 +65,7 @@ function joined(role: Turn['role'], run: readonly Turn[]): Turn {
   }
 }
 
-/** The user first, and after results the model. Neighbours of one role have been merged. */
+/** Inserts turns so that the user is first and the model follows tool results. Neighbours of one role have been joined. */
 function alternate(turns: readonly Turn[]): Turn[] {
   const alternating: Turn[] = [];
   for (const turn of turns) {
@@ -80,30 +80,4 @@ function alternate(turns: readonly Turn[]): Turn[] {
 
 function text(value: string): TextPart {
   return { type: 'text', text: value };
-}
-
-/**
- * Images out of the results of tools, for a dialect whose results are text: a user turn that follows the run (T-11). `idOf`: a
- * call's id as the upstream knows it.
- */
-export function liftResultImages(turns: readonly Turn[], idOf: (callId: string) => string): readonly Turn[] {
-  if (!turns.some(hasImages)) return turns;
-  return turns.flatMap((turn) => (turn.role === 'tool' && hasImages(turn) ? withoutImages(turn, idOf) : [turn]));
-}
-
-function hasImages(turn: Turn): boolean {
-  return turn.role === 'tool' && turn.results.some(({ parts }) => parts.some((part) => part.type === 'image'));
-}
-
-function withoutImages({ results }: ToolTurn, idOf: (callId: string) => string): Turn[] {
-  const seen: UserTurn = { role: 'user', parts: [] };
-  const bare = results.map((result) => {
-    const texts = result.parts.filter((part) => part.type === 'text');
-    const images = result.parts.filter((part) => part.type === 'image');
-    if (images.length === 0) return result;
-    seen.parts.push(text(`Image from tool call ${idOf(result.callId)}:`), ...images);
-    const says = texts.some((part) => part.text !== '') ? texts : [text('The result is the image below.')];
-    return { ...result, parts: says };
-  });
-  return [{ role: 'tool', results: bare }, seen];
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../replies/json-object.js';
 
 /**
- * True when OpenAI's servers take a JSON Schema as strict: each of its objects requires all of its properties and allows no others.
- * They refuse any other with `strict: true`, while Anthropic's take properties that are optional.
+ * True when OpenAI's servers accept a JSON Schema with `strict: true`: each of its objects requires all of its properties and allows no
+ * others. Anthropic's servers accept optional properties too.
  */
 export function isStrictSchema(schema: unknown): boolean {
   if (!isObject(schema)) return true;

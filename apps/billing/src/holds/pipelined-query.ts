@@ -1,0 +1,32 @@
+import type { QueryResult, QueryResultRow } from 'pg';
+import type { PgConnection } from '#database/pg-connection.js';
+
+/** A prepared statement, parsed once per connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function execute<Row extends QueryResultRow>(
+  connection: PgConnection,
+  statement: Statement,
+  values: unknown[],
+): Promise<QueryResult<Row>> {
+  return connection.query<Row>({ ...statement, values });
+}
+
+/** Waits for all of several statements that were sent together. Throws the first error. */
+export async function allOf<Results extends readonly unknown[]>(
+  results: {
+    [Position in keyof Results]: Promise<Results[Position]>;
+  },
+): Promise<Results> {
+  const settled = await Promise.allSettled(results);
+  for (const result of settled) if (result.status === 'rejected') throw result.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results;
+}
+
+/** Returns a Postgres array of values that need no quoting. Cheaper than the driver, which quotes every value. */
+export function plainArray(values: readonly (string | number | bigint | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}

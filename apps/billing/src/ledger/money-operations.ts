@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AdjustmentCreateReply,
+  AdjustmentCreateRequest,
+  PlanGrantReply,
+  PlanGrantRequest,
+  RefundCreateReply,
+  RefundCreateRequest,
+  TopupCreateReply,
+  TopupCreateRequest,
+} from '#contracts/billing/money.js';
+import { ServiceError } from '#contracts/service-error.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
+import { adjust } from './adjust.js';
+import { grantPlan } from './grant-plan.js';
+import { refund } from './refund.js';
+import { topUp } from './top-up.js';
+
+/** Runs work on a database connection, and again if the connection breaks. The work must be idempotent. */
+export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
+
+/** Called after the commit; must not throw. */
+export interface MoneyEvents {
+  balanceFell(accountId: string, amount: bigint): void;
+  planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
+}
+
+/** Changes balances other than by requests: top-ups, plan grants, refunds and adjustments. Amounts arrive in dollars and are exact. */
+export class MoneyOperations {
+  constructor(
+    private readonly onConnection: OnConnection,
+    private readonly events?: MoneyEvents,
+  ) {}
+
+  async topUp({ accountId, usd, paymentId }: TopupCreateRequest): Promise<TopupCreateReply> {
+    const amount = positive(usd);
+    const { credited, topup } = await this.onConnection((connection) => topUp(connection, { accountId, amount, paymentId }));
+    return { accountId, credited, topupBalancePicoUsd: String(topup) };
+  }
+
+  async grant({ accountId, usd, expiresAt, grantKey }: PlanGrantRequest): Promise<PlanGrantReply> {
+    const amount = positive(usd);
+    const endsAt = new Date(expiresAt);
+    if (!(endsAt.getTime() > Date.now())) throw new ServiceError('invalid_request', 'A plan must end in the future.', 'expiresAt');
+    const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey };
+    const granted = await this.onConnection((connection) => grantPlan(connection, grant));
+    if (granted.ended) {
+      this.events?.planEnded({ accountId, ...granted.ended });
+      if (granted.ended.amount > amount) this.events?.balanceFell(accountId, granted.ended.amount - amount);
+    }
+    return {
+      accountId,
+      grantId: granted.grantId,
+      granted: granted.granted,
+      planBalancePicoUsd: String(granted.plan),
+      expiresAt: granted.endsAt.toISOString(),
+    };
+  }
+
+  async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest): Promise<RefundCreateReply> {
+    if (!usd && !paymentId) throw new ServiceError('invalid_request', 'A refund names a payment, an amount, or both.', 'usd');
+    const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
+    const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted));
+    if (refunded) this.events?.balanceFell(accountId, amount);
+    return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
+  }
+
+  async adjust({ accountId, adjustmentId, usd, reason }: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+    const kind = usd.startsWith('-') ? 'debit' : 'credit';
+    const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
+    const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment));
+    if (adjusted && kind === 'debit') this.events?.balanceFell(accountId, adjustment.amount);
+    return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
+  }
+}
+
+function positive(usd: string): PicoUsd {
+  const amount = parseUsd(usd);
+  if (amount === 0n) throw new ServiceError('invalid_request', 'The amount must not be zero.', 'usd');
+  return amount;
+}

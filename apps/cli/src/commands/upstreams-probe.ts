@@ -1,0 +1,108 @@
+import { UPSTREAM_KINDS } from '#contracts/catalog.js';
+import {
+  type CandidateTls,
+  type UpstreamCheck,
+  type UpstreamTestEnd,
+  type UpstreamTestEvent,
+  type UpstreamTestRequest,
+  type UpstreamTestStart,
+  upstreamTest,
+} from '#contracts/probe.js';
+import { ServiceError } from '#contracts/service-error.js';
+import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
+import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
+import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
+
+const PARAMETERS = {
+  upstream: argument(text(64, 'id'), 'id in the catalog; with --url, the id for the new entry'),
+  model: optional(text(256, 'name'), 'name of the model on the upstream; default: the models that the catalog routes to it'),
+  url: optional(text(2_000, 'url'), 'base URL of an upstream that is not in the catalog yet'),
+  kind: optional(oneOf(UPSTREAM_KINDS, 'kind'), 'dialect of the upstream, default openai-chat; requires --url'),
+  apiKeyEnv: optional(text(128, 'variable'), 'environment variable of the inference-proxy with the key; requires --url'),
+  apiKeyFile: optional(text(256, 'file'), 'file with the key, in the secrets folder of the inference-proxy; requires --url'),
+  caFile: optional(text(256, 'file'), 'CA certificate of the upstream, in the same folder; requires --url'),
+  certFile: optional(text(256, 'file'), 'client certificate, in the same folder; requires --url'),
+  keyFile: optional(text(256, 'file'), 'key of the client certificate, in the same folder; requires --url'),
+  allowPrivateNetwork: flag('allow loopback and private addresses; requires --url'),
+  contextTokens: optional(wholeNumber(1, 2_000_000), 'also try a prompt longer than this; a model that accepts it bills it'),
+} satisfies Parameters;
+
+/** Unlike other commands a stream: each check is shown as soon as it is done. */
+export const upstreamTestCommands: readonly CliCommand[] = [
+  {
+    name: 'upstreams test',
+    summary: 'Probe what an upstream supports with small requests; exit code 1 if it cannot serve plain text',
+    parameters: PARAMETERS,
+    examples: [
+      'upstreams test local',
+      'upstreams test local --model sim-fast --json',
+      'upstreams test vllm --url http://127.0.0.1:8000/v1 --allow-private-network --model Qwen/Qwen3-8B',
+      'upstreams test hosted --url https://api.example.com/v1 --api-key-env HOSTED_API_KEY --model large-2',
+    ],
+    async run(values, json, connect, write) {
+      const request = requestOf(values as unknown as Values<typeof PARAMETERS>);
+      const messaging = await connect();
+      const checks: UpstreamCheck[] = [];
+      let start: UpstreamTestStart | undefined;
+      let end: UpstreamTestEnd | undefined;
+      const take = (event: UpstreamTestEvent): void => {
+        if (event.type === 'test-start') start = event;
+        else if (event.type === 'test-end') end = event;
+        else checks.push(event.check);
+        if (json || event.type === 'test-end') return;
+        write(`${event.type === 'test-start' ? renderStart(event) : renderCheck(event.check)}\n`);
+      };
+      try {
+        for await (const events of messaging.openStream(upstreamTest, request)) for (const event of events) take(event);
+      } catch (error) {
+        throw withOptionName(error);
+      }
+      if (start === undefined || end === undefined) throw new Error('the test did not finish');
+      return { text: json ? renderReport(start, checks, end) : renderEnd(start, end, request), failed: !end.servesText };
+    },
+  },
+];
+
+/** Option of each request field. */
+const OPTION_OF_FIELD: Readonly<Record<string, string>> = {
+  upstreamId: 'upstream',
+  'candidate.baseUrl': '--url',
+  'candidate.apiKeyEnv': '--api-key-env',
+  'candidate.apiKeyFile': '--api-key-file',
+  'candidate.tls.caFile': '--ca-file',
+  'candidate.tls.certFile': '--cert-file',
+  'candidate.tls.keyFile': '--key-file',
+};
+
+/** Replaces the name of the field at fault by its option. */
+function withOptionName(error: unknown): unknown {
+  const field = error instanceof ServiceError && error.code === 'invalid_request' ? error.param : undefined;
+  const option = field === undefined ? undefined : OPTION_OF_FIELD[field];
+  if (field === undefined || option === undefined) return error;
+  return new UsageError((error as ServiceError).message.replace(field, option));
+}
+
+function renderReport({ type: _, ...about }: UpstreamTestStart, checks: UpstreamCheck[], { type: __, ...result }: UpstreamTestEnd): string {
+  return JSON.stringify({ ...about, checks, ...result }, null, 2);
+}
+
+function requestOf(values: Values<typeof PARAMETERS>): UpstreamTestRequest {
+  const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
+  const tls = tlsOf(values);
+  if (url === undefined) {
+    if (kind || apiKeyEnv || apiKeyFile || tls || allowPrivateNetwork)
+      throw new UsageError(
+        `${CANDIDATE_OPTIONS} and --allow-private-network require --url: an upstream of the catalog is tested with its entry`,
+      );
+    return { upstreamId, model, contextTokens };
+  }
+  if (model === undefined) throw new UsageError('--url requires --model: an upstream outside of the catalog has no models');
+  const candidate = { kind: kind ?? 'openai-chat', baseUrl: url, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls };
+  return { upstreamId, model, contextTokens, candidate };
+}
+
+const CANDIDATE_OPTIONS = '--kind, --api-key-env, --api-key-file, --ca-file, --cert-file, --key-file';
+
+function tlsOf({ caFile, certFile, keyFile }: Values<typeof PARAMETERS>): CandidateTls | undefined {
+  return caFile || certFile || keyFile ? { caFile, certFile, keyFile } : undefined;
+}

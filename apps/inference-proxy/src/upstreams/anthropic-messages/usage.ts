@@ -1,0 +1,62 @@
+import type { Usage } from '#inference/usage.js';
+import { isObject } from '../replies/json-object.js';
+import { parseTokenCount, TOKENS_MAX } from '../replies/token-count.js';
+
+/** The prompt is the sum of three counts: `input_tokens` leaves out the tokens read from the cache and those written to it. */
+interface Prompt {
+  uncached: number;
+  cached: number;
+  written: number;
+}
+
+/** Collects the usage of one message. Counts are cumulative: a later one replaces an earlier one, and one that falls is ignored. */
+export class UsageCounter {
+  private prompt: Prompt = { uncached: 0, cached: 0, written: 0 };
+  private output = 0;
+  private thinking = 0;
+
+  /** Reads the usage in `message_start`. Its output count is a placeholder, not that of the reply. */
+  readStart(usage: unknown): void {
+    this.read(usage);
+    this.output = 0;
+  }
+
+  read(usage: unknown): void {
+    if (!isObject(usage)) return;
+    this.readPrompt(usage);
+    const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+    this.output = Math.max(this.output, parseTokenCount(usage.output_tokens));
+    this.thinking = Math.max(this.thinking, parseTokenCount(details.thinking_tokens));
+  }
+
+  /** Undefined when nothing was counted. */
+  get usage(): Usage | undefined {
+    const promptTokens = totalOf(this.prompt);
+    const { output: outputTokens, thinking } = this;
+    if (promptTokens === 0 && outputTokens === 0) return undefined;
+    return {
+      promptTokens,
+      cachedTokens: this.prompt.cached,
+      outputTokens,
+      reasoningTokens: Math.min(thinking, outputTokens),
+      promptSource: 'reported',
+      outputSource: 'reported',
+    };
+  }
+
+  /** The three counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */
+  private readPrompt(usage: Record<string, unknown>): void {
+    const countOf = (value: unknown, known: number): number => (typeof value === 'number' ? parseTokenCount(value) : known);
+    const prompt = {
+      uncached: countOf(usage.input_tokens, this.prompt.uncached),
+      cached: countOf(usage.cache_read_input_tokens, this.prompt.cached),
+      written: countOf(usage.cache_creation_input_tokens, this.prompt.written),
+    };
+    const growth = totalOf(prompt) - totalOf(this.prompt);
+    if (growth > 0 || (growth === 0 && prompt.cached >= this.prompt.cached)) this.prompt = prompt;
+  }
+}
+
+function totalOf({ uncached, cached, written }: Prompt): number {
+  return Math.min(TOKENS_MAX, uncached + cached + written);
+}

@@ -1,0 +1,22 @@
+import type { SimDialect } from '../sim-dialect.js';
+import { parseMessagesRequest } from './parse-request.js';
+import { renderMessage, renderMessageEvents } from './render-message.js';
+
+/** Anthropic's `POST /v1/messages`. Its streams end with `message_stop` and have no `[DONE]`. */
+export const messagesDialect: SimDialect = {
+  path: '/v1/messages',
+  parseRequest: (body) => ({ chat: parseMessagesRequest(body), renderReply: renderMessage, renderEvents: renderMessageEvents }),
+  renderError: ({ message }, status) => ({ type: 'error', error: { type: ERROR_TYPES[status] ?? 'api_error', message } }),
+  renderStreamError: ({ message }) => ({
+    name: 'error',
+    json: JSON.stringify({ type: 'error', error: { type: 'api_error', message } }),
+    tokens: 0,
+  }),
+};
+
+const ERROR_TYPES: Record<number, string> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+};

@@ -1,0 +1,117 @@
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import type { Json } from '../field-checks.js';
+import { pieces } from '../pieces.js';
+import type { ReplyEvent } from '../sim-dialect.js';
+
+/** The body of a plain reply. */
+export function renderMessage(plan: ReplyPlan, directives: Directives): string {
+  return JSON.stringify({
+    ...messageHead(plan),
+    content: [
+      ...(plan.reasoning === '' ? [] : [{ type: 'thinking', thinking: plan.reasoning, signature: 'sim' }]),
+      ...(plan.text === '' ? [] : [{ type: 'text', text: plan.text }]),
+      ...plan.calls.map((call) => ({ type: 'tool_use', id: call.id, name: call.name, input: parsed(call.arguments) })),
+    ],
+    stop_reason: stopReasonOf(plan),
+    usage: directives.nousage ? undefined : usageOf(plan),
+  });
+}
+
+/** The events of a streamed reply, one block after the other. With `interleave` all calls open first, then each yields a piece in turn. */
+export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
+  const usage = directives.nousage ? undefined : usageOf(plan);
+  yield event('message_start', {
+    message: { ...messageHead(plan), content: [], stop_reason: null, usage: usage && { ...usage, output_tokens: 1 } },
+  });
+  yield event('ping', {});
+  const blocks = blocksOf(plan).map((block, index) => blockEvents(block, index, directives));
+  const together = directives.interleave ? plan.calls.length : 0;
+  for (const { start, deltas, stop } of blocks.slice(0, blocks.length - together)) {
+    yield start;
+    yield* deltas;
+    yield stop;
+  }
+  const calls = blocks.slice(blocks.length - together);
+  for (const { start } of calls) yield start;
+  for (let turn = 0; calls.some(({ deltas }) => turn < deltas.length); turn++) {
+    for (const { deltas } of calls) yield* deltas.slice(turn, turn + 1);
+  }
+  for (const { stop } of calls) yield stop;
+  yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
+  yield event('message_stop', {});
+}
+
+function blockEvents({ empty, text, deltaOf }: SimBlock, index: number, directives: Directives) {
+  const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
+  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  return {
+    start: event('content_block_start', { index, content_block: empty }),
+    deltas: [...pieces(text, chunk)].map(({ text: piece, tokens }) =>
+      event('content_block_delta', { index, delta: deltaOf(piece), ...padding }, tokens),
+    ),
+    stop: event('content_block_stop', { index }),
+  };
+}
+
+function event(type: string, fields: Json, tokens = 0): ReplyEvent {
+  return { name: type, json: JSON.stringify({ type, ...fields }), tokens };
+}
+
+interface SimBlock {
+  empty: Json;
+  text: string;
+  deltaOf(piece: string): Json;
+}
+
+function blocksOf({ reasoning, text, calls }: ReplyPlan): SimBlock[] {
+  const thinking: SimBlock = {
+    empty: { type: 'thinking', thinking: '', signature: '' },
+    text: reasoning,
+    deltaOf: (piece) => ({ type: 'thinking_delta', thinking: piece }),
+  };
+  const said: SimBlock = { empty: { type: 'text', text: '' }, text, deltaOf: (piece) => ({ type: 'text_delta', text: piece }) };
+  const used = calls.map(
+    (call): SimBlock => ({
+      empty: { type: 'tool_use', id: call.id, name: call.name, input: {} },
+      text: call.arguments,
+      deltaOf: (piece) => ({ type: 'input_json_delta', partial_json: piece }),
+    }),
+  );
+  return [...[thinking, said].filter((block) => block.text !== ''), ...used];
+}
+
+function messageHead({ id, model }: ReplyPlan): Json {
+  return { id: id.replace('chatcmpl', 'msg'), type: 'message', role: 'assistant', model, stop_sequence: null };
+}
+
+const STOP_REASONS: Record<string, string> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
+
+function stopReasonOf({ finish }: ReplyPlan): string {
+  return STOP_REASONS[finish] ?? finish;
+}
+
+/** The same counts as in chat, except that `input_tokens` leaves out the cached tokens. */
+function usageOf({ usage }: ReplyPlan): Json {
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens;
+  return {
+    input_tokens: usage.prompt_tokens - cached,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+    output_tokens: usage.completion_tokens,
+    ...(reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  };
+}
+
+/** Parses arguments, keeping every digit of their numbers. Arguments that were cut are not JSON and become an empty object. */
+function parsed(text: string): unknown {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  const keepDigits = (_key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+    typeof value === 'number' ? rawJSON(source) : value;
+  try {
+    return JSON.parse(text, keepDigits as (key: string, value: unknown) => unknown);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,29 @@
+export interface Piece {
+  text: string;
+  tokens: number;
+}
+
+/** Cuts a text into pieces of `chunk` tokens of four bytes, never inside a character. */
+export function* pieces(text: string, chunk: number): Generator<Piece> {
+  const size = chunk * 4;
+  if (Buffer.byteLength(text) === text.length) {
+    for (let start = 0; start < text.length; start += size) {
+      const piece = text.slice(start, start + size);
+      yield { text: piece, tokens: Math.ceil(piece.length / 4) };
+    }
+    return;
+  }
+  let piece = '';
+  let bytes = 0;
+  for (const character of text) {
+    const width = Buffer.byteLength(character);
+    if (bytes + width > size) {
+      yield { text: piece, tokens: Math.ceil(bytes / 4) };
+      piece = '';
+      bytes = 0;
+    }
+    piece += character;
+    bytes += width;
+  }
+  if (piece !== '') yield { text: piece, tokens: Math.ceil(bytes / 4) };
+}

@@ -1,0 +1,189 @@
+import type { Directives } from '../../directives.js';
+import type { ReplyPlan } from '../../reply/plan-reply.js';
+import type { PlannedCall } from '../../reply/requested-calls.js';
+import type { Json } from '../field-checks.js';
+import { pieces } from '../pieces.js';
+import type { ReplyEvent } from '../sim-dialect.js';
+import type { ReplyShape } from './parse-request.js';
+
+/** Fixed, so that the same request gives the same bytes. */
+const CREATED = 1_700_000_000;
+
+/** The body of a plain reply. */
+export function renderResponse(plan: ReplyPlan, directives: Directives, shape: ReplyShape): string {
+  const items = itemsOf(plan, shape).map(({ whole }) => whole);
+  return JSON.stringify(responseObject(plan, directives, items));
+}
+
+/** The events of a streamed reply, the terminal one included. */
+export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, shape: ReplyShape): Generator<ReplyEvent> {
+  let sequence = 0;
+  const event = (type: string, fields: Json, tokens = 0): ReplyEvent => ({
+    name: type,
+    json: JSON.stringify({ type, ...fields, sequence_number: sequence++ }),
+    tokens,
+  });
+  const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
+  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  const items = itemsOf(plan, shape);
+  const begun = { ...responseObject(plan, directives, []), status: 'in_progress', incomplete_details: null, usage: null };
+  const open = function* ({ empty, part, partType }: SimItem, index: number): Generator<ReplyEvent> {
+    yield event('response.output_item.added', { output_index: index, item: empty });
+    if (part) yield event(`response.${partType}.added`, { ...placeOf(empty, index, part), part: part.empty });
+  };
+  const deltas = function* (item: SimItem, index: number): Generator<ReplyEvent> {
+    for (const { text, tokens } of pieces(item.text, chunk)) {
+      yield event(`response.${item.channel}.delta`, { ...placeOf(item.empty, index, item.part), delta: text, ...padding }, tokens);
+    }
+  };
+  const close = function* (item: SimItem, index: number): Generator<ReplyEvent> {
+    const place = placeOf(item.empty, index, item.part);
+    yield event(`response.${item.channel}.done`, { ...place, [item.field]: item.text });
+    if (item.part) yield event(`response.${item.partType}.done`, { ...place, part: item.part.whole });
+    yield event('response.output_item.done', { output_index: index, item: item.whole });
+  };
+  yield event('response.created', { response: begun });
+  yield event('response.in_progress', { response: begun });
+  const together = directives.interleave === true ? items.filter(({ isCall }) => isCall).length : 0;
+  const alone = items.slice(0, items.length - together);
+  for (const [index, item] of alone.entries()) {
+    yield* open(item, index);
+    yield* deltas(item, index);
+    yield* close(item, index);
+  }
+  const others = items.slice(alone.length).map((item, at) => ({ item, index: alone.length + at }));
+  for (const { item, index } of others) yield* open(item, index);
+  const queues = others.map(({ item, index }) => deltas(item, index));
+  for (let more = queues.length > 0; more; ) {
+    more = false;
+    for (const queue of queues) {
+      const { value, done } = queue.next();
+      if (!done) {
+        more = true;
+        yield value;
+      }
+    }
+  }
+  for (const { item, index } of others) yield* close(item, index);
+  const response = responseObject(
+    plan,
+    directives,
+    items.map(({ whole }) => whole),
+  );
+  yield event(`response.${response.status}`, { response });
+}
+
+/** One output item: its first and last form, and the text that its deltas carry. */
+interface SimItem {
+  empty: Json;
+  whole: Json;
+  isCall: boolean;
+  text: string;
+  /** Middle part of the names of its delta events. */
+  channel: string;
+  /** Field of its done event that holds the whole text. */
+  field: string;
+  part?: { place: Json; empty: Json; whole: Json };
+  partType?: string;
+}
+
+function itemsOf(plan: ReplyPlan, shape: ReplyShape): SimItem[] {
+  const seed = plan.id.slice(-8);
+  const items: SimItem[] = [];
+  if (plan.reasoning !== '') items.push(reasoningItem(`rs_sim_${seed}`, plan.reasoning, shape.reasoningSummary));
+  if (plan.text !== '' || items.length + plan.calls.length === 0) items.push(messageItem(`msg_sim_${seed}`, plan.text, plan.isRefusal));
+  for (const [index, call] of plan.calls.entries()) items.push(callItem(`fc_sim_${seed}_${index}`, call, shape.customTools.has(call.name)));
+  const last = items.at(-1);
+  if (last !== undefined && last.whole.type !== 'reasoning' && plan.finish === 'length') last.whole.status = 'incomplete';
+  return items;
+}
+
+function reasoningItem(id: string, text: string, isSummary: boolean): SimItem {
+  const type = isSummary ? 'summary_text' : 'reasoning_text';
+  const item = { id, type: 'reasoning', summary: [] };
+  return {
+    empty: item,
+    whole: isSummary ? { ...item, summary: [{ type, text }] } : { ...item, content: [{ type, text }] },
+    isCall: false,
+    text,
+    channel: isSummary ? 'reasoning_summary_text' : 'reasoning_text',
+    field: 'text',
+    part: { place: isSummary ? { summary_index: 0 } : { content_index: 0 }, empty: { type, text: '' }, whole: { type, text } },
+    partType: isSummary ? 'reasoning_summary_part' : 'content_part',
+  };
+}
+
+function messageItem(id: string, text: string, isRefusal: boolean): SimItem {
+  const item = { id, type: 'message', role: 'assistant' };
+  const part = (said: string): Json =>
+    isRefusal ? { type: 'refusal', refusal: said } : { type: 'output_text', text: said, annotations: [], logprobs: [] };
+  return {
+    empty: { ...item, status: 'in_progress', content: [] },
+    whole: { ...item, status: 'completed', content: [part(text)] },
+    isCall: false,
+    text,
+    channel: isRefusal ? 'refusal' : 'output_text',
+    field: isRefusal ? 'refusal' : 'text',
+    part: { place: { content_index: 0 }, empty: part(''), whole: part(text) },
+    partType: 'content_part',
+  };
+}
+
+function callItem(id: string, call: PlannedCall, isCustom: boolean): SimItem {
+  const text = isCustom ? inputOf(call.arguments) : call.arguments;
+  const field = isCustom ? 'input' : 'arguments';
+  const item = { id, type: isCustom ? 'custom_tool_call' : 'function_call', call_id: call.id, name: call.name };
+  return {
+    empty: { ...item, status: 'in_progress', [field]: '' },
+    whole: { ...item, status: 'completed', [field]: text },
+    isCall: true,
+    text,
+    channel: isCustom ? 'custom_tool_call_input' : 'function_call_arguments',
+    field,
+  };
+}
+
+/** The input of a custom tool, which is planned as a function with one text parameter. Arguments that were cut stay as they are. */
+function inputOf(argumentsText: string): string {
+  try {
+    return String((JSON.parse(argumentsText) as { input?: unknown }).input ?? '');
+  } catch {
+    return argumentsText;
+  }
+}
+
+function placeOf(item: Json, index: number, part: SimItem['part']): Json {
+  return { item_id: item.id, output_index: index, ...part?.place };
+}
+
+function responseObject(plan: ReplyPlan, { nousage }: Directives, output: Json[]): Json {
+  const { usage, finish } = plan;
+  const reason = finish === 'length' ? 'max_output_tokens' : finish === 'content_filter' ? finish : undefined;
+  return {
+    id: plan.id.replace('chatcmpl-sim-', 'resp_sim_'),
+    object: 'response',
+    created_at: CREATED,
+    status: reason === undefined ? 'completed' : 'incomplete',
+    error: null,
+    incomplete_details: reason === undefined ? null : { reason },
+    instructions: null,
+    metadata: {},
+    model: plan.model,
+    output,
+    parallel_tool_calls: true,
+    temperature: null,
+    tool_choice: 'auto',
+    tools: [],
+    top_p: null,
+    store: false,
+    usage: nousage
+      ? null
+      : {
+          input_tokens: usage.prompt_tokens,
+          input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
+          output_tokens: usage.completion_tokens,
+          output_tokens_details: { reasoning_tokens: usage.completion_tokens_details?.reasoning_tokens ?? 0 },
+          total_tokens: usage.total_tokens,
+        },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Directives } from '../directives.js';
+import type { ReplyPlan } from '../reply/plan-reply.js';
+import type { ErrorObject } from '../sim-error.js';
+import type { ChatRequest } from './chat/parse-request.js';
+
+/** One event of a stream, with the number of tokens that it carries. */
+export interface ReplyEvent {
+  /** Name of the SSE event, in dialects that name their events. */
+  name?: string;
+  json: string;
+  tokens: number;
+}
+
+/** A parsed request: the equivalent chat request, and the renderers of its dialect. */
+interface DialectRequest {
+  chat: ChatRequest;
+  /** The body of a plain reply. */
+  renderReply(plan: ReplyPlan, directives: Directives): string;
+  /** The events of a streamed reply, without `done`. */
+  renderEvents(plan: ReplyPlan, directives: Directives): Iterable<ReplyEvent>;
+}
+
+/** One API that the simulator speaks. */
+export interface SimDialect {
+  path: string;
+  /** @throws SimError when a strict server would refuse the request */
+  parseRequest(body: string): DialectRequest;
+  /** The body of an error reply. */
+  renderError(error: ErrorObject, status: number): object;
+  /** The event that ends a failed stream. */
+  renderStreamError(error: ErrorObject): ReplyEvent;
+  /** Content of the last `data:` line of every stream, in dialects that have one. */
+  done?: string;
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+import type { Directives } from '../directives.js';
+import { SimError } from '../sim-error.js';
+import type { SimModel } from './models.js';
+import { type PlannedCall, requestedCalls } from './requested-calls.js';
+import { schemaValue } from './schema-value.js';
+import { seededWords, seedOf } from './seeded-words.js';
+import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
+
+interface ReplyUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details?: { cached_tokens: number };
+  completion_tokens_details?: { reasoning_tokens: number };
+}
+
+/** A complete reply before any of it is sent. */
+export interface ReplyPlan {
+  id: string;
+  model: string;
+  reasoning: string;
+  text: string;
+  /** `text` is a refusal; chat and Responses mark it as one. */
+  isRefusal: boolean;
+  calls: PlannedCall[];
+  finish: string;
+  usage: ReplyUsage;
+}
+
+const DEFAULT_TOKENS = 32;
+const RESULT_QUOTE_MAX = 400;
+
+/**
+ * Decides the reply to a request. Pure: the same request gets the same reply.
+ *
+ * @throws SimError for an image that the model cannot read, and for a prompt above its context
+ */
+export function planReply(request: ChatRequest, model: SimModel, directives: Directives): ReplyPlan {
+  refuseImages(request, model);
+  const prompt = promptTokens(request);
+  const limit = request.max_completion_tokens ?? request.max_tokens;
+  const outputTokensMax = Math.min(limit ?? model.outputTokensMax, model.outputTokensMax);
+  if (prompt + (limit == null ? 1 : outputTokensMax) > model.contextTokens) {
+    throw SimError.contextLength(model.contextTokens, prompt, limit == null ? 1 : outputTokensMax);
+  }
+  const lastUserText = textOfLastUser(request);
+  const seed = seedOf(`${request.model}\n${lastUserText}`);
+  const reply = trim(untrimmedReply(request, model, directives, lastUserText, seed), outputTokensMax, stopSequences(request));
+  return {
+    id: `chatcmpl-sim-${seed.toString(16).padStart(8, '0')}`,
+    model: request.model,
+    ...reply,
+    isRefusal: directives.refusal !== undefined,
+    finish: directives.finish ?? reply.finish,
+    usage: usageOf(reply, prompt, directives),
+  };
+}
+
+/** The text of the last user message, which carries directives and `call <tool>`. */
+export function textOfLastUser(request: ChatRequest): string {
+  const message = request.messages.findLast(({ role }) => role === 'user');
+  return message ? messageText(message) : '';
+}
+
+interface Reply {
+  reasoning: string;
+  text: string;
+  calls: PlannedCall[];
+}
+
+function untrimmedReply(request: ChatRequest, model: SimModel, directives: Directives, lastUserText: string, seed: number): Reply {
+  const calls = requestedCalls(request, lastUserText);
+  const words = (count: number): string => seededWords(seed, count, directives.unicode);
+  const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
+  const thoughts = (): string => seededWords(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, directives.unicode);
+  return { reasoning: directives.think ?? thoughts(), text, calls };
+}
+
+function defaultText(request: ChatRequest, hasCalls: boolean, tokens: number | undefined, words: (count: number) => string): string {
+  const last = request.messages.at(-1);
+  const format = request.response_format;
+  if (hasCalls) return words(tokens ?? 0);
+  if (format?.type === 'json_object') return JSON.stringify({ answer: words(tokens ?? DEFAULT_TOKENS).trimEnd() });
+  if (format?.type === 'json_schema') return JSON.stringify(schemaValue(format.json_schema?.schema ?? {}));
+  if (last?.role === 'tool') return `${resultMention(request)} ${words(tokens ?? 0)}`.trimEnd();
+  const images = last ? messageImages(last) : [];
+  if (images.length > 0 && tokens === undefined) return imageMention(images);
+  return words(tokens ?? DEFAULT_TOKENS);
+}
+
+/** Quotes the last tool results, so that a test can see that they arrived. */
+function resultMention(request: ChatRequest): string {
+  const results: string[] = [];
+  for (let index = request.messages.length - 1; index >= 0; index--) {
+    const message = request.messages[index] as ChatMessage;
+    if (message.role !== 'tool') break;
+    results.unshift(messageText(message).slice(0, RESULT_QUOTE_MAX));
+  }
+  return `The result is: ${results.join(' | ')}.`;
+}
+
+/** Names type, size and digest of each image, so that a test can see that every byte arrived. */
+function imageMention(images: string[]): string {
+  const seen = images.map((url) => {
+    const [, type = 'unknown', base64 = ''] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
+    const bytes = Buffer.from(base64, 'base64');
+    return `${type} of ${bytes.length} bytes (sha256 ${createHash('sha256').update(bytes).digest('hex').slice(0, 8)})`;
+  });
+  return `I see ${images.length} image${images.length === 1 ? '' : 's'}: ${seen.join(', ')}.`;
+}
+
+/** Applies the limits in the order in which a model generates: reasoning, text up to a stop sequence, calls. */
+function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & { finish: string } {
+  const reasoning = firstTokens(reply.reasoning, outputTokensMax);
+  let left = outputTokensMax - tokensOf(reasoning);
+  const within = firstTokens(reply.text, left);
+  const text = upToStop(within, stops);
+  if (text !== within) return { reasoning, text, calls: [], finish: 'stop' };
+  left -= tokensOf(text);
+  let cut = reasoning !== reply.reasoning || text !== reply.text;
+  const calls: PlannedCall[] = [];
+  for (const call of reply.calls) {
+    if (cut || left === 0) {
+      cut = true;
+      break;
+    }
+    const argumentsText = firstTokens(call.arguments, left);
+    left -= tokensOf(argumentsText);
+    cut = argumentsText !== call.arguments;
+    calls.push({ ...call, arguments: argumentsText });
+  }
+  return { reasoning, text, calls, finish: cut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop' };
+}
+
+/** Returns the longest prefix of whole characters of at most `tokens`. */
+function firstTokens(text: string, tokens: number): string {
+  if (tokensOf(text) <= tokens) return text;
+  const bytes = Buffer.from(text);
+  let end = tokens * 4;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}
+
+function upToStop(text: string, stops: string[]): string {
+  const positions = stops.map((stop) => text.indexOf(stop)).filter((position) => position !== -1);
+  return positions.length === 0 ? text : text.slice(0, Math.min(...positions));
+}
+
+function stopSequences({ stop }: ChatRequest): string[] {
+  return stop == null ? [] : Array.isArray(stop) ? stop : [stop];
+}
+
+function usageOf(reply: Reply, prompt: number, directives: Directives): ReplyUsage {
+  const promptReported = directives.prompt ?? prompt;
+  const completion = directives.completion ?? completionTokens({ ...reply, toolArguments: reply.calls.map((call) => call.arguments) });
+  return {
+    prompt_tokens: promptReported,
+    completion_tokens: completion,
+    total_tokens: promptReported + completion,
+    ...(directives.cached === undefined ? {} : { prompt_tokens_details: { cached_tokens: Math.min(directives.cached, promptReported) } }),
+    ...(reply.reasoning === '' ? {} : { completion_tokens_details: { reasoning_tokens: tokensOf(reply.reasoning) } }),
+  };
+}
+
+function refuseImages(request: ChatRequest, model: SimModel): void {
+  if (model.images) return;
+  const index = request.messages.findIndex((message) => messageImages(message).length > 0);
+  if (index !== -1) throw SimError.invalid(`Model ${request.model} does not support image input.`, `messages[${index}].content`);
+}

@@ -1,0 +1,57 @@
+import type { ChatMessage, ChatRequest } from '../dialects/chat/parse-request.js';
+
+/** Prompt tokens of an image of any size. */
+const TOKENS_PER_IMAGE = 256;
+
+const BYTES_PER_TOKEN = 4;
+
+/** A text of n UTF-8 bytes is ⌈n / 4⌉ tokens. */
+export function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+/**
+ * Prompt tokens of a request: the sum of `tokensOf` over
+ *
+ * - each message's text (a string, or all its text parts joined), whatever its role, directives included;
+ * - each earlier tool call's arguments;
+ * - each offered tool: name, description and parameters (as compact JSON) joined;
+ * - a `json_schema` response format's schema (as compact JSON);
+ *
+ * plus `TOKENS_PER_IMAGE` an image. Roles, names, ids and earlier reasoning count nothing. At least 1.
+ */
+export function promptTokens(request: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): number {
+  let tokens = 0;
+  for (const message of request.messages) tokens += messageTokens(message);
+  for (const { function: tool } of request.tools ?? []) {
+    tokens += tokensOf(tool.name + (tool.description ?? '') + (tool.parameters ? JSON.stringify(tool.parameters) : ''));
+  }
+  const schema = request.response_format?.json_schema?.schema;
+  if (schema) tokens += tokensOf(JSON.stringify(schema));
+  return Math.max(1, tokens);
+}
+
+/** Completion tokens of a reply: the sum of `tokensOf` over its text, its reasoning and each call's arguments. */
+export function completionTokens(reply: { text: string; reasoning?: string; toolArguments?: string[] }): number {
+  return (
+    tokensOf(reply.text) + tokensOf(reply.reasoning ?? '') + (reply.toolArguments ?? []).reduce((sum, text) => sum + tokensOf(text), 0)
+  );
+}
+
+/** The joined text parts of a message. */
+export function messageText(message: ChatMessage): string {
+  const { content } = message;
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('');
+}
+
+/** The data URLs of a message's images. */
+export function messageImages(message: ChatMessage): string[] {
+  if (!Array.isArray(message.content)) return [];
+  return message.content.flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []));
+}
+
+function messageTokens(message: ChatMessage): number {
+  const calls = (message.tool_calls ?? []).reduce((sum, call) => sum + tokensOf(call.function.arguments), 0);
+  return tokensOf(messageText(message)) + messageImages(message).length * TOKENS_PER_IMAGE + calls;
+}

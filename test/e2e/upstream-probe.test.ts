@@ -1,0 +1,98 @@
+import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
+import { stack } from '#testing/stack.js';
+import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
+import { connectCli } from '../../apps/cli/src/connection.js';
+import { runCli } from '../../apps/cli/src/run-cli.js';
+import { startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
+
+const { natsUrl, natsPasswords, upstreamUrl } = stack();
+
+interface Result {
+  code: number;
+  /** Written pieces with their times. */
+  out: { at: number; text: string }[];
+  err: string;
+}
+
+/** Runs a command against the running inference-proxy and its simulator. */
+async function tollgate(line: string): Promise<Result> {
+  const result: Result = { code: 0, out: [], err: '' };
+  const output = {
+    writeOut: (text: string) => void result.out.push({ at: performance.now(), text }),
+    writeErr: (text: string) => {
+      result.err += text;
+    },
+  };
+  result.code = await runCli(line.split(' '), output, () => connectCli({ url: natsUrl, password: natsPasswords.cli ?? '' }));
+  return result;
+}
+
+const textOf = ({ out }: Result): string => out.map(({ text }) => text).join('');
+
+test('probes every model of an upstream in the catalog, and compares the entry', async () => {
+  const result = await tollgate('upstreams test local');
+  const lines = textOf(result).split('\n');
+  expect({ code: result.code, err: result.err, first: lines[0] }).toEqual({
+    code: 0,
+    err: '',
+    first: expect.stringMatching(/^local \(openai-chat\), model sim-/),
+  });
+  expect(lines).toEqual(expect.arrayContaining([expect.stringMatching(/^yes +streams /), expect.stringMatching(/^yes +model sim-tiny /)]));
+  expect(textOf(result)).toContain('\nThe catalog entry is correct.');
+});
+
+test('shows each check when it is done', async () => {
+  const slow = await startSimServer({ host: '127.0.0.1', port: 0, defaults: 'ttft=30' });
+  const { out } = await tollgate(`upstreams test slow --url ${slow.url}/v1 --allow-private-network --model sim-fast`);
+  await slow.close();
+  const at = (title: string): number => out.find(({ text }) => text.includes(` ${title} `))?.at ?? Number.NaN;
+  // About twenty requests are between the two.
+  expect(at('its socket closes when left') - at('plain reply')).toBeGreaterThan(400);
+});
+
+test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
+  'an upstream that is not in the catalog yet, %s: what is printed can be applied',
+  async (kind) => {
+    const result = await tollgate(`upstreams test new --url ${upstreamUrl}/v1 --allow-private-network --model sim-vision --kind ${kind}`);
+    expect({ code: result.code, err: result.err }).toEqual({ code: 0, err: '' });
+    const yaml = /^upstreams:\n[\s\S]*/m.exec(textOf(result))?.[0] ?? '';
+    const catalog = parseCatalogFile(yaml, 'new.yaml', () => undefined);
+    expect(catalog.upstreams).toMatchObject([{ id: 'new', kind, baseUrl: `${upstreamUrl}/v1` }]);
+    expect(catalog.models).toMatchObject([
+      { id: 'sim-vision', contextTokens: 131_072, input: ['text', 'image'], routes: [{ upstream: 'new', model: 'sim-vision' }] },
+    ]);
+  },
+);
+
+test('--json prints one document; a missing model gives exit code 1', async () => {
+  const result = await tollgate('upstreams test local --model sim-none --json');
+  const { checks, ...report } = JSON.parse(textOf(result)) as UpstreamTestEnd & { checks: UpstreamCheck[] };
+  expect({ code: result.code, servesText: report.servesText, checks: checks.map(({ id, verdict }) => `${id} ${verdict}`) }).toEqual({
+    code: 1,
+    servesText: false,
+    checks: ['reachable yes', 'key yes', 'model no', 'plain no'],
+  });
+});
+
+test.each([
+  ['upstreams test nowhere', 1, 'The catalog has no upstream nowhere, or it is disabled.'],
+  [
+    'upstreams test new --url http://user:secret@127.0.0.1/v1 --model m',
+    2,
+    '--url must be an http:// or https:// URL without credentials, query or fragment',
+  ],
+  [
+    'upstreams test new --url http://127.0.0.1/v1 --model m --api-key-env sk-1234567890',
+    2,
+    '--api-key-env must be the name of an environment variable, never the key itself',
+  ],
+])('%s is one line and exit code %i', async (line, code, error) => {
+  expect(await tollgate(line)).toEqual({ code, out: [], err: `error: ${error}\n` });
+});
+
+test('an upstream without a listener', async () => {
+  const result = await tollgate('upstreams test new --url http://127.0.0.1:1/v1 --allow-private-network --model m');
+  expect(result.code).toBe(1);
+  expect(textOf(result)).toContain('no       reachable                          nothing listens at 127.0.0.1:1');
+  expect(textOf(result)).toMatch(/\nIT CANNOT SERVE PLAIN TEXT\n$/);
+});
