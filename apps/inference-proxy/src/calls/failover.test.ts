@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { leastMs } from '#testing/least-ms.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
-import type { RouteCall } from '../routing/route-call.js';
+import type { RouteCall } from '../routing/route-state.js';
 import type { RoutingOptions } from '../routing/route-table.js';
 import { streamInference } from './stream-inference.js';
 

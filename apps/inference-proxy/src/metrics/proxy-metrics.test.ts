@@ -3,7 +3,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from '../routing/route-call.js';
+import type { CallEnd, RouteCall } from '../routing/route-state.js';
 import type { RouteTable, RoutingOptions } from '../routing/route-table.js';
 
 let upstream: TestUpstream;

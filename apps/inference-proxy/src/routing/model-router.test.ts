@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from './route-call.js';
+import type { CallEnd, RouteCall } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };

@@ -5,8 +5,7 @@ import { type Admission, AdmissionQueue, type QueueOptions } from './admission-q
 import { chooseRoute, type RouteView } from './choose-route.js';
 import { prefixKey } from './prompt-prefix.js';
 import { RetryBudget, type RetryOptions } from './retry-budget.js';
-import type { RouteCall } from './route-call.js';
-import type { RouteState } from './route-state.js';
+import type { RouteCall, RouteState } from './route-state.js';
 
 const RETRY_AFTER_SECONDS_MAX = 60;
 /** Only a new catalog will help. */

@@ -4,7 +4,7 @@ import { upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure, type UpstreamFailureOptions } from '../failures/upstream-failure.js';
 import { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import type { RouteView } from './choose-route.js';
-import type { CallEnd, RouteCall } from './route-call.js';
+import type { CallEnd, RouteCall } from './route-state.js';
 import { RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 

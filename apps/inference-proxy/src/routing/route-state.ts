@@ -1,12 +1,12 @@
 import type { Route } from '#contracts/catalog.js';
+import type { Usage } from '#inference/usage.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RouteMetrics } from '../metrics/route-metrics.js';
+import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
 import { type Breaker, type BreakerOptions, begun, cooldownMs, failed, NEW_BREAKER, succeeded, withdrawn } from './breaker.js';
 import type { RouteView } from './choose-route.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
-import { type CallEnd, RouteCall } from './route-call.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamClient } from './upstream-client.js';
 import type { UpstreamState } from './upstream-state.js';
@@ -29,6 +29,13 @@ export interface RouteObserver {
   retryAfter(route: RouteState, ms: number): void;
   /** There may be room for another call. */
   callEnded(): void;
+}
+
+export interface CallEnd {
+  outcome: CallOutcome;
+  failure: UpstreamFailure | undefined;
+  /** Undefined when no content was returned. */
+  usage: Usage | undefined;
 }
 
 /** What this replica knows about a route, which is a model's name at an upstream. Times are those of `performance.now()`. */
@@ -194,6 +201,38 @@ export class RouteState {
     if (next.state === state) return;
     if (next.state === 'closed') this.waiting.clear();
     this.observer.circuitChanged(this);
+  }
+}
+
+/** One call on a route. */
+export class RouteCall {
+  firstContentAt: number | undefined;
+
+  constructor(
+    readonly route: RouteState,
+    /** How the upstream is reached, from the beginning of the call to its end. */
+    readonly client: UpstreamClient,
+    readonly metrics: RouteMetrics,
+    readonly accountId: string,
+    readonly startedAt: number,
+    readonly isStream: boolean,
+  ) {}
+
+  /** The model's name at the upstream. */
+  get model(): string {
+    return this.route.definition.model;
+  }
+
+  /** Call on every content event; only the first is recorded. */
+  contentCame(): void {
+    if (this.firstContentAt !== undefined) return;
+    this.firstContentAt = performance.now();
+    this.route.contentCame(this, this.firstContentAt);
+  }
+
+  /** Gives the route back. Call exactly once. */
+  end(end: CallEnd): void {
+    this.route.ended(this, end, performance.now());
   }
 }
 

@@ -5,8 +5,7 @@ import { CAPABILITIES } from '../../test/conformance.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from './route-call.js';
-import type { RouteState } from './route-state.js';
+import type { CallEnd, RouteCall, RouteState } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
 /** Routes, calls and sockets when a new catalog is applied while they are in use. */

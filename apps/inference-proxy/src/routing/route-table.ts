@@ -8,7 +8,7 @@ import type { QueueOptions } from './admission-queue.js';
 import { ModelRouter } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
-import type { RouteCall } from './route-call.js';
+import type { RouteCall } from './route-state.js';
 import { type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
