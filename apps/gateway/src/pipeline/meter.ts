@@ -30,8 +30,9 @@ export class Meter {
   }
 
   /**
-   * Returns the usage to bill, undefined for none. A complete reply is always billed. A failure is billed only after content was streamed. A
-   * disconnected client is billed what the inference-proxy reports, possibly a prompt without content; without a report only after content.
+   * Returns the usage to bill, undefined for none. A complete reply is always billed. A failure is billed only after content was
+   * streamed. A disconnected client is billed what the inference-proxy reports, possibly a prompt without content; without a report only
+   * after content.
    */
   billable(outcome: Outcome): Usage | undefined {
     switch (outcome) {

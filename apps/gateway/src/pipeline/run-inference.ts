@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { SettleOutcome } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
@@ -23,7 +22,7 @@ export interface InferenceServices {
   settlements: SettleOnEnd;
 }
 
-export interface InferenceCall {
+interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
@@ -46,9 +45,9 @@ export interface InferenceRecord {
 }
 
 /**
- * Runs one paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the client's `GatewayError` after the
- * hold was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
- * error fails with it, unless the reply completes before the upstream stops.
+ * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the client's `GatewayError` after the hold
+ * was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
+ * error fails with it, unless it completes before the upstream stops.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = services.catalog.model(call.request.model);
@@ -78,7 +77,16 @@ export async function runInference(services: InferenceServices, call: InferenceC
     record.settlement = 'deferred';
     return;
   }
-  const settled = await settle(services, call, hold.holdId, meter, outcome, record);
+  const usage = meter.billable(outcome);
+  record.usage = usage;
+  const { upstream } = meter;
+  const settled = await services.settlements.settle({
+    holdId: ticket.holdId,
+    accountId: ticket.accountId,
+    reason: outcome,
+    usage,
+    upstream,
+  });
   record.costPicoUsd = settled?.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
@@ -114,9 +122,9 @@ async function reserve(
 }
 
 /**
- * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its remaining
- * events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy may detach and
- * read the upstream to its end.
+ * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its
+ * remaining events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy
+ * may detach and read the upstream to its end.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
@@ -149,17 +157,4 @@ function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | und
 
 function isClientDisconnected(stopped: AbortSignal): boolean {
   return stopped.aborted && stopError(stopped) === undefined;
-}
-
-function settle(
-  services: InferenceServices,
-  call: InferenceCall,
-  holdId: string,
-  meter: Meter,
-  outcome: Outcome,
-  record: InferenceRecord,
-): Promise<SettleOutcome | undefined> {
-  const usage = meter.billable(outcome);
-  record.usage = usage;
-  return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: outcome, usage, upstream: meter.upstream });
 }

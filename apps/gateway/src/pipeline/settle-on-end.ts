@@ -7,7 +7,7 @@ import { type BillingClient, isTransient } from '../clients/billing.js';
 const FIRST_PAUSE_MS = 50;
 const PAUSE_MAX_MS = 5_000;
 
-export interface SettlementLimits {
+interface SettlementLimits {
   /** Milliseconds that `settle` waits before its caller continues. */
   settleAnswerMs: number;
   /** Open settlements beyond which no request is admitted. */

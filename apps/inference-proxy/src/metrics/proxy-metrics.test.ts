@@ -42,7 +42,7 @@ function take(): RouteCall {
 const failure = new UpstreamFailure('unreachable', 'model_unavailable');
 const FAILED: CallEnd = { outcome: failure.code, failure, usage: undefined };
 
-test('what alerts wait for is there before it happens, or they would not see it happen for the first time', async () => {
+test('counters exist at 0 from the start, so that alerts see their first increase', async () => {
   const { lines } = setUp();
   const labels = 'upstream="test",model="m",upstream_model="theirs"';
   const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'broken', 'empty', 'limit'];
@@ -59,7 +59,7 @@ test('what alerts wait for is there before it happens, or they would not see it 
   );
 });
 
-test('no series is there twice when the dialect of an upstream changes, and a provider has what all of its dialects have', async () => {
+test('a changed dialect duplicates no series, and dialects of one provider share theirs', async () => {
   const { apply, lines } = setUp();
   for (const kind of ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
     apply({ kind }, 'm');

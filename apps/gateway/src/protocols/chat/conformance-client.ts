@@ -32,7 +32,7 @@ interface Message {
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
 
-/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule of the format. */
+/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule. */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const last = parse(frames.at(-1));
   if (last !== '[DONE]' && last !== undefined && 'error' in last) {
@@ -102,7 +102,7 @@ function addCallPiece(message: Message, piece: CallPiece): void {
     demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
     demand(
       id !== '' && type === 'function' && called.name !== undefined && called.arguments === '',
-      'a first piece is whole [chat-call-pieces, T-17]',
+      'a first piece is complete [chat-call-pieces, T-17]',
     );
     message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
   } else {

@@ -16,18 +16,18 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatReplyMessage: replyObject(
     {
       role: word('assistant'),
-      content: described(orNull(text), 'Null beside tool calls or a refusal, and when the whole budget went to reasoning.'),
+      content: described(orNull(text), 'Null next to tool calls or a refusal, and when reasoning used the whole output limit.'),
     },
     {
-      refusal: described(text, 'Words in which the model refuses to answer, beside `content: null`.'),
-      reasoning_content: described(text, 'What a model that reasons thought first.'),
+      refusal: described(text, "The model's refusal; `content` is then null."),
+      reasoning_content: described(text, 'Reasoning of the model.'),
       tool_calls: list(ref('ChatToolCall')),
     },
   ),
   ChatToolCall: replyObject({
     id: text,
     type: word('function'),
-    function: replyObject({ name: text, arguments: described(text, 'JSON as the model wrote it: validate it.') }),
+    function: replyObject({ name: text, arguments: described(text, 'JSON as written by the model: validate it.') }),
   }),
   ChatUsage: replyObject({
     prompt_tokens: described(count, 'Cached tokens included.'),
@@ -39,8 +39,8 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatStreamEvent: {
     ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
     description:
-      'The `data:` of one event: a chunk; last of all the bare text `[DONE]`. After a failure an error takes its place, and a stream ' +
-      'without `[DONE]` is not complete. Comments (lines that begin with a colon) bridge silence.',
+      'The `data:` of one event: a chunk, and at the end the text `[DONE]`. After a failure an error replaces it; a stream without ' +
+      '`[DONE]` is incomplete. Comments (lines that begin with a colon) are keep-alives.',
   },
   ChatCompletionChunk: replyObject(
     {
@@ -59,7 +59,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ),
   ChatToolCallDelta: {
     ...replyObject({ index: count, function: replyObject({ arguments: text }, { name: text }) }, { id: text, type: word('function') }),
-    description: 'The first piece of a call has its id and name; later ones with the same index go on with its arguments.',
+    description: 'The first piece of a call has its id and name; later pieces with the same index continue its arguments.',
   },
 };
 

@@ -19,10 +19,10 @@ import {
 import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
-  model: 'Id of a model of `GET /v1/models`; case counts.',
+  model: 'Id of a model from `GET /v1/models`, case-sensitive.',
   stream: 'Set to receive the reply as server-sent events.',
-  max_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
-  max_completion_tokens: 'The same as `max_tokens`; both only when equal.',
+  max_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
+  max_completion_tokens: 'Same as `max_tokens`. If both are sent, they must be equal.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling; adjust this or `temperature`.',
   user: 'A stable id of your end user.',
@@ -48,15 +48,15 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
-        seed: described({ type: 'integer' }, 'A wish: forwarded where the upstream takes it.'),
-        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
-        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
-        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A wish, as `seed`.'),
-        parallel_tool_calls: described(flag, 'A wish, as `seed`.'),
+        seed: described({ type: 'integer' }, 'A hint, forwarded if the upstream supports it.'),
+        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
+        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
+        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A hint, like `seed`.'),
+        parallel_tool_calls: described(flag, 'A hint, like `seed`.'),
       },
     ),
     description:
-      'Other fields are ignored, but for those that would change what you get: `functions`, `function_call`, `audio`, an audio ' +
+      'Other fields are ignored, except those that would change the reply: `functions`, `function_call`, `audio`, an audio ' +
       'modality, `logprobs` and `top_logprobs` are refused.',
   },
   ChatMessage: byProperty('role', {
@@ -80,7 +80,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ChatToolMessage: requestObject({ role: word('tool'), content: contentOf(textPart), tool_call_id: name }),
   ChatEarlierToolCall: {
     ...requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
-    description: 'A call as it was returned.',
+    description: 'A tool call of an earlier reply, unchanged.',
   },
   ChatUserPart: byProperty('type', { text: 'ChatTextPart', image_url: 'ChatImagePart' }),
   ChatTextPart: textPart,
@@ -102,7 +102,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     {
       ...requestObject({ type: word('allowed_tools') }),
       anyOf: [requestObject({ allowed_tools: requestObject(allowed) }), requestObject(allowed, { allowed_tools: { type: 'null' } })],
-      description: 'Only the listed ones of `tools` are told to the model. Mode and list may also stand flat.',
+      description: 'Only the listed `tools` are sent to the model. Mode and list may also be flat.',
     },
   ),
   ChatAllowedTool: {

@@ -57,8 +57,8 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
 }
 
 /**
- * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning is
- * kept for upstreams that require it. A message without content becomes an empty text.
+ * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning
+ * is kept for upstreams that require it. A message without content becomes an empty text.
  */
 function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
@@ -73,7 +73,7 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   return { role: 'assistant', parts };
 }
 
-/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are not valid JSON. */
+/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are invalid. */
 function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {
   const call = asObject(value, path);
   const callId = readName(call, 'id', path);

@@ -18,11 +18,11 @@ import {
 import { ResponsesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ResponsesFields, {
-  model: 'Id of a model of `GET /v1/models`; case counts.',
+  model: 'Id of a model from `GET /v1/models`, case-sensitive.',
   instructions: 'A system message before the input.',
   stream: 'Set to receive the reply as server-sent events.',
   parallel_tool_calls: 'Accepted, ignored, echoed.',
-  max_output_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
+  max_output_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
 });
@@ -45,14 +45,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         ...optional,
         tools: described(
           list(ref('ResponsesTool')),
-          `Each pair of namespace and name once. At most ${TOOLS_MAX} functions and custom tools; those of namespaces count.`,
+          `Each pair of namespace and name once. At most ${TOOLS_MAX} functions and custom tools; those in namespaces count.`,
         ),
         tool_choice: described(
           ref('ResponsesToolChoice'),
           'A call can be required, and a tool forced, only where `tools` has one that is not hosted.',
         ),
         text: requestObject({}, { format: ref('ResponsesTextFormat'), verbosity: ignored }),
-        metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned as it came; not stored.' },
+        metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned unchanged; not stored.' },
         background: { type: 'boolean', const: false, description: 'Not supported: set `stream` for long replies.' },
         previous_response_id: notStored,
         conversation: notStored,
@@ -106,7 +106,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   },
   ResponsesOtherItem: {
     ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, 'additional_tools', 'item_reference'] } } }),
-    description: 'Reasoning goes back only to upstreams that want it; traces of hosted tools and unknown items are dropped.',
+    description: 'Reasoning is forwarded only to upstreams that require it; traces of hosted tools and unknown items are dropped.',
   },
   ResponsesTool: either(
     ref('ResponsesFunctionTool'),
@@ -129,14 +129,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), hostedTool('Any other tool is dropped.', DECLARED))),
       },
     ),
-    description: 'Its tools are told to the model by plain name, and their calls come back with name and namespace.',
+    description: 'The model sees its tools by plain name. Their calls are returned with name and namespace.',
   },
   ResponsesToolChoice: either(
     mode,
     described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
     described(
       requestObject({ type: word('allowed_tools'), mode, tools: list(ref('ResponsesAllowedTool')) }),
-      'Only the listed ones of `tools` are told to the model.',
+      'Only the listed `tools` are sent to the model.',
     ),
   ),
   ResponsesAllowedTool: either(

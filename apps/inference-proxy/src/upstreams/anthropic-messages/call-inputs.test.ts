@@ -35,3 +35,12 @@ test('digits beyond a double are kept up to a limit of values only, since keepin
   const [few, many] = render(`{"id":${LONG_NUMBER},"a":[${'1,'.repeat(4_000)}1]}`, `{"id":${LONG_NUMBER},"a":[${'1,'.repeat(4_000)}1]}`);
   expect([few?.includes(LONG_NUMBER), many?.includes(LONG_NUMBER)]).toEqual([true, false]);
 });
+
+test('the digits of a long number are kept after many values without one', () => {
+  expect(render(arrayOf(10_000), `{"id":${LONG_NUMBER}}`)).toEqual([arrayOf(10_000), `{"id":${LONG_NUMBER}}`]);
+});
+
+test('the digits of a long number are kept in and after arguments that are too long to be searched', () => {
+  const long = `{"text":"${'x'.repeat(1024 * 1024)}","id":${LONG_NUMBER}}`;
+  expect(render(long, `{"id":${LONG_NUMBER}}`)).toEqual([long, `{"id":${LONG_NUMBER}}`]);
+});

@@ -9,9 +9,14 @@ const VALUES_MAX = 50_000;
 /** Values that are parsed with the exact digits of their numbers, which takes some fifty times as long. */
 const EXACT_VALUES_MAX = 5_000;
 
+/** Characters that are searched for long numbers. Arguments beyond them are parsed as if they held one. */
+const SEARCHED_MAX = 1024 * 1024;
+
 /** Renders the `input` of the earlier tool calls of one request. */
 export class CallInputs {
   private values = 0;
+  private exactValues = 0;
+  private searched = 0;
 
   /** The dialect takes objects only: arguments that are no object, or too costly to parse, become the one property `input`. */
   render({ kind, argumentsText }: ToolCallPart): object {
@@ -20,14 +25,21 @@ export class CallInputs {
   }
 
   private parse(text: string): object | undefined {
-    this.values += countValues(text, VALUES_MAX);
+    const values = countValues(text, VALUES_MAX);
+    this.values += values;
     if (this.values > VALUES_MAX) return undefined;
-    const isExact = this.values <= EXACT_VALUES_MAX && mayHoldLongNumbers(text);
     try {
-      const value = isExact ? parseExactly(text) : JSON.parse(text);
+      const value = this.isParsedExactly(text, values) ? parseExactly(text) : JSON.parse(text);
       return isObject(value) && !isDeeper(value, JSON_DEPTH_MAX) ? value : undefined;
     } catch {
       return undefined;
     }
+  }
+
+  private isParsedExactly(text: string, values: number): boolean {
+    this.searched += text.length;
+    if (this.searched <= SEARCHED_MAX && !mayHoldLongNumbers(text)) return false;
+    this.exactValues += values;
+    return this.exactValues <= EXACT_VALUES_MAX;
   }
 }
