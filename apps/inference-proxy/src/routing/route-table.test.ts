@@ -171,7 +171,7 @@ test('calls by the earlier entry say nothing about another server', () => {
   const calls = Array.from({ length: 6 }, () => take());
   apply({ a: { baseUrl: 'http://other.example/v1' } });
   for (const call of calls) call.end(failing('refused', 60));
-  expect(status(table)).toMatchObject({ breaker: 'closed', restMs: 0 });
+  expect(status(table)).toMatchObject({ breaker: 'closed', cooldownMs: 0 });
 });
 
 test('the log has each circuit that opens and closes', () => {
@@ -267,7 +267,7 @@ describe('a health check', () => {
     await until(() => !isHealthy(table));
     return { server, table, apply, take, logged, entryOf };
   };
-  const isHealthy = (table: RouteTable) => status(table)?.isWell;
+  const isHealthy = (table: RouteTable) => status(table)?.isHealthy;
 
   test('that fails opens the routes of its upstream, and closes them when it passes again', async () => {
     const { server, table, logged } = await startUnhealthy();
