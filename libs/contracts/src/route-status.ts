@@ -10,12 +10,12 @@ export interface RouteStatus {
   upstreamModel: string;
   priority: number;
   weight: number;
-  /** `closed`: called. `half-open`: one probe is under way. `open`: not called until `restMs` is over, then probed. */
+  /** `closed`: called. `half-open`: one probe is under way. `open`: not called until `cooldownMs` is over, then probed. */
   breaker: 'closed' | 'half-open' | 'open';
   /** Milliseconds until the next call or probe; 0 when it may be made now. */
-  restMs: number;
+  cooldownMs: number;
   /** False while the upstream's health check fails. */
-  isWell: boolean;
+  isHealthy: boolean;
   inFlight: number;
   concurrencyMax: number | null;
   /** Calls under way on all routes to the upstream. */

@@ -49,7 +49,7 @@ function renderRows(rows: readonly (readonly ReplicaRoute[])[]): string {
 /** The common state, or the number of replicas in each state. */
 function renderStates(seen: readonly ReplicaRoute[]): string {
   const states = [...Map.groupBy(seen, stateOf)].map(([state, those]) => {
-    const longest = Math.max(...those.map(({ restMs }) => restMs));
+    const longest = Math.max(...those.map(({ cooldownMs }) => cooldownMs));
     return { state, count: those.length, text: state === 'open' ? `open ${renderMs(longest)}` : state };
   });
   if (states.length === 1) return states[0]?.text ?? '';
@@ -59,10 +59,10 @@ function renderStates(seen: readonly ReplicaRoute[]): string {
 /** The cooldown is over: the next request to this route is the probe, and none may come for a while. */
 const DUE = 'due a probe';
 
-function stateOf({ isWell, breaker, restMs }: RouteStatus): string {
-  if (!isWell) return 'health check fails';
+function stateOf({ isHealthy, breaker, cooldownMs }: RouteStatus): string {
+  if (!isHealthy) return 'health check fails';
   if (breaker === 'closed') return 'up';
-  if (restMs === 0) return DUE;
+  if (cooldownMs === 0) return DUE;
   return breaker === 'open' ? 'open' : 'probing';
 }
 
@@ -108,14 +108,14 @@ function failedEveryCall({ calls, errors, lastFailure }: ReplicaRoute): boolean 
 }
 
 function renderTrouble(
-  { model, upstream, isWell, lastFailure }: ReplicaRoute,
+  { model, upstream, isHealthy, lastFailure }: ReplicaRoute,
   trouble: string,
   troubled: number,
   replicas: number,
 ): string {
   const where = replicas === 1 ? '' : ` on ${troubled} of ${replicas} replicas`;
   const what = lastFailure === null ? '' : `: ${lastFailure.detail} (${lastFailure.kind}, ${renderMs(lastFailure.agoMs)} ago)`;
-  const advice = isWell
+  const advice = isHealthy
     ? adviceOn(lastFailure)
     : 'Its health check fails. Check that the upstream is running, and the path of its healthCheck.';
   return `${model} on ${upstream} ${trouble}${where}${what}\n  ${advice} To test it: tollgate upstreams test ${upstream}`;

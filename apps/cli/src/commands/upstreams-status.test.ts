@@ -10,8 +10,8 @@ function route(over: Partial<RouteStatus> = {}): RouteStatus {
     priority: 0,
     weight: 1,
     breaker: 'closed',
-    restMs: 0,
-    isWell: true,
+    cooldownMs: 0,
+    isHealthy: true,
     inFlight: 0,
     concurrencyMax: null,
     upstreamInFlight: 0,
@@ -80,7 +80,7 @@ const DENIED = {
 
 test('shows every route, merged over all replicas', async () => {
   const waiting = [{ model: 'big', requests: 5 }];
-  const resting = route({ breaker: 'open', restMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
+  const resting = route({ breaker: 'open', cooldownMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
   const replies = [
     reply('two/1', [BUSY, route({ inFlight: 1, calls: 2 })], { waiting }),
     reply('one/1', [resting, { ...BUSY, calls: 0, inFlight: 1, firstContentMs: null }]),
@@ -110,17 +110,17 @@ test('--replicas shows a line for each replica', async () => {
 
 test.each<[string, Partial<RouteStatus>]>([
   ['up', {}],
-  ['open 400 ms', { breaker: 'open', restMs: 400 }],
+  ['open 400 ms', { breaker: 'open', cooldownMs: 400 }],
   ['due a probe', { breaker: 'open' }],
   ['due a probe', { breaker: 'half-open' }],
-  ['probing', { breaker: 'half-open', restMs: 10 }],
-  ['health check fails', { isWell: false }],
+  ['probing', { breaker: 'half-open', cooldownMs: 10 }],
+  ['health check fails', { isHealthy: false }],
 ])('shows the state of a route: %s', async (state, over) => {
   expect((await run('upstreams status', [reply('one/1', [route(over)])])).out).toContain(`  ${state}  `);
 });
 
 test.each<[string, Partial<RouteStatus>]>([
-  ['the path of its healthCheck', { isWell: false }],
+  ['the path of its healthCheck', { isHealthy: false }],
   ['Another route to this upstream failed to connect', {}],
   ['and its baseUrl, tls and allowPrivateNetwork', { lastFailure: { ...DENIED, kind: 'unreachable', isOperatorsFault: false } }],
   ['The upstream cannot be called with its catalog entry', { lastFailure: { ...DENIED, kind: 'unreachable' } }],
@@ -132,7 +132,7 @@ test.each<[string, Partial<RouteStatus>]>([
   ['exceeds its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
   ['an invalid reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
 ])('gives advice for a route with an open breaker: %s', async (advice, over) => {
-  const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', restMs: 400, ...over })])]);
+  const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', cooldownMs: 400, ...over })])]);
   expect(out).toContain(advice);
   expect(out).toContain('m: no route is up on any replica; clients get 503 or 429\n');
 });
@@ -154,7 +154,7 @@ describe('a route after its cooldown', () => {
   });
 
   test('on one replica does not hide that it is open on another', async () => {
-    const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [{ ...due, restMs: 400 }])]);
+    const { out } = await run('upstreams status', [reply('one/1', [due]), reply('two/1', [{ ...due, cooldownMs: 400 }])]);
     expect(out.split('\n').slice(3)).toEqual([
       'm on a is not up on 1 of 2 replicas: 401 invalid_api_key No. (denied, 3.0 s ago)',
       advice,

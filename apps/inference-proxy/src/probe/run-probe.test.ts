@@ -131,10 +131,10 @@ describe('an upstream that cannot be reached', () => {
   test('a certificate for another host: both hosts are named', async () => {
     const authority = new TestAuthority();
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
-    writeFileSync(join(folder, 'upstream-test-ca.pem'), authority.cert);
+    writeFileSync(join(folder, 'probe-ca.pem'), authority.cert);
     process.env.UPSTREAM_SECRETS_DIR = folder;
     const host = await listen(createTlsServer(authority.issue('upstream', { hosts: ['other.example'] })));
-    const reachable = await reachOnly({ baseUrl: `https://${host}/v1`, tls: { caFile: 'upstream-test-ca.pem' } });
+    const reachable = await reachOnly({ baseUrl: `https://${host}/v1`, tls: { caFile: 'probe-ca.pem' } });
     delete process.env.UPSTREAM_SECRETS_DIR;
     rmSync(folder, { recursive: true });
     const words = 'has a certificate for other.example, not for 127.0.0.1: is that the host in baseUrl?';

@@ -42,7 +42,7 @@ export const toolChecks: Check[] = [
   withTools('strict-tools', 'takes strict tools', async (prober) =>
     judgeStrict(await prober.send({ turns: ASK_ONE, tools: [{ ...WEATHER, strict: true }], capabilities: { strictTools: true } })),
   ),
-  withTools('tool-results', 'goes on from tool results', goesOn),
+  withTools('tool-results', 'continues from tool results', continuesFromResults),
 ];
 
 function withTools(id: string, title: string, run: Check['run']): Check {
@@ -108,7 +108,7 @@ const VARIANTS: [Partial<UpstreamCapabilities>, string][] = [
   [{ reasoningEcho: true }, 'wants the reasoning back that led to the call'],
 ];
 
-async function goesOn(prober: Parameters<Check['run']>[0]): Promise<Finding> {
+async function continuesFromResults(prober: Parameters<Check['run']>[0]): Promise<Finding> {
   const turns = [says('user', ASK_ONE), called(CALL_ID, WEATHER.wireName), answered(CALL_ID, 'Sunny, 21 degrees')];
   const result = await prober.send({ turns, tools: [WEATHER] });
   if (result.failure?.kind === 'rejected') {
