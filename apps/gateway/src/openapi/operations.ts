@@ -121,7 +121,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'getModel',
     summary: 'One model',
     parameters: [
-      { name: 'id', in: 'path', required: true, description: 'Its id; case counts.', schema: { type: 'string' }, example: model.id },
+      { name: 'id', in: 'path', required: true, description: 'Its id, case-sensitive.', schema: { type: 'string' }, example: model.id },
     ],
     reply: { schema: ref('Model'), examples: { model: { value: model } } },
     errors: [...KEY_ERRORS, 'model_not_found'],

@@ -16,11 +16,14 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatReplyMessage: replyObject(
     {
       role: word('assistant'),
-      content: described(orNull(text), 'Null beside tool calls or a refusal, and when the whole budget went to reasoning.'),
+      content: described(
+        orNull(text),
+        'Null if the reply has no text, but tool calls, a refusal, or reasoning that used the whole output limit.',
+      ),
     },
     {
-      refusal: described(text, 'Words in which the model refuses to answer, beside `content: null`.'),
-      reasoning_content: described(text, 'What a model that reasons thought first.'),
+      refusal: described(text, "The model's refusal to answer. `content` is null unless text came before it."),
+      reasoning_content: described(text, 'The reasoning of the model, if the upstream shows it.'),
       tool_calls: list(ref('ChatToolCall')),
     },
   ),
@@ -39,8 +42,8 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatStreamEvent: {
     ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
     description:
-      'The `data:` of one event: a chunk; last of all the bare text `[DONE]`. After a failure an error takes its place, and a stream ' +
-      'without `[DONE]` is not complete. Comments (lines that begin with a colon) bridge silence.',
+      'The `data:` of one event. Each event is a chunk; the last one is the text `[DONE]`, or an error if the reply failed. A stream ' +
+      'without `[DONE]` is not complete. Comments (lines that begin with a colon) keep the connection alive.',
   },
   ChatCompletionChunk: replyObject(
     {
@@ -59,7 +62,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ),
   ChatToolCallDelta: {
     ...replyObject({ index: count, function: replyObject({ arguments: text }, { name: text }) }, { id: text, type: word('function') }),
-    description: 'The first piece of a call has its id and name; later ones with the same index go on with its arguments.',
+    description: 'The first piece of a call has its id and name; later pieces with the same index continue its arguments.',
   },
 };
 

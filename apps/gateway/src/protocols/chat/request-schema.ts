@@ -19,19 +19,21 @@ import {
 import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
-  model: 'Id of a model of `GET /v1/models`; case counts.',
-  stream: 'Set to receive the reply as server-sent events.',
+  model: 'Id of a model of `GET /v1/models`, case-sensitive.',
+  stream: 'True: the reply is sent as server-sent events.',
   max_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
-  max_completion_tokens: 'The same as `max_tokens`; both only when equal.',
+  max_completion_tokens: 'The same as `max_tokens`. If both are sent, they must be equal.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling; adjust this or `temperature`.',
   user: 'A stable id of your end user.',
-  n: 'A reply has one choice.',
+  n: 'Must be 1: a reply has one choice.',
 });
 
 const textPart = requestObject({ type: word('text'), text });
 const mode = word('none', 'auto', 'required');
 const allowed = { mode, tools: list(ref('ChatAllowedTool')) };
+
+const HINT = 'A hint: forwarded if the upstream supports it, else ignored. An invalid value is ignored, too.';
 
 /** Schemas of the bodies of `POST /v1/chat/completions`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
@@ -48,16 +50,16 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
-        seed: described({ type: 'integer' }, 'A wish: forwarded where the upstream takes it.'),
-        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
-        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A wish, as `seed`.'),
-        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A wish, as `seed`.'),
-        parallel_tool_calls: described(flag, 'A wish, as `seed`.'),
+        seed: described({ type: 'integer' }, HINT),
+        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, HINT),
+        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, HINT),
+        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, HINT),
+        parallel_tool_calls: described(flag, HINT),
       },
     ),
     description:
-      'Other fields are ignored, but for those that would change what you get: `functions`, `function_call`, `audio`, an audio ' +
-      'modality, `logprobs` and `top_logprobs` are refused.',
+      'Other fields are ignored, except those that would change the reply: `functions`, `function_call`, `audio`, an audio modality, ' +
+      '`logprobs` and `top_logprobs` are refused.',
   },
   ChatMessage: byProperty('role', {
     system: 'ChatInstructionMessage',
@@ -72,15 +74,15 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     { role: word('assistant') },
     {
       content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
-      refusal: described(anything, 'A refusal of an earlier reply: a text of the assistant.'),
-      reasoning_content: described(text, 'Reasoning of an earlier reply. Need not be sent back.'),
+      refusal: described(anything, 'The refusal of an earlier reply. It is sent to the model as text of the assistant.'),
+      reasoning_content: described(text, 'Reasoning of an earlier reply. Send it back: some models require it; for others it is dropped.'),
       tool_calls: list(ref('ChatEarlierToolCall')),
     },
   ),
   ChatToolMessage: requestObject({ role: word('tool'), content: contentOf(textPart), tool_call_id: name }),
   ChatEarlierToolCall: {
     ...requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
-    description: 'A call as it was returned.',
+    description: 'A tool call of an earlier reply, unchanged.',
   },
   ChatUserPart: byProperty('type', { text: 'ChatTextPart', image_url: 'ChatImagePart' }),
   ChatTextPart: textPart,
@@ -102,7 +104,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     {
       ...requestObject({ type: word('allowed_tools') }),
       anyOf: [requestObject({ allowed_tools: requestObject(allowed) }), requestObject(allowed, { allowed_tools: { type: 'null' } })],
-      description: 'Only the listed ones of `tools` are told to the model. Mode and list may also stand flat.',
+      description: 'The model sees only the listed tools. `mode` and `tools` may also be direct fields of `tool_choice`, as in Responses.',
     },
   ),
   ChatAllowedTool: {
@@ -127,5 +129,5 @@ function contentOf(part: JsonSchema): JsonSchema {
 }
 
 function imageUrl(): JsonSchema {
-  return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.');
+  return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.');
 }

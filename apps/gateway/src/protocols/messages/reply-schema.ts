@@ -47,7 +47,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     }),
     description:
       'The `data:` of one event, whose `event:` is its `type`. Blocks come one after the other. The last event is `message_stop`, or ' +
-      '`error` after a failure; a stream without either is not complete. `ping` and empty deltas bridge silence.',
+      '`error` after a failure; a stream without either is not complete. `ping` and empty deltas keep the connection alive.',
   },
   MessageStart: replyObject({
     type: word('message_start'),

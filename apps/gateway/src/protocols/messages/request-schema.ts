@@ -19,11 +19,11 @@ import {
 import { MessagesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(MessagesFields, {
-  model: "Id of a model of `GET /v1/models`; case counts. Other vendors' names are `not_found_error`.",
+  model: "Id of a model of `GET /v1/models`, case-sensitive. Other vendors' names are `not_found_error`.",
   max_tokens: 'The most tokens to generate, reasoning included.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
-  stream: 'Set to receive the reply as server-sent events.',
+  stream: 'True: the reply is sent as server-sent events.',
 });
 const { max_tokens, ...otherFields } = optional;
 
@@ -33,7 +33,7 @@ const prompt = {
 const promptOptions = {
   system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
   output_config: described(requestObject({}, { format: ref('MessagesOutputFormat') }), 'The format of the output; `effort` is ignored.'),
-  output_format: described(ref('MessagesOutputFormat'), 'As `output_config.format`, which counts where both are sent.'),
+  output_format: described(ref('MessagesOutputFormat'), 'The same as `output_config.format`, which is used if both are sent.'),
   tools: described({ ...list(ref('MessagesTool')), maxItems: TOOLS_MAX }, 'Tools the model may use; each name once.'),
 };
 const role = (value: string) => ({ role: word(value) });
@@ -54,7 +54,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         ),
       },
     ),
-    description: 'Other fields are ignored, but for `thread`, which is refused: nothing is stored.',
+    description: 'Other fields are ignored, except `thread`, which is refused: nothing is stored.',
   },
   CountTokensRequest: {
     ...requestObject({ model: required.model ?? anything, ...prompt }, promptOptions),
@@ -104,7 +104,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   MessagesToolUseBlock: requestObject({ type: word('tool_use'), id: name, name }, { input: anyObject }),
   MessagesThinkingBlock: {
     ...requestObject({ type: word('thinking') }, { thinking: text }),
-    description: 'Goes back only to upstreams that want it.',
+    description: 'Forwarded only to upstreams that require it.',
   },
   MessagesDroppedBlock: {
     ...requestObject({

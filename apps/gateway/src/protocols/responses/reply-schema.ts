@@ -22,7 +22,7 @@ const ITEM_STATUS = word('in_progress', 'completed', 'incomplete');
 
 const item = (type: string, prefix: string) => ({ id: { type: 'string', pattern: `^${prefix}_` }, type: word(type), status: ITEM_STATUS });
 const call = { call_id: text, name: text };
-const namespace = { namespace: described(text, 'Where the tool was declared in one.') };
+const namespace = { namespace: described(text, 'Present if the tool was declared in a namespace.') };
 
 /** Returns the schema of an event about one item. */
 function itemEvent(type: string, fields: Record<string, JsonSchema>): JsonSchema {
@@ -74,7 +74,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     id: { type: 'string', pattern: '^resp_' },
     object: word('response'),
     created_at: described(count, 'Unix seconds.'),
-    completed_at: described(orNull(count), 'Of a completed Response.'),
+    completed_at: described(orNull(count), 'Unix seconds; null unless the Response is completed.'),
     status: word('in_progress', 'completed', 'incomplete', 'failed'),
     error: described(orNull(replyObject({ code: text, message: text })), 'In a failed Response: a code of the table of errors.'),
     incomplete_details: orNull(replyObject({ reason: word('max_output_tokens', 'content_filter') })),
@@ -100,7 +100,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ),
   ResponseCustomCall: replyObject({ ...item('custom_tool_call', 'ctc'), ...call, input: text }, namespace),
   ResponsePart: byProperty('type', { output_text: 'ResponseText', refusal: 'ResponseRefusal' }),
-  ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, 'Words in which the model refuses to answer.') }),
+  ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, "The model's refusal to answer.") }),
   ResponseText: replyObject({ type: word('output_text'), text, annotations: EMPTY, logprobs: EMPTY }),
   ResponseSummary: replyObject({ type: word('summary_text'), text }),
   ResponseUsage: replyObject({
@@ -147,7 +147,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     description:
       'The `data:` of one event, whose `event:` is its `type`. Items come one after the other, each ended by ' +
       '`response.output_item.done`. The last event is `response.completed`, `response.incomplete` or `response.failed`; a stream ' +
-      'without one is not complete. Comments (lines that begin with a colon) and `keepalive` bridge silence.',
+      'without one is not complete. Comments (lines that begin with a colon) and `keepalive` keep the connection alive.',
   },
   ...Object.fromEntries(Object.entries(EVENTS).map(([type, [component, schema]]) => [component, schema(type)])),
 };
@@ -167,7 +167,7 @@ function echo(): Record<string, JsonSchema> {
     temperature: { type: 'number' },
     text: repeated({ format: ref('ResponseTextFormat') }),
     tool_choice: either({ type: 'string' }, { type: 'object' }),
-    tools: described(list(ref('ResponseTool')), 'Those of the request that are not hosted.'),
+    tools: described(list(ref('ResponseTool')), 'The tools of the request, except hosted ones.'),
     top_p: { type: 'number' },
   };
 }

@@ -18,9 +18,9 @@ import {
 import { ResponsesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ResponsesFields, {
-  model: 'Id of a model of `GET /v1/models`; case counts.',
+  model: 'Id of a model of `GET /v1/models`, case-sensitive.',
   instructions: 'A system message before the input.',
-  stream: 'Set to receive the reply as server-sent events.',
+  stream: 'True: the reply is sent as server-sent events.',
   parallel_tool_calls: 'Accepted, ignored, echoed.',
   max_output_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
   temperature: 'Sampling temperature.',
@@ -52,7 +52,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
           'A call can be required, and a tool forced, only where `tools` has one that is not hosted.',
         ),
         text: requestObject({}, { format: ref('ResponsesTextFormat'), verbosity: ignored }),
-        metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned as it came; not stored.' },
+        metadata: { type: 'object', maxProperties: 16, additionalProperties: text, description: 'Returned unchanged; not stored.' },
         background: { type: 'boolean', const: false, description: 'Not supported: set `stream` for long replies.' },
         previous_response_id: notStored,
         conversation: notStored,
@@ -89,7 +89,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesImagePart: requestObject(
     {
       type: word('input_image'),
-      image_url: described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.'),
+      image_url: described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.'),
     },
     { detail: text, file_id: { type: 'null', description: 'Not supported.' } },
   ),
@@ -106,7 +106,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   },
   ResponsesOtherItem: {
     ...requestObject({ type: { ...name, not: { enum: ['message', ...CALLS, 'additional_tools', 'item_reference'] } } }),
-    description: 'Reasoning goes back only to upstreams that want it; traces of hosted tools and unknown items are dropped.',
+    description: 'Reasoning is forwarded only to upstreams that require it; traces of hosted tools and unknown items are dropped.',
   },
   ResponsesTool: either(
     ref('ResponsesFunctionTool'),
@@ -129,14 +129,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), hostedTool('Any other tool is dropped.', DECLARED))),
       },
     ),
-    description: 'Its tools are told to the model by plain name, and their calls come back with name and namespace.',
+    description: 'The model sees its tools by their plain names; their calls are returned with name and namespace.',
   },
   ResponsesToolChoice: either(
     mode,
     described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
     described(
       requestObject({ type: word('allowed_tools'), mode, tools: list(ref('ResponsesAllowedTool')) }),
-      'Only the listed ones of `tools` are told to the model.',
+      'The model sees only the listed tools.',
     ),
   ),
   ResponsesAllowedTool: either(
