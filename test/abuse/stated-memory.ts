@@ -6,7 +6,7 @@ const MB = 1e6;
 const KB = 1e3;
 const MIB = 1024 * 1024;
 
-export type Measured = 'gateway' | 'inference-proxy' | 'billing' | 'catalog' | 'nats';
+type Measured = 'gateway' | 'inference-proxy' | 'billing' | 'catalog' | 'nats';
 
 /** Limit of resident memory of each program in bytes, computed from its settings as in docs/deployment.md. */
 export function statedMemory(

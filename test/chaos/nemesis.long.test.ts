@@ -15,9 +15,9 @@ test(`${KILLS} kills, with freezes and cuts: every bill is exact and no hold out
     outageMs: [2_600, 7_000],
   });
   try {
-    const { faults, ...counts } = await nemesis.run();
+    const { violations, ...counts } = await nemesis.run();
     process.stderr.write(`${JSON.stringify(counts, null, 2)}\n`);
-    expect(faults).toEqual([]);
+    expect(violations).toEqual([]);
     expect(counts.kills).toBe(KILLS);
     expect(counts.outcomes.completed).toBeGreaterThan(2 * KILLS);
   } finally {

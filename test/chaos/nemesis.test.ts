@@ -13,8 +13,8 @@ test('under kills, freezes and cuts, every request pays for what was delivered, 
   });
   try {
     const report = await nemesis.run();
-    process.stderr.write(`${JSON.stringify(report.blows)}\n${JSON.stringify(report.reasons)}, ${report.settledLate} settled late\n`);
-    expect(report.faults).toEqual([]);
+    process.stderr.write(`${JSON.stringify(report.injected)}\n${JSON.stringify(report.reasons)}, ${report.settledLate} settled late\n`);
+    expect(report.violations).toEqual([]);
     expect(report.outcomes.completed).toBeGreaterThan(25);
   } finally {
     await nemesis.stop();

@@ -8,11 +8,11 @@ import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js
 import type { Messaging } from '#messaging/messaging.js';
 import { connectAdministrator, createTenant, readBalance, type Tenant } from '#testing/tenant.js';
 import { Random } from '../simulation/random.js';
-import { type Blow, type Campaign, nameOfBlow, planBlows } from './blows.js';
 import { Bookkeeper } from './bookkeeper.js';
 import { anyRequest, plainRequest, type Story, tell } from './chaos-client.js';
 import { ChaosSystem, LEASE_MS, REAPER_GRACE_MS } from './chaos-system.js';
-import { judge, readBills } from './judgement.js';
+import { readBills, violationsOf } from './check-bill.js';
+import { type Campaign, type InjectedFault, nameOfFault, planFaults } from './plan-faults.js';
 
 /** Longest life of a hold after the faults: an extended lease, the grace, and 10 s for a busy machine. */
 const QUIESCENT_MS = 2 * LEASE_MS + REAPER_GRACE_MS + 10_000;
@@ -28,7 +28,7 @@ const TOPUP_PICO_USD = 1_000n * 10n ** 12n;
 const LOCAL = fileURLToPath(new URL('../../.local/', import.meta.url));
 
 interface NemesisReport {
-  blows: Record<string, number>;
+  injected: Record<string, number>;
   kills: number;
   outcomes: Record<string, number>;
   /** Number of bills by reason. */
@@ -38,7 +38,7 @@ interface NemesisReport {
   gaveBack: number;
   /** Number of top-ups, refunds and adjustments. */
   movements: number;
-  faults: string[];
+  violations: string[];
 }
 
 interface Witness {
@@ -54,8 +54,8 @@ interface Witness {
 export class Nemesis {
   private readonly random: Random;
   private readonly witnesses: Witness[] = [];
-  private readonly strikes: { target: string; at: number }[] = [];
-  private readonly blows: Record<string, number> = {};
+  private readonly killed: { target: string; at: number }[] = [];
+  private readonly injected: Record<string, number> = {};
   private readonly startedAt = performance.now();
   private kills = 0;
   private round = 0;
@@ -85,8 +85,8 @@ export class Nemesis {
       await this.strike();
       const report = await this.report();
       this.say(report);
-      if (report.faults.length > 0) this.keepLogs();
-      if (report.faults.length > 0 || this.kills >= this.campaign.kills) return report;
+      if (report.violations.length > 0) this.keepLogs();
+      if (report.violations.length > 0 || this.kills >= this.campaign.kills) return report;
     }
   }
 
@@ -98,12 +98,12 @@ export class Nemesis {
   private async strike(): Promise<void> {
     const { campaign, random, system } = this;
     this.round += 1;
-    const blows = planBlows(random, campaign, system, campaign.kills - this.kills);
+    const injected = planFaults(random, campaign, system, campaign.kills - this.kills);
     const queues = await this.prepareClients();
     const beganAt = performance.now();
     const clients = Promise.all(queues.map((queue) => this.useIt(queue, beganAt + campaign.trafficMs)));
     const books = delay(campaign.trafficMs / 3).then(() => this.bookkeeper.work());
-    await Promise.all([...blows.map((blow) => this.land(blow)), books]);
+    await Promise.all([...injected.map((fault) => this.inject(fault)), books]);
     const stories = (await clients).flat();
     await system.untilReady();
     this.witnesses.push(...stories.map((story) => ({ story, mayBeReaped: this.bothDied(story) })));
@@ -141,26 +141,26 @@ export class Nemesis {
     return told;
   }
 
-  private async land(blow: Blow): Promise<void> {
+  private async inject(fault: InjectedFault): Promise<void> {
     const { system } = this;
-    await delay(blow.atMs);
-    this.blows[nameOfBlow(blow)] = (this.blows[nameOfBlow(blow)] ?? 0) + 1;
-    if (blow.kind === 'kill') {
+    await delay(fault.atMs);
+    this.injected[nameOfFault(fault)] = (this.injected[nameOfFault(fault)] ?? 0) + 1;
+    if (fault.kind === 'kill') {
       this.kills += 1;
-      await system.kill(blow.target);
-      this.strikes.push({ target: blow.target, at: performance.now() });
-    } else if (blow.kind === 'reset') {
-      system.reset(blow.target);
+      await system.kill(fault.target);
+      this.killed.push({ target: fault.target, at: performance.now() });
+    } else if (fault.kind === 'reset') {
+      system.reset(fault.target);
     } else {
-      const restore = blow.kind === 'freeze' ? system.freeze(blow.target) : system.cut(blow.target, blow.how);
-      await delay(blow.forMs);
+      const restore = fault.kind === 'freeze' ? system.freeze(fault.target) : system.cut(fault.target, fault.how);
+      await delay(fault.forMs);
       restore();
     }
   }
 
   private bothDied({ gatewayUrl, beganAt }: Story): boolean {
     const gateway = this.system.nameOfGateway(gatewayUrl);
-    const after = this.strikes.filter(({ at }) => at >= beganAt).map(({ target }) => target);
+    const after = this.killed.filter(({ at }) => at >= beganAt).map(({ target }) => target);
     return after.includes(gateway) && after.some((target) => target.startsWith('inference-proxy'));
   }
 
@@ -194,39 +194,39 @@ export class Nemesis {
     const deadline = performance.now() + LATE_MS;
     for (;;) {
       const report = await this.judgeAll();
-      if (report.faults.length === 0 || performance.now() > deadline) return report;
+      if (report.violations.length === 0 || performance.now() > deadline) return report;
       await delay(500);
     }
   }
 
   private async judgeAll(): Promise<NemesisReport> {
     const { accountId, apiKey } = this.tenant;
-    const { blows, kills, witnesses } = this;
+    const { injected, kills, witnesses } = this;
     const bills = await this.query((database) => readBills(database, accountId));
-    const faults = witnesses.flatMap(({ story, mayBeReaped }) => judge(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
+    const found = witnesses.flatMap(({ story, mayBeReaped }) => violationsOf(story, bills.get(story.key.keyId) ?? [], mayBeReaped));
     const all = [...bills.values()].flat();
     const left = TOPUP_PICO_USD + this.bookkeeper.moved - all.reduce((sum, { paid }) => sum + paid, 0n);
     const [gatewayUrl = ''] = this.system.gatewayUrls;
     const balance = await persist(SERVED_MS, () => readBalance(gatewayUrl, apiKey));
-    if (BigInt(balance.balance_pico_usd) !== left) faults.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
-    if (balance.reserved_pico_usd !== '0') faults.push(`${balance.reserved_pico_usd} is reserved`);
+    if (BigInt(balance.balance_pico_usd) !== left) found.push(`the balance is ${balance.balance_pico_usd}, the bills leave ${left}`);
+    if (balance.reserved_pico_usd !== '0') found.push(`${balance.reserved_pico_usd} is reserved`);
     const known = new Set<string | null>(witnesses.map(({ story }) => story.key.keyId));
     for (const [key, billed] of bills) {
       // A hold released before its reserve has no key and no price.
-      if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) faults.push(`billed to nobody's key: ${key}`);
+      if (!known.has(key) && (key !== null || billed.some(({ paid }) => paid > 0n))) found.push(`billed to an unknown key: ${key}`);
     }
     const { violations } = await this.checkLedger();
-    faults.push(...violations.map((violation) => `ledger: ${JSON.stringify(violation)}`));
+    found.push(...violations.map((violation) => `ledger: ${JSON.stringify(violation)}`));
     const outcomes = witnesses.map(({ story: { outcome } }) => outcome.kind + (outcome.kind === 'refused' ? ` ${outcome.status}` : ''));
     return {
-      blows,
+      injected,
       kills,
       outcomes: count(outcomes),
       reasons: count(all.map(({ reason }) => reason)),
       settledLate: all.filter(({ reading }) => reading !== undefined).length,
       gaveBack: all.filter(({ reading, paid }) => reading !== undefined && paid < reading).length,
       movements: this.bookkeeper.movements,
-      faults,
+      violations: found,
     };
   }
 
@@ -248,11 +248,11 @@ export class Nemesis {
     });
   }
 
-  private say({ outcomes, faults }: NemesisReport): void {
+  private say({ outcomes, violations }: NemesisReport): void {
     const seconds = Math.round((performance.now() - this.startedAt) / 1_000);
     const { kills, campaign, round, witnesses } = this;
     process.stderr.write(
-      `   nemesis: round ${round}, ${kills} of ${campaign.kills} kills, ${witnesses.length} requests ${JSON.stringify(outcomes)}, ${faults.length} faults, ${seconds} s\n`,
+      `   nemesis: round ${round}, ${kills} of ${campaign.kills} kills, ${witnesses.length} requests ${JSON.stringify(outcomes)}, ${violations.length} violations, ${seconds} s\n`,
     );
   }
 

@@ -15,7 +15,7 @@ const RECOVERY_MS = 10_000;
 /** Least share of calls that counts as a full share: a third, less the randomness of two seconds. */
 const SHARE_MIN = 0.2;
 const WINDOW_MS = 2_000;
-const WELL = 'ttft=20 rate=200 tokens=6';
+const HEALTHY = 'ttft=20 rate=200 tokens=6';
 
 let stack: RunningStack;
 let administrator: Messaging;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const services = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
   [stack, ...simulators] = await Promise.all([
     startPrivateStack({ services: [...services] }),
-    ...['a', 'b', 'c'].map(() => SimulatorProcess.start(WELL)),
+    ...['a', 'b', 'c'].map(() => SimulatorProcess.start(HEALTHY)),
   ]);
   administrator = await connectAdministrator(stack);
   tenant = await createTenant(administrator, { usd: '1000.00' });
@@ -136,28 +136,28 @@ interface Outage {
 
 const behaving = (defaults: string): Outage => ({
   begin: (simulator) => simulator.behave(defaults),
-  end: (simulator) => simulator.behave(WELL),
+  end: (simulator) => simulator.behave(HEALTHY),
 });
 
 test.each<[string, Outage]>([
-  ['killed', { begin: (simulator) => simulator.kill(), end: (simulator) => simulator.resume(WELL) }],
-  ['stopped', { begin: (simulator) => simulator.stopTheClock(), end: (simulator) => simulator.letTheClockGoOn() }],
+  ['killed', { begin: (simulator) => simulator.kill(), end: (simulator) => simulator.resume(HEALTHY) }],
+  ['stopped', { begin: (simulator) => simulator.freeze(), end: (simulator) => simulator.unfreeze() }],
   ['slowed to a tenth', behaving('ttft=200 rate=20 tokens=6')],
   ['answering 500', behaving('status=500')],
   ['answering 429', behaving('status=429 retry-after=1')],
 ])(
-  'one of three upstreams is %s: nobody without content notices, and within ten seconds of its health it has its share again',
-  async (_, illness) => {
-    const ill = simulators[0] as SimulatorProcess;
+  'one of three upstreams is %s: clients without content do not notice, and it has its share again within ten seconds of its recovery',
+  async (_, outage) => {
+    const failing = simulators[0] as SimulatorProcess;
     const traffic = new Traffic();
     let share = 0;
     let wellAt = 0;
     let recoveredMs = 0;
     try {
       await delay(WARM_MS);
-      await illness.begin(ill);
+      await outage.begin(failing);
       await delay(ILL_MS);
-      await illness.end(ill);
+      await outage.end(failing);
       wellAt = performance.now();
       while (share < SHARE_MIN && performance.now() - wellAt < RECOVERY_MS) share = await shareOf(0, WINDOW_MS);
       recoveredMs = performance.now() - wellAt;
@@ -186,7 +186,7 @@ test('a momentary failure of the only route fails only the calls in progress', a
   const wellAt = performance.now();
   await delay(WINDOW_MS);
   await traffic.stop();
-  await only.behave(WELL);
+  await only.behave(HEALTHY);
   expect(traffic.failures.filter(({ sentAt }) => sentAt >= wellAt)).toEqual([]);
   expect(traffic.completed).toBeGreaterThan(traffic.sent * 0.8);
 });

@@ -201,7 +201,7 @@ test.each([
   ['PORT that is no port', { PORT: '80a' }, /^PORT must be a number/],
   ['a database that is not there', { DATABASE_URL: 'postgres://x@127.0.0.1:1/x' }, /^DATABASE_URL: no server answers at 127\.0\.0\.1:1$/],
   ['a database of another kind', { DATABASE_URL: 'mysql://x@127.0.0.1/x' }, /^DATABASE_URL must be a URL such as postgres:/],
-  ['a NATS server without passwords', { NATS_URL: 'nats://127.0.0.1:1' }, /^NATS_URL is set, so the passwords/],
+  ['a NATS server without passwords', { NATS_URL: 'nats://127.0.0.1:1' }, /^NATS_URL also needs the passwords/],
   [
     'a NATS server with another password',
     { NATS_URL: stack().natsUrl, ...natsPasswords({ ...stack().natsPasswords, billing: 'another' }) },

@@ -165,10 +165,10 @@ test('custom tools and namespaces are returned as documented', async () => {
 });
 
 test('errors of other endpoints are as documented', async () => {
-  const nobody = { authorization: 'Bearer nobody' };
+  const unknownKey = { authorization: 'Bearer unknown' };
   const outcomes = [
-    await send('/v1/models', undefined, nobody),
-    await send('/v1/balance', undefined, nobody),
+    await send('/v1/models', undefined, unknownKey),
+    await send('/v1/balance', undefined, unknownKey),
     await send('/v1/models/gpt-5'),
     await send('/v1/models', undefined, {}, 'DELETE'),
     await send('/openapi.json', undefined, {}, 'DELETE'),

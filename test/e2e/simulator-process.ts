@@ -36,11 +36,11 @@ export class SimulatorProcess {
   }
 
   /** Sends SIGSTOP: the simulator accepts connections and does nothing. */
-  stopTheClock(): void {
+  freeze(): void {
     this.child?.kill('SIGSTOP');
   }
 
-  letTheClockGoOn(): void {
+  unfreeze(): void {
     this.child?.kill('SIGCONT');
   }
 

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { UpstreamTestEnd } from '#contracts/probe.js';
+import type { UpstreamProbeEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { runProbe } from '../../apps/inference-proxy/src/probe/run-probe.js';
 import { type SimServer, startSimServer } from '../../apps/upstream-sim/src/sim-server.js';
@@ -21,7 +21,7 @@ interface Found {
   /** Verdict of each check: `yes`, `no`, … */
   verdicts: Record<string, string>;
   evidence: Record<string, string>;
-  end: UpstreamTestEnd;
+  end: UpstreamProbeEnd;
   /** Capabilities that differ from the catalog. */
   found: Partial<UpstreamCapabilities>;
 }

@@ -1,4 +1,4 @@
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import { stack } from '#testing/stack.js';
 import { parseCatalogFile } from '../../apps/catalog/src/file/parse-catalog-file.js';
 import { connectCli } from '../../apps/cli/src/connection.js';
@@ -66,7 +66,7 @@ test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(
 
 test('--json prints one document; a missing model gives exit code 1', async () => {
   const result = await tollgate('upstreams test local --model sim-none --json');
-  const { checks, ...report } = JSON.parse(textOf(result)) as UpstreamTestEnd & { checks: UpstreamCheck[] };
+  const { checks, ...report } = JSON.parse(textOf(result)) as UpstreamProbeEnd & { checks: UpstreamCheck[] };
   expect({ code: result.code, servesText: report.servesText, checks: checks.map(({ id, verdict }) => `${id} ${verdict}`) }).toEqual({
     code: 1,
     servesText: false,

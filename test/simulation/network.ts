@@ -137,7 +137,7 @@ export class Process implements Messaging {
   }
 
   requestEvery(): Promise<never> {
-    throw new Error('nobody in the simulation asks every replica');
+    throw new Error('the simulation has no requests to every replica');
   }
 
   async request<Request extends object, Reply>(

@@ -18,7 +18,7 @@ import { type Customer, PRICE, reserveOf, usageOf } from '../test/ledger-fixture
 import { BillingConfig } from './billing.config.js';
 import { startBilling } from './start-billing.js';
 
-/** The whole service on real NATS and Postgres, used as the others use it. */
+/** The whole service on NATS and Postgres, used as other services use it. */
 let database: TestDatabase;
 let nats: TestNatsServer;
 let prisma: PrismaClient;

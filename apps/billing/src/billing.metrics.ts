@@ -3,7 +3,7 @@ import { SETTLE_REASONS, type SettleReason } from '#contracts/billing/holds.js';
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
 import type { Applied } from './holds/batch.js';
 
-export type BillingMetrics = ReturnType<typeof createBillingMetrics>;
+type BillingMetrics = ReturnType<typeof createBillingMetrics>;
 
 export function createBillingMetrics(registry: Registry) {
   const registers = [registry];

@@ -35,7 +35,7 @@ const LOOKUP_BATCH_MAX = 256;
 /** The reaper comes by within this time after a lease and its grace, even when it first extends all leases. */
 const HOLD_OVERDUE_MS = 60_000;
 
-export interface BillingDependencies {
+interface BillingDependencies {
   config: BillingConfig;
   logger: Logger;
   registry: Registry;

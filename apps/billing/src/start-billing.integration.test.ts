@@ -13,7 +13,7 @@ import { startBilling } from './start-billing.js';
 
 const logger = createLogger('test', 'silent');
 
-/** The service on a database where the test is the owner, and what asks it as an administrator. */
+/** Starts the service on a database owned by the test, and connects as an administrator. */
 async function start(settings: Partial<BillingConfig>) {
   const [nats, database, opsPort] = [await startNatsWithUsers(), await createEmptyDatabase(), await freePort()];
   await database.migrate();
@@ -29,7 +29,7 @@ async function start(settings: Partial<BillingConfig>) {
   const messaging = await connectMessaging({ url: nats.url, user: 'cli', password: TEST_NATS_PASSWORD, service: 'cli', logger });
   const owner = new pg.Client({ connectionString: database.url.href });
   await owner.connect();
-  /** Resolves when a statement of the service waits for what the owner has locked. */
+  /** Resolves when a statement of the service waits for a lock of the owner. */
   const waiting = async (): Promise<void> => {
     const sql = `SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     while ((await owner.query(sql)).rowCount === 0) await delay(5);

@@ -17,13 +17,13 @@ export interface Customer {
   keyId: string;
 }
 
-/** 1 pico-USD a prompt token, 0 a cached one, 2 an output token: costs that can be added in the head. */
+/** Pico-USD per token: 1 for the prompt, 0 cached, 2 for the output. */
 export const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 /** Tests set the clock, and leave holds open. */
 const OVERDUE_MS = 10 * 365 * 24 * 3_600_000;
 export const TIMES = { leaseMs: 60_000, reaperGraceMs: 30_000 };
 
-/** A migrated database of the test's own, with customers and lanes made on demand and everything closed at the end. */
+/** A migrated database for one test file, with customers and lanes. `close` closes everything. */
 export class LedgerFixture {
   private readonly lanes: HoldLanes[] = [];
   private readonly connections: PgConnection[] = [];
@@ -43,7 +43,7 @@ export class LedgerFixture {
     return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
   }
 
-  /** The service's. */
+  /** URL of the service's user. */
   get url(): string {
     return this.database.serviceUrls.billing;
   }
@@ -65,7 +65,7 @@ export class LedgerFixture {
     return lanes;
   }
 
-  /** An account with money, one project and one key. */
+  /** Creates an account with money, one project and one key. */
   async customer(options: { topup?: bigint; requestsPerMinuteMax?: number; concurrencyMax?: number } = {}): Promise<Customer> {
     const { topup = 0n, requestsPerMinuteMax = 100_000, concurrencyMax = 100_000 } = options;
     const customer = { accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() };

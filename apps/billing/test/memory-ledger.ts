@@ -3,7 +3,7 @@ import type { AccountState, Applied, Batch, BatchState, HoldTimes, ProjectState 
 import { foldBatch } from '../src/holds/fold-batch.js';
 import { billableUsage, type Hold, type ReapedHold } from '../src/holds/hold.js';
 
-/** The tables as maps, written by the same rows: runs the fold without a database. */
+/** The tables as maps: runs the fold without a database. */
 export class MemoryLedger {
   readonly accounts = new Map<string, AccountState>();
   readonly projects = new Map<string, ProjectState>();
@@ -50,7 +50,7 @@ export class MemoryLedger {
     if (hold) this.holds.set(holdId, { ...hold, meter: billableUsage(usage), leaseUntil });
   }
 
-  /** Only what Postgres would answer with: the rows the batch names. Frozen, because a fold may not change what it is given. */
+  /** Returns the rows that Postgres would return, frozen, because a fold must not change its input. */
   private read({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState {
     const ids = new Set([...settles, ...reserves].map(({ holdId }) => holdId));
     const holds = new Map([...this.holds].filter(([id]) => ids.has(id)));

@@ -8,7 +8,7 @@ import { MUTATIONS } from './mutations.js';
 /** Removes each lock, pass and decision of the money path in turn, in a copy of the sources, and runs the one test that must fail. */
 const ROOT = process.cwd();
 const COPIED = ['apps', 'libs', 'test', 'prisma', 'scripts', 'config', 'jest.config.mjs', 'package.json', '.swcrc', 'tsconfig.json'];
-/** A test that waits for ever has noticed. */
+/** A timeout counts as detected. */
 const RUN_MS = 90_000;
 
 interface Report {
@@ -54,7 +54,7 @@ test.each(MUTATIONS)(
   200_000,
 );
 
-/** Returns what the file was before. */
+/** Mutates the file and returns its content before. */
 function mutate({ file, from, to }: Mutation): string {
   const whole = readFileSync(join(copy, file), 'utf8');
   if (whole.split(from).length !== 2) throw new Error(`${file} has "${from}" ${whole.split(from).length - 1} times`);
@@ -65,7 +65,7 @@ function mutate({ file, from, to }: Mutation): string {
   return whole;
 }
 
-/** Undefined when it did not come to an end. `broken`: files that could not be run, which proves nothing. */
+/** Returns undefined on a timeout. `broken`: files that did not run, which proves nothing. */
 async function run(files: string[], title: string, timeoutMs: number): Promise<Report | undefined> {
   const output = join(copy, 'report.json');
   rmSync(output, { force: true });

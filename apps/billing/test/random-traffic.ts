@@ -2,7 +2,7 @@ import type { PinnedPrice, ReserveRequest, TokenUsage } from '#contracts/billing
 import { OUTPUT_SOURCES, PROMPT_SOURCES } from '#inference/usage.js';
 import type { Batch, Settle } from '../src/holds/batch.js';
 
-/** One step of random traffic, at a moment of a virtual clock. */
+/** A step of random traffic, at a time of a virtual clock. */
 export type Step = { now: number } & (
   | { kind: 'batch'; batch: Batch }
   | { kind: 'top-up'; accountId: string; amount: bigint }
@@ -15,12 +15,12 @@ export interface Tenant {
   projects: { projectId: string; keyId: string; requestsPerMinuteMax: number; concurrencyMax: number }[];
 }
 
-/** 2027; far enough that nothing depends on today. */
-export const CLOCK_START = 1_800_000_000_000;
+/** A fixed time in 2027. */
+const CLOCK_START = 1_800_000_000_000;
 
 const AMOUNT_MAX = 1_000;
 
-/** Deterministic traffic: the same seed makes the same steps, whatever the answers are. */
+/** Deterministic traffic: the same seed makes the same steps. */
 export class RandomTraffic {
   private now = CLOCK_START;
   private sequence = 0;
@@ -35,7 +35,7 @@ export class RandomTraffic {
   constructor(
     private state: number,
     readonly tenants: Tenant[],
-    /** Mostly small batches of new reserves, and of settles of what was reserved: such as can be decided from memory. */
+    /** True for small batches of reserves and settles, which can be decided from memory. */
     private readonly calm = false,
   ) {}
 
@@ -78,7 +78,7 @@ export class RandomTraffic {
     return holds.map((hold) => ({ ...hold, reason: 'completed', usage: this.usage(), upstream: 'local' }));
   }
 
-  /** A round of the reaper, which finds some of them still leased, and meets one that is settled in the same batch. */
+  /** A round of the reaper, with some live leases and a hold settled in the same batch. */
   private reap(): Settle[] {
     this.lost = this.metered;
     this.metered = [];
@@ -131,7 +131,7 @@ export class RandomTraffic {
   }
 
   private usage(): TokenUsage {
-    const scale = this.oneOf([1, 0.1]); // what is large mostly costs all that is held
+    const scale = this.oneOf([1, 0.1]); // large usages mostly cost the whole hold
     return {
       promptTokens: this.below(100 * scale),
       cachedTokens: this.below(60 * scale),
@@ -175,7 +175,7 @@ export class RandomTraffic {
     return Math.floor(this.random() * limit);
   }
 
-  /** Mulberry32: small, good enough, and the same everywhere. */
+  /** Mulberry32. */
   private random(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
@@ -190,7 +190,7 @@ const PRICES: PinnedPrice[] = [
   { version: 3, inputPicoUsd: '7', cachedInputPicoUsd: '7', outputPicoUsd: '11' },
 ];
 
-/** Two customers: one with tight limits and a roomy project, one alone. Ids come from the seed too. */
+/** Returns two customers: one with tight limits and a roomy project, one alone. Ids depend on the seed. */
 export function makeTenants(traffic: { uuid(): string }): Tenant[] {
   const project = (requestsPerMinuteMax: number, concurrencyMax: number): Tenant['projects'][number] => ({
     projectId: traffic.uuid(),

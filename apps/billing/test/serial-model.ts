@@ -18,12 +18,12 @@ export interface ModelAccount {
   grant: { id: string; endsAt: number } | null;
 }
 
-export interface ModelProject {
+interface ModelProject {
   accountId: string;
   requestsPerMinuteMax: number;
   concurrencyMax: number;
   enabled: boolean;
-  /** Every admitted request's time. */
+  /** Times of all admitted requests. */
   admitted: number[];
 }
 
@@ -36,7 +36,7 @@ export class SerialModel {
   readonly costs = new Map<string, bigint>();
   /** Holds that the reaper ended, without a late settlement. */
   readonly reaped = new Map<string, ModelHold>();
-  /** Which purses the reaper's bills were paid from. */
+  /** Sources of the bills of the reaper. */
   private readonly paid = new Map<string, { fromPlan: bigint; fromTopup: bigint; grantId: string | undefined }>();
 
   constructor(private readonly times: HoldTimes) {}
@@ -93,11 +93,11 @@ export class SerialModel {
       ended.set(settle, { ...hold, amount: cost });
       return 'settled';
     };
-    // The reaper comes last.
+    // Settles of the reaper come last.
     const statuses = new Map<Settle, SettleOutcome['status']>();
     for (const settle of settles) if (settle.reason !== 'lease-expired') statuses.set(settle, end(settle));
     for (const settle of settles) if (settle.reason === 'lease-expired') statuses.set(settle, end(settle));
-    // Everything of the batch is free again before the first is charged; then one after the other, so that it is known who paid with what.
+    // All holds of the batch are returned before the first is charged, one after another.
     for (const settle of settles) {
       const hold = ended.get(settle);
       if (!ended.delete(settle) || !hold) continue; // the same one may be in a batch twice
@@ -125,7 +125,7 @@ export class SerialModel {
     });
   }
 
-  /** To the top-up first, then to the plan if it is still the same: as if it had never been paid. */
+  /** Returns money to the top-up first, then to the plan if it is the same. */
   private giveBack({ holdId, accountId }: Settle, excess: bigint): void {
     const account = this.account(accountId);
     const { fromPlan = 0n, fromTopup = 0n, grantId } = this.paid.get(holdId) ?? {};
@@ -184,7 +184,7 @@ export class SerialModel {
     return { status: 'held', holdId, leaseMs: this.times.leaseMs };
   }
 
-  /** When each admitted request that still counts stops counting, soonest first: 60 s after the last one of its second. */
+  /** Returns the waits until each request expires, soonest first: 60 s after the last one of its second. */
   private waits(project: ModelProject, now: number): number[] {
     const second = (time: number): number => Math.floor(time / 1000);
     const lastOf = new Map(project.admitted.map((time) => [second(time), time])); // times only grow

@@ -1,7 +1,7 @@
 import type { PgConnection } from '#database/pg-connection.js';
 import type { LedgerFixture } from './ledger-fixture.js';
 
-/** A database clock that a test can set: what is sent on its connections reads it wherever it says `clock_timestamp()`. */
+/** A database clock that a test can set: replaces `clock_timestamp()` in statements of its connections. */
 export class ShiftedClock {
   private constructor(private readonly ledger: LedgerFixture) {}
 
@@ -19,7 +19,7 @@ export class ShiftedClock {
     return new ShiftedClock(ledger);
   }
 
-  /** Difference between the clock and the true time; below zero: it was set back. */
+  /** Milliseconds ahead of the true time; negative when set back. */
   async set(milliseconds: number): Promise<void> {
     await this.ledger.sql.query('UPDATE clock.shift SET milliseconds = $1', [milliseconds]);
   }

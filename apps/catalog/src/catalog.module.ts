@@ -15,7 +15,7 @@ import { createCatalogMetrics } from './catalog.metrics.js';
 import { Snapshot } from './snapshot.js';
 import { applyStartFile, type StartFile } from './start-file.js';
 
-export interface CatalogDependencies {
+interface CatalogDependencies {
   config: CatalogConfig;
   logger: Logger;
   registry: Registry;

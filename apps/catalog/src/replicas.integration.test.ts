@@ -19,7 +19,7 @@ import { CatalogConfig } from './catalog.config.js';
 import { parseCatalogFile } from './file/parse-catalog-file.js';
 import { startCatalog } from './start-catalog.js';
 
-/** From an apply until every follower has it. */
+/** Maximum time from an apply until every follower has it. */
 const SEEN_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   nats = await startNatsWithUsers();
 });
 
-/** Two replicas, one of them behind a cable to its database that can be cut. */
+/** Starts two replicas, one with a connection to its database that can be cut. */
 async function startTwo({ catalogRefreshMs = HOUR_MS } = {}): Promise<void> {
   await Promise.all([startReplica(database.serviceUrls.catalog, catalogRefreshMs), startReplica(throughCable(), catalogRefreshMs)]);
 }
@@ -66,7 +66,7 @@ afterEach(async () => {
 
 afterAll(() => nats.stop());
 
-/** The outcome of changing it to `usd` is seen in the price. */
+/** Returns a catalog with this price. */
 const catalog = (usd: number): string =>
   JSON.stringify({
     upstreams: [{ id: 'local', kind: 'openai-chat', baseUrl: `http://127.0.0.1:${9_000 + usd}/v1` }],
@@ -103,7 +103,7 @@ async function connectAs(user: string): Promise<Connected> {
   return messaging;
 }
 
-/** The replies that the gateway and the inference-proxy have applied, in order. By default only announcements make them ask. */
+/** Collects the replies applied by the gateway and the inference-proxy. By default only events trigger them. */
 async function startFollowers(refreshMs = HOUR_MS): Promise<{ models: ModelListReply[]; routes: RouteListReply[] }> {
   const applied = { models: [] as ModelListReply[], routes: [] as RouteListReply[] };
   const [gateway, proxy] = [await connectAs('gateway'), await connectAs('inference-proxy')];
@@ -117,14 +117,14 @@ async function startFollowers(refreshMs = HOUR_MS): Promise<{ models: ModelListR
 
 type Applied = Awaited<ReturnType<typeof startFollowers>>;
 
-/** Resolves to the milliseconds until both have it. */
+/** Resolves to the milliseconds until both have the revision. */
 async function seen({ models, routes }: Applied, revision: number): Promise<number> {
   const startedAt = performance.now();
   while (models.at(-1)?.revision !== revision || routes.at(-1)?.revision !== revision) await delay(2);
   return performance.now() - startedAt;
 }
 
-/** Applies as a third replica does. Resolves when the server has the announcement: no replica gets a later request before it. */
+/** Applies as a third replica. Resolves when the server has the event, so that no replica gets a later request before it. */
 async function applyElsewhere(usd: number): Promise<number> {
   const { revision } = await store.apply(parseCatalogFile(catalog(usd), 'catalog.yaml', () => undefined));
   catalogUser.publish(catalogChanged, { revision });
@@ -133,7 +133,7 @@ async function applyElsewhere(usd: number): Promise<number> {
   return revision;
 }
 
-/** The revision of the first answer. A replica whose database is slow to answer asks the gateway to come again, and it does. */
+/** Returns the revision of the first answer. A replica with a slow database may ask the gateway to retry, and it does. */
 async function firstAnswer(gateway: Messaging): Promise<number> {
   for (;;) {
     const reply = await gateway.request(modelList, {}).catch((error: ServiceError) => error);

@@ -7,7 +7,7 @@ import type { CatalogState } from './apply/catalog-state.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
 import { Snapshot } from './snapshot.js';
 
-/** A store whose every answer is given by the test. */
+/** A store controlled by the test. */
 class FakeStore {
   revision = 1;
   down = false;
@@ -33,9 +33,15 @@ function make() {
   const metrics = createCatalogMetrics(new Registry());
   const messaging = new FakeMessaging();
   const announcements = new Announcements(messaging);
-  const told: number[] = [];
-  messaging.subscribe(catalogChanged, ({ revision }) => told.push(revision));
-  return { store, metrics, announcements, told, snapshot: new Snapshot(store, announcements, createLogger('catalog', 'silent'), metrics) };
+  const published: number[] = [];
+  messaging.subscribe(catalogChanged, ({ revision }) => published.push(revision));
+  return {
+    store,
+    metrics,
+    announcements,
+    published,
+    snapshot: new Snapshot(store, announcements, createLogger('catalog', 'silent'), metrics),
+  };
 }
 
 const unavailable = expect.objectContaining({ name: 'ServiceError', code: 'unavailable' });
@@ -138,21 +144,21 @@ test('without the database no revision older than the last event is returned', a
 });
 
 test('a replica that finds an unpublished revision publishes it, once', async () => {
-  const { store, snapshot, announcements, told } = make();
+  const { store, snapshot, announcements, published } = make();
   announcements.heard(1);
   await snapshot.refresh();
-  expect(told).toEqual([]);
+  expect(published).toEqual([]);
   store.revision = 2;
   await snapshot.refresh();
   await snapshot.refresh();
-  expect(told).toEqual([2]);
+  expect(published).toEqual([2]);
   announcements.forget();
   await snapshot.refresh();
-  expect(told).toEqual([2, 2]);
+  expect(published).toEqual([2, 2]);
 });
 
 test('a revision that is outdated when it has been read is not published', async () => {
-  const { store, snapshot, announcements, told } = make();
+  const { store, snapshot, announcements, published } = make();
   const gate = Promise.withResolvers<void>();
   store.gate = gate.promise;
   const first = snapshot.refresh();
@@ -162,5 +168,5 @@ test('a revision that is outdated when it has been read is not published', async
   const second = snapshot.refresh();
   gate.resolve();
   await Promise.all([first, second]);
-  expect(told).toEqual([]);
+  expect(published).toEqual([]);
 });

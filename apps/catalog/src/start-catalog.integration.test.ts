@@ -57,7 +57,7 @@ interface Replica {
   stop(): Promise<void>;
 }
 
-/** Starts a replica with a catalog file of its own. It notices changes by events alone: its interval is an hour. */
+/** Starts a replica with its own catalog file. It follows events alone: its interval is an hour. */
 async function startReplica(file: string): Promise<Replica> {
   const catalogFile = join(folder, 'catalog.yaml');
   await writeFile(catalogFile, file);

@@ -18,7 +18,7 @@ export class GatewayConfig extends ServiceConfig {
   @IsInt() @Min(1) unkeyedRequestsPerSecond = 10;
 
   @IsInt() @Min(1024) bodyBytesMax = 8 * 1024 * 1024;
-  /** Total of all bodies in flight; beyond it 503. One account may use a quarter (then 429); the last eighth is for bodies of at most 64 KiB. */
+  /** Total of all bodies in flight; beyond it 503. An account may use a quarter (then 429); the last eighth is for bodies up to 64 KiB. */
   @IsInt() @Min(1024) bodiesInFlightBytesMax = 256 * 1024 * 1024;
   /** Minimum average rate of a body after `bodyGraceMs`. Slower bodies are refused with 408. */
   @IsInt() @Min(0) bodyBytesPerSecondMin = 8 * 1024;

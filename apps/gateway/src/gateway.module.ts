@@ -38,8 +38,9 @@ export interface GatewayDependencies {
 class GatewayModule {}
 
 /**
- * The composition root: every object of the gateway with its dependencies. Nest calls the lifecycle hooks of these objects: `onModuleInit` at
- * the start; at shutdown `onModuleDestroy` (requests end), `beforeApplicationShutdown` (settlements end), `onApplicationShutdown` (the rest).
+ * The composition root: every object of the gateway with its dependencies. Nest calls the lifecycle hooks of these objects:
+ * `onModuleInit` at the start; at shutdown `onModuleDestroy` (requests end), `beforeApplicationShutdown` (settlements end),
+ * `onApplicationShutdown` (the rest).
  */
 export function gatewayModule({ config, logger, registry, messaging, startBodyWorker }: GatewayDependencies): DynamicModule {
   return {

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import Anthropic from '@anthropic-ai/sdk';
 import { balanceGet } from '#contracts/billing/money.js';
 import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
-import { CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../test/test-gateway.js';
+import { errorOf, KEY, startTestGateway, type TestGateway } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -60,6 +59,11 @@ describe('replies', () => {
     expect([none.status, errorOf(none).code, none.headers['x-should-retry']]).toEqual([404, 'model_not_found', 'false']);
   });
 
+  test('the Anthropic SDK lists the models [L-2]', async () => {
+    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: gateway.url, maxRetries: 0 });
+    expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['test-model', 'vision/model']);
+  });
+
   test('the balance has exactly nine fields [api-endpoints, balance-fields, get-balance, auth-account, L-6]', async () => {
     const balance = {
       object: 'balance',
@@ -89,17 +93,5 @@ describe('replies', () => {
   ])('%s %s is 200 without a key [D7]', async (method, path) => {
     const { status, headers, text } = await gateway.ask(path, { method });
     expect([status, headers['content-type'], text]).toEqual([200, 'application/json', method === 'HEAD' ? '' : '{"status":"ok"}']);
-  });
-
-  test('several requests on one connection', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    for (const stream of [false, true, false, true]) {
-      const request = httpRequest({ port: gateway.port, path: CHAT, method: 'POST', headers: { ...KEY, ...JSON_TYPE }, agent });
-      request.end(JSON.stringify({ ...CHAT_BODY, stream }));
-      const [response] = (await once(request, 'response')) as [IncomingMessage];
-      expect(await textOf(response)).toMatch(stream ? /\[DONE\]\n\n$/ : /^\{.*\}$/);
-    }
-    agent.destroy();
-    expect(gateway.fakes.settles).toHaveLength(4);
   });
 });

@@ -16,8 +16,8 @@ export const REPLY: ReplyContext = {
 export type Answer = readonly StreamEvent[] | GatewayError;
 
 /**
- * Returns a `fetch` for an SDK that the adapter answers, without server or pipeline. A stream has a keep-alive of `keepAliveMs` before each event.
- * Calls `answer` once for each parsed request.
+ * Returns a `fetch` for an SDK that the adapter answers, without server or pipeline. A stream has a keep-alive of `keepAliveMs` before
+ * each event. Calls `answer` once for each parsed request.
  */
 export function adapterFetch<Parsed extends ParsedRequest>(
   adapter: ProtocolAdapter<Parsed>,

@@ -48,7 +48,7 @@ let routes: RouteListReply;
 const asked = new EventEmitter();
 let renew: (request: HoldRenewRequest) => string[];
 
-/** Billing and catalog as the proxy sees them. */
+/** Fakes of billing and catalog. */
 @Controller()
 class OthersController {
   @Serves(routeList)
@@ -228,7 +228,7 @@ test('a gateway that is gone: the upstream is given up and the proxy settles', a
   const batches = dying.openStream(generate, work)[Symbol.asyncIterator]();
   await batches.next();
   const closed = once((await arriving).socket, 'close');
-  await dying.link.connection.close(); // without a word, as a process dies
+  await dying.link.connection.close(); // like a process that dies
   await closed;
   const { holdId, accountId } = work.ticket;
   const settle = { holdId, accountId, reason: 'client-disconnected', usage: ESTIMATED, upstream: 'test', settledBy: 'inference-proxy' };

@@ -16,9 +16,8 @@ import { cutAt, encoded, sseStyles } from './sse-bytes.js';
 import { foldOf, writeStream } from './upstream-writer.js';
 
 /**
- * Replies that no upstream should send: fixtures with damage in their JSON, in their framing and in their bytes. What is asked:
- * events by the grammar, then an end or an `UpstreamFailure`, and the same of both however the bytes are cut. And replies as
- * they should be, of anything a model may say: then nothing of it is lost.
+ * Tests fixtures with damaged JSON, framing and bytes: events must follow the grammar, with an end or an `UpstreamFailure`, and be the
+ * same however the bytes are cut. Also tests well-formed replies of any content: nothing is lost.
  */
 export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL): void {
   const files = readdirSync(fixtures);
@@ -88,7 +87,7 @@ export function describeDamagedReplies(adapter: UpstreamAdapter, fixtures: URL):
 
 const DEEP = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
 
-/** A function that puts it in the place of one value of a payload. */
+/** Returns a function that replaces one value of a payload. */
 function deepened(at: number): (payload: string) => string {
   return (payload) => {
     const document = jsonOr(payload);
@@ -141,7 +140,7 @@ const refusals = fc.record({
   ),
   body: fc.oneof(
     damagedJsonBytes(errorBodies).map((bytes) => bytes.toString()),
-    // Words that our wordings look for, in an order nobody thought of.
+    // Words of the refusal patterns, in any order.
     fc
       .array(
         fc.constantFrom(...'try again in retry after context length maximum tokens exceeds image input policy 20 s ms " , \n'.split(' ')),
@@ -166,7 +165,7 @@ function expectSame(actual: Outcome, expected: Outcome): void {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
 }
 
-/** As `call-upstream.ts` reads a stream: what comes after the end is not looked at. */
+/** Reads a stream like `call-upstream.ts`, up to its end. */
 function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer[]): Outcome {
   return outcomeOf((events) => {
     const [lines, parser] = [new SseParser(), adapter.openStream(call)];
@@ -207,14 +206,14 @@ function expectPossible(usage: Usage): void {
   if (!possible) throw new Error(`No such usage: ${JSON.stringify(usage)}`);
 }
 
-/** A failure that can be told to a client, and logged. */
+/** Expects a failure that may be sent to a client and logged. */
 function expectFit({ code, message, detail, retryAfterSeconds }: UpstreamFailure): void {
   const after = retryAfterSeconds ?? 1;
   const fit = code in ERROR_CODES && message !== '' && detail.length <= 201 && Number.isInteger(after) && after >= 1 && after <= 60;
-  if (!fit) throw new Error(`Not fit to be told: ${JSON.stringify({ code, message, detail, retryAfterSeconds })}`);
+  if (!fit) throw new Error(`Not fit for clients: ${JSON.stringify({ code, message, detail, retryAfterSeconds })}`);
 }
 
-/** The payloads of a fixture, as values where they are JSON. */
+/** Returns the payloads of a fixture, parsed when they are JSON. */
 function payloadsOf(bytes: Buffer): unknown[] {
   const payloads: string[] = [];
   const parser = new SseParser();

@@ -6,7 +6,7 @@ import { testCases } from '#testing/long-run.js';
 import type { UpstreamAdapter } from '../src/upstreams/upstream-adapter.js';
 import { callOf, sent } from './conformance.js';
 
-/** Whatever our formats accept can be asked of an upstream, and its results stay with their calls. */
+/** Tests that any request renders, with every tool result at its call. */
 export function describeAnyRequest(adapter: UpstreamAdapter): void {
   testCases(
     `${adapter.kind}: any request is rendered, with every result at its call [T-10]`,
@@ -46,7 +46,7 @@ function canonicalCalls({ turns }: InferenceRequest): Calls {
 
 type Fields = Record<string, unknown>;
 
-/** The ids in the order of a body, in any of the dialects. */
+/** Returns the ids in the order of a body, in any dialect. */
 function wireCalls(body: { messages?: Fields[]; input?: Fields[] }): Calls {
   const items = [...(body.messages ?? []), ...(body.input ?? [])].flatMap((item) => [
     item,

@@ -8,19 +8,19 @@ import { SseParser } from '../src/transport/sse-parser.js';
 import type { RenderedRequest, UpstreamAdapter, UpstreamCall } from '../src/upstreams/upstream-adapter.js';
 import { grammarFault } from './event-grammar.js';
 
-/** What an upstream can do unless the catalog says otherwise. */
+/** Default capabilities of an upstream. */
 export const CAPABILITIES: UpstreamCapabilities = CAPABILITY_DEFAULTS;
 
-/** The body of a request as its upstream reads it. */
+/** Returns the body of a request as its upstream parses it. */
 export function sent({ body }: RenderedRequest): Record<string, unknown> {
   return JSON.parse(JSON.stringify(body));
 }
 
-/** Beside each `name.sse` (a stream, byte for byte) or `name.body` (a plain reply) lies `name.expected.json`, written by hand. */
+/** Content of `name.expected.json`, written by hand for `name.sse` (a stream, byte for byte) or `name.body` (a plain reply). */
 interface Expected {
   request?: Partial<InferenceRequest>;
   capabilities?: Partial<UpstreamCapabilities>;
-  /** An id that the adapter had to invent is written `<generated>`. */
+  /** An id that the adapter generated is written `<generated>`. */
   events: StreamEvent[];
   /** Absent: the stream ends well. */
   failure?: { kind: string; code: string };
@@ -31,7 +31,7 @@ interface Outcome {
   failure?: { kind: string; code: string };
 }
 
-/** The one suite every upstream adapter passes, on the replies in its own `__fixtures__`. */
+/** The suite that every upstream adapter passes, on the replies in its own `__fixtures__`. */
 export function describeUpstreamAdapter(adapter: UpstreamAdapter, fixtures: URL): void {
   const files = readdirSync(fixtures);
   const named = (extension: string): string[] =>
@@ -95,7 +95,7 @@ function readStream(adapter: UpstreamAdapter, call: UpstreamCall, chunks: Buffer
   });
 }
 
-/** `toEqual`, without its cost in the thousands of cases where all is well. */
+/** Like `toEqual`, but fast for the thousands of equal cases. */
 function expectSame(actual: Outcome, expected: Outcome): void {
   if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
 }
@@ -145,7 +145,7 @@ function withoutGeneratedId(event: StreamEvent): StreamEvent {
   return generated ? { ...event, callId: '<generated>' } : event;
 }
 
-/** Usage may follow the finish, and be cut off. */
+/** Drops usage, which may follow the finish and be cut off. */
 function withoutUsage(events: StreamEvent[]): StreamEvent[] {
   return events.filter((event) => event.type !== 'usage-report');
 }

@@ -1,8 +1,8 @@
 import type { StreamEvent } from '#inference/stream-event.js';
 
 /**
- * Says what is wrong with a sequence of events by the grammar of `stream-event.ts`; undefined when nothing is. `ending`:
- * `terminal` demands a terminal event; `open` is a stream that was cancelled or is still going on.
+ * Returns the first fault of a sequence of events by the grammar of `stream-event.ts`; undefined when there is none. `ending`:
+ * `terminal` requires a terminal event; `open` is a stream that was cancelled or still runs.
  */
 export function grammarFault(events: readonly StreamEvent[], ending: 'terminal' | 'open' = 'terminal'): string | undefined {
   const calls: { kind: 'function' | 'custom'; text: string; ended: boolean }[] = [];

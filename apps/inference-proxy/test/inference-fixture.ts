@@ -41,7 +41,7 @@ export function failure(code: string, retryAfterSeconds?: number): StreamEvent {
   return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds } as unknown as StreamEvent;
 }
 
-/** A plain request that says this and no more. */
+/** Returns a plain request with one user turn. */
 export function asking(prompt: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
   return {
     model: 'our-model',
@@ -59,7 +59,7 @@ export function reader(signal: AbortSignal = new AbortController().signal): Read
 }
 
 export interface Setting {
-  /** Each is a tier of its own, unless `routes` says otherwise: the order in which they are tried is the order in the test. */
+  /** By default each is a tier of its own, so they are tried in this order. */
   upstreams: Upstream[];
   routes?: Partial<Route>[];
   request?: Partial<InferenceRequest>;
@@ -69,7 +69,7 @@ export interface Setting {
   terms?: Partial<RoutingOptions>;
 }
 
-/** One proxy in small: real routes, sockets and dialect; leases and settlements as the test sees them. */
+/** Starts a request with real routes, sockets and dialects, and fake leases and settlements. */
 export function startRequest(setting: Setting) {
   const registry = new Registry();
   const table = testTable(setting.terms, registry);
@@ -112,12 +112,12 @@ export function startRequest(setting: Setting) {
   };
   const client = new AbortController();
   const stream = streamInference(job, reader(client.signal), dependencies);
-  /** As the gateway does whose client has left. */
+  /** Does what the gateway does when its client disconnects. */
   const leave = (): void => client.abort(DETACHED);
   return { stream, client, leave, lease, settlements, deferred, closing, table, registry, dependencies, job };
 }
 
-/** All events of a request. Their grammar is checked. */
+/** Returns all events of a request, and checks their grammar. */
 export async function collect(
   stream: AsyncIterable<readonly StreamEvent[]>,
   ending: 'terminal' | 'open' = 'terminal',

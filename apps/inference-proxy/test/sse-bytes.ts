@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 
-/** How a server writes its stream: everything the standard leaves open, and what servers do beyond it (U-13, U-14). */
+/** Style in which a server writes its stream: the freedoms of the standard, and what servers do beyond it. */
 export interface SseStyle {
   lineEnd: '\n' | '\r\n' | '\r';
-  /** After the field's colon. */
+  /** A space after the colon of a field. */
   space: boolean;
   byteOrderMark: boolean;
-  /** Lines before an event, by turns. */
+  /** Lines before an event, used in rotation. */
   before: string[];
   lastBlankLine: boolean;
 }
@@ -19,7 +19,7 @@ export const sseStyles: fc.Arbitrary<SseStyle> = fc.record({
   lastBlankLine: fc.boolean(),
 });
 
-/** A payload with line ends becomes several `data` lines. */
+/** Writes each payload as an event; one with line ends becomes several `data` lines. */
 export function encoded(payloads: readonly string[], { lineEnd, space, byteOrderMark, before, lastBlankLine }: SseStyle): Buffer {
   const field = space ? 'data: ' : 'data:';
   const lines = payloads.flatMap((payload, index) => {
@@ -31,7 +31,7 @@ export function encoded(payloads: readonly string[], { lineEnd, space, byteOrder
   return Buffer.from((byteOrderMark ? '\ufeff' : '') + (lastBlankLine ? text : text.slice(0, -lineEnd.length)));
 }
 
-/** The same bytes in pieces; some may be empty. */
+/** Cuts the bytes into pieces; some may be empty. */
 export function cutAt(bytes: Buffer, points: readonly number[]): Buffer[] {
   const sorted = points.map((point) => point % (bytes.length + 1)).sort((one, other) => one - other);
   return [...sorted, bytes.length].map((end, index) => bytes.subarray(sorted[index - 1] ?? 0, end));

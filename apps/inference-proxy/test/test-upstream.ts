@@ -7,7 +7,7 @@ import { CAPABILITIES } from './conformance.js';
 
 export type Behaviour = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
-/** An upstream of the test's own: it behaves, or misbehaves, as the test says at the moment. */
+/** An HTTP server that behaves as the test says. */
 export class TestUpstream {
   readonly bodies: Record<string, unknown>[] = [];
   readonly headers: IncomingMessage['headers'][] = [];
@@ -95,7 +95,7 @@ export function streaming(...pieces: string[]): Behaviour {
   };
 }
 
-/** Streams the pieces and then says nothing more, holding the connection. */
+/** Streams the pieces and then keeps the connection open without a byte. */
 export function hanging(...pieces: string[]): Behaviour {
   return async (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();

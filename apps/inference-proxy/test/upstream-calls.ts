@@ -10,7 +10,7 @@ import { ADAPTERS } from '../src/upstreams/adapters.js';
 import { CAPABILITIES } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
 
-/** Not so short that a busy machine is taken for a silent upstream. */
+/** Long enough that a busy machine does not look like an idle upstream. */
 export const PATIENT = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
 
 export function upstreamAt(baseUrl: string, over: Partial<Upstream> = {}): Upstream {
@@ -34,7 +34,7 @@ export interface CallSetting {
   signal?: AbortSignal;
 }
 
-/** Calls of one upstream, from the socket to the events and the bill, without routes, retries and leases. */
+/** Calls one upstream, from the socket to the events and the bill, without routes, retries and leases. */
 export class TestCalls {
   private readonly client: CallTarget['client'];
 
@@ -53,8 +53,8 @@ export class TestCalls {
   }
 
   /**
-   * All events of one call, with the end that a failure gets (`InferenceRun.closing`): content is billed by what had been
-   * received, without content nothing is. The grammar of the events is checked.
+   * Returns all events of one call, with the end of a failure (`InferenceRun.closing`): received content is billed, and without content
+   * nothing is. Checks their grammar.
    */
   async collect(setting: CallSetting = {}): Promise<StreamEvent[]> {
     const meter = new UsageMeter(ticketOf(setting.outputTokensMax ?? 100));
@@ -96,7 +96,7 @@ const REQUEST: InferenceRequest = {
   hints: {},
 };
 
-/** Neighbouring pieces of one text become one: how a text was cut on its way is no difference. */
+/** Joins neighbouring deltas of one text, so that cuts make no difference. */
 function joined(events: readonly StreamEvent[]): StreamEvent[] {
   const all: StreamEvent[] = [];
   for (const event of events) {

@@ -6,8 +6,8 @@ import { CONTENT, DIALECT_STREAMS, type DialectStream, goodStream, REPORTED_USAG
 import { chunked, drip, type Fault, flood, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
 
 /*
- * Faults of upstreams, and what comes of them: which code the client is told, and what is billed. A failure without a
- * `usage-report` before it costs nothing, one with it costs the content that came.
+ * Faults of upstreams with their outcome: the code for the client, and the bill. A failure without a `usage-report` before it costs
+ * nothing; one with it costs the received content.
  */
 
 const HELLO: StreamEvent = { type: 'text-delta', text: CONTENT };
@@ -25,16 +25,16 @@ export function failure(code: string): StreamEvent {
   return { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds: undefined } as unknown as StreamEvent;
 }
 
-/** Nothing billed. */
+/** A failure without a bill. */
 const failed = (code = 'upstream_error'): StreamEvent[] => [failure(code)];
-/** The content that came is billed. */
+/** A failure after content, which is billed. */
 export const failedAfterHello = (code = 'upstream_error'): StreamEvent[] => [HELLO, received(2), failure(code)];
 
-/** For replies without content: whichever bound is reached first, the outcome is the same. */
+/** For replies without content: the outcome is the same whichever timeout ends them. */
 const IMPATIENT: UpstreamTimeouts = { connectMs: 10_000, firstByteMs: 800, idleMs: 800, totalMs: 1_200 };
-/** For replies that fall silent after content: only the silence is short, so that the content comes in time on a busy machine too. */
+/** For replies that go idle after content: only idleMs is short, so that content arrives in time on a busy machine. */
 const IMPATIENT_AFTER_CONTENT: UpstreamTimeouts = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 800, totalMs: 20_000 };
-/** For replies that never fall silent after content: the content has this long. */
+/** For replies that never go idle after content. */
 const IMPATIENT_IN_ALL: UpstreamTimeouts = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 3_000 };
 const MIB = 1024 * 1024;
 
@@ -106,7 +106,7 @@ export const slow: Row[] = [
   [
     'early hints for ever [fault-interim]',
     () =>
-      // As fast as they are taken, so that their number is what ends them and not a clock.
+      // As fast as they are read, so that their number ends them and not a timeout.
       ({ socket }) =>
         void flood(socket, 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(1_000)),
     failed(),
@@ -128,9 +128,9 @@ export const framing: Row[] = [
     ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3), whole(good)),
     GOOD,
   ],
-  ['100 Continue, which nobody waits for [fault-interim]', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
+  ['an unrequested 100 Continue [fault-interim]', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
   [
-    'a protocol switch nobody asked for [fault-interim]',
+    'an unrequested protocol switch [fault-interim]',
     () => writes('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
     failed(),
   ],
@@ -256,7 +256,7 @@ export const contents: Row[] = [
   ['a whole reply called a stream [fault-type]', ({ plain }) => writes(whole(plain(CONTENT))), GOOD],
   ['204 without a word', () => writes('HTTP/1.1 204 No Content\r\n\r\n'), failed()],
   [
-    'gzip nobody asked for [fault-compression]',
+    'unrequested gzip [fault-compression]',
     ({ good }) => writes(replyHead({ 'content-encoding': 'gzip', 'transfer-encoding': null }), gzipSync(good)),
     failed(),
   ],

@@ -5,7 +5,7 @@ import type { UpstreamAdapter } from '../src/upstreams/upstream-adapter.js';
 type Payload = Record<string, unknown>;
 type Finish = Extract<StreamEvent, { type: 'completion-finish' }>;
 
-/** The payloads an upstream of this kind sends when its model says all this. The last event is the finish. */
+/** Returns the payloads that an upstream of this kind sends for these events. The last event is the finish. */
 export function writeStream(kind: UpstreamAdapter['kind'], events: readonly StreamEvent[]): string[] {
   const finish = events.at(-1) as Finish;
   const said = foldOf(events);
@@ -22,7 +22,7 @@ export interface Said {
   usage: Usage | undefined;
 }
 
-/** What events say, whatever their order and pieces, as far as every dialect can say it. */
+/** Folds events into what every dialect can express, independent of their order and cuts. */
 export function foldOf(events: readonly StreamEvent[]): Said {
   const said: Said = { text: '', reasoning: '', calls: [], finish: undefined, usage: undefined };
   const calls: Said['calls'] = [];
@@ -32,7 +32,7 @@ export function foldOf(events: readonly StreamEvent[]): Said {
     else if (event.type === 'tool-call-start') {
       calls[event.index] = { id: event.callId, name: event.tool.name, kind: event.kind, text: '' };
     } else if (event.type === 'tool-call-delta') (calls[event.index] as { text: string }).text += event.text;
-    // A report of nothing is none (U-3).
+    // A report of zeros counts as none.
     else if (event.type === 'usage-report') said.usage = event.usage.promptTokens + event.usage.outputTokens > 0 ? event.usage : said.usage;
     else if (event.type === 'completion-finish') said.finish = event.reason;
   }
@@ -200,7 +200,7 @@ function chatUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens }
   };
 }
 
-/** The dialect counts up: what is said on the way is never more than the last word. */
+/** Usage in this dialect is cumulative: an early count never exceeds the last. */
 function soFar(usage: Usage, last: Usage | undefined): Usage {
   return {
     promptTokens: Math.min(usage.promptTokens, last?.promptTokens ?? 0),

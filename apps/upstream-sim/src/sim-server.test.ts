@@ -29,8 +29,8 @@ async function idle(): Promise<Record<string, number>> {
 }
 
 /** The `data:` lines of a stream; fails on anything that is not one. */
-function dataLines(text: string, lineEnd = '\n'): string[] {
-  const frames = text.split(lineEnd + lineEnd);
+function dataLines(text: string): string[] {
+  const frames = text.split('\n\n');
   expect(frames.pop()).toBe('');
   return frames.map((frame) => {
     expect(frame.startsWith('data: ')).toBe(true);
@@ -72,26 +72,6 @@ test('sends no usage chunk unless requested', async () => {
   expect((await chunks(await post('hello [[sim tokens=2 chunk=2]]', { stream: true }))).map((chunk) => chunk.usage)).toEqual(
     Array(3).fill(undefined),
   );
-});
-
-test('parallel calls stream one after the other, or interleaved', async () => {
-  const tools = [
-    { type: 'function', function: { name: 'a' } },
-    { type: 'function', function: { name: 'b' } },
-  ];
-  const indices = async (text: string) =>
-    (await chunks(await post(text, { tools, stream: true })))
-      .flatMap((chunk) => (chunk.choices[0]?.delta.tool_calls as { index: number }[]) ?? [])
-      .map(({ index }) => index);
-  expect(await indices('call a {"x":1} call b {"x":1}')).toEqual([0, 0, 0, 1, 1, 1]);
-  expect(await indices('call a {"x":1} call b {"x":1} [[sim interleave]]')).toEqual([0, 1, 0, 1, 0, 1]);
-});
-
-test('split and crlf change the packets, not the content', async () => {
-  const plain = (await chunks(await post('[[sim say="é漢🌍"]]', { stream: true }))).map((chunk) => chunk.choices[0]?.delta.content ?? '');
-  const response = await post('[[sim say="é漢🌍" split crlf]]', { stream: true });
-  const lines = dataLines(await response.text(), '\r\n').slice(0, -1);
-  expect(lines.map((line) => (JSON.parse(line) as Chunk).choices[0]?.delta.content ?? '')).toEqual(plain);
 });
 
 test.each([
@@ -145,7 +125,7 @@ test.each([
   ['a stream that never starts', '[[sim hang]]', stream, false],
   ['a stream that stalls', '[[sim hang=2]]', stream, true],
   ['a paced stream', '[[sim tokens=5000 rate=20]]', stream, true],
-  ['a stream nobody reads', '[[sim tokens=8192 pad=8000]]', stream, true],
+  ['a stream without a reader', '[[sim tokens=8192 pad=8000]]', stream, true],
 ])('counts a client that disconnects %s within 250 ms', async (_name, text, rest, answers) => {
   const leave = async (): Promise<number> => {
     const before = await idle();

@@ -49,7 +49,7 @@ export class UpstreamCandidate {
   @IsOptional() @Nested(() => CandidateTls) tls?: CandidateTls;
 }
 
-export class UpstreamTestRequest {
+export class UpstreamProbeRequest {
   /** Id in the catalog, or of `candidate`. */
   @Matches(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,63}$/, { message: 'upstreamId must be an id' }) upstreamId!: string;
   @IsOptional() @Nested(() => UpstreamCandidate) candidate?: UpstreamCandidate;
@@ -72,7 +72,7 @@ export interface UpstreamCheck {
   milliseconds: number;
 }
 
-export interface UpstreamTestStart {
+export interface UpstreamProbeStart {
   type: 'test-start';
   upstreamId: string;
   kind: Upstream['kind'];
@@ -88,7 +88,7 @@ export interface CapabilityChange {
   found: boolean | string | number | null;
 }
 
-export interface UpstreamTestEnd {
+export interface UpstreamProbeEnd {
   type: 'test-end';
   /** True when it serves a plain text request. */
   servesText: boolean;
@@ -108,15 +108,15 @@ export interface UpstreamTestEnd {
 }
 
 /** One start, then checks, then one end. */
-export type UpstreamTestEvent = UpstreamTestStart | { type: 'check-end'; check: UpstreamCheck } | UpstreamTestEnd;
+export type UpstreamProbeEvent = UpstreamProbeStart | { type: 'check-end'; check: UpstreamCheck } | UpstreamProbeEnd;
 
 /**
  * Sends small requests to an upstream and reports its capabilities, check by check. Bounded in time and tokens, billed to no account.
  * Errors: `not_found` for an unknown upstream, `invalid_request` without a model, `unavailable` when too many tests run.
  */
-export const upstreamTest = new StreamEndpoint<UpstreamTestRequest, UpstreamTestEvent>(
+export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamProbeEvent>(
   'inference.v1.upstream.test',
-  UpstreamTestRequest,
+  UpstreamProbeRequest,
   'Reports the capabilities of an upstream',
 );
 

@@ -27,7 +27,7 @@ function clientOf(url: string): PrismaClient {
   return prisma;
 }
 
-/** A migrated database, as the owner may change it and as a service may read it. */
+/** Creates a migrated database with a connection of the owner and one of a service. */
 async function migrated(): Promise<{ owner: pg.Client; service: PrismaClient }> {
   const database = await createTestDatabase();
   cleanUps.push(() => database.drop());

@@ -31,7 +31,7 @@ async function connect(application: string): Promise<pg.Client> {
   return client;
 }
 
-/** A transaction that has read the accounts and goes on. */
+/** Starts a transaction that has read the accounts and stays open. */
 async function longReader(): Promise<pg.Client> {
   const reader = await connect('a-long-report');
   await reader.query('BEGIN; SELECT count(*) FROM billing.account');
@@ -47,12 +47,12 @@ test('a migration behind a long transaction logs what it waits for, does not blo
   const [reader, writer] = [await longReader(), await connect('requests')];
   // Milliseconds that a statement of billing may take.
   await writer.query('SET statement_timeout = 2000');
-  const said: string[] = [];
-  const told = Promise.withResolvers<void>();
+  const lines: string[] = [];
+  const logged = Promise.withResolvers<void>();
   const migrated = migrate({
     say: (line) => {
-      said.push(line);
-      told.resolve();
+      lines.push(line);
+      logged.resolve();
     },
   });
   let written = 0;
@@ -64,15 +64,15 @@ test('a migration behind a long transaction logs what it waits for, does not blo
       await delay(5);
     }
   })();
-  await told.promise;
+  await logged.promise;
   const before = written;
-  // Requests go on while the migration still waits: it takes more attempts than one.
+  // Requests go on while the migration waits.
   while (written < before + 20) await delay(10);
   await reader.query('COMMIT');
   expect(await migrated).toEqual([ADDED]);
   running = false;
   await requests;
-  expect(said).toEqual([
+  expect(lines).toEqual([
     expect.stringMatching(/^waiting for a lock of a-long-report \(process \d+ of user \w+, in a transaction since \d{4}-\d\d-\d\d .*\)$/),
   ]);
 });
@@ -94,16 +94,16 @@ test('a second migration waits for the first, and has nothing left to do', async
   const waiting = `SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
   const observer = await connect('observer');
   while ((await observer.query(waiting)).rowCount === 0) await delay(5);
-  const said: string[] = [];
-  const told = Promise.withResolvers<void>();
+  const lines: string[] = [];
+  const logged = Promise.withResolvers<void>();
   const second = migrate({
     say: (line) => {
-      said.push(line);
-      told.resolve();
+      lines.push(line);
+      logged.resolve();
     },
   });
-  await told.promise;
+  await logged.promise;
   await reader.query('COMMIT');
   expect([await first, await second]).toEqual([[ADDED], []]);
-  expect(said).toEqual([expect.stringMatching(/^waiting for a lock of tollgate-migrate \(process \d+ of user /)]);
+  expect(lines).toEqual([expect.stringMatching(/^waiting for a lock of tollgate-migrate \(process \d+ of user /)]);
 });

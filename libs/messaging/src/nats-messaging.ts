@@ -1,5 +1,6 @@
 import type { NatsConnection } from 'nats';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
+import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { call } from './call.js';
 import { callEvery } from './call-every.js';
@@ -177,14 +178,4 @@ function parseReply(data: Uint8Array): unknown {
   } catch (error) {
     throw new MessagingError('broken', 'The reply is not JSON.', { cause: error });
   }
-}
-
-/** Waits for `work` for up to `limitMs`, and ignores its failure. */
-export async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([work.catch(() => undefined), limit]);
-  clearTimeout(timer);
 }

@@ -4,7 +4,7 @@ import * as catalog from '#contracts/catalog.js';
 import type { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
-import * as upstreamTest from '#contracts/probe.js';
+import * as upstreamProbe from '#contracts/probe.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
 import { Connections, eventually, serve } from '../testing/test-services.js';
@@ -82,7 +82,7 @@ class Upstream {
     return countTo200<StreamEvent>((text) => ({ type: 'text-delta', text }));
   }
 
-  @Serves(unchecked(upstreamTest.upstreamTest)) test(): AsyncIterable<readonly upstreamTest.UpstreamTestEvent[]> {
+  @Serves(unchecked(upstreamProbe.upstreamProbe)) test(): AsyncIterable<readonly upstreamProbe.UpstreamProbeEvent[]> {
     return countTo200((model) => ({ type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model, isInCatalog: true }));
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NatsConnection, Service, ServiceMsg } from 'nats';
+import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import { within } from './nats-messaging.js';
 
 /** One endpoint as NATS service discovery shows it. */
 export interface ServedEndpoint {

@@ -53,7 +53,7 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
 
 /** Lists all accounts, or the one with `accountId`; oldest first. */
 export async function listAccounts(prisma: PrismaClient, request: ListRequest): Promise<AccountListReply> {
-  const where = { id: request.accountId ?? undefined };
+  const where = { id: request.accountId };
   const { rows, nextCursor } = await pageOf(['accounts', where], request, (page) =>
     prisma.account.findMany({ where, orderBy: [...oldestFirst], ...page }),
   );

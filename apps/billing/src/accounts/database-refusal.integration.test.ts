@@ -36,7 +36,7 @@ function ask(sql = 'SELECT 1'): Promise<unknown> {
   );
 }
 
-/** Resolves when the server has such a question in hand. */
+/** Resolves when the server runs the query. */
 async function underWay(question: string): Promise<void> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();

@@ -7,7 +7,7 @@ import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
 /** Limits of a project that names none. */
-export interface LimitDefaults {
+interface LimitDefaults {
   requestsPerMinute: number;
   concurrency: number;
 }
@@ -58,7 +58,7 @@ export async function updateProject(prisma: PrismaClient, request: ProjectUpdate
 }
 
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {
-  const where = { id: request.projectId ?? undefined, accountId: request.accountId ?? undefined };
+  const where = { id: request.projectId, accountId: request.accountId };
   const { rows, nextCursor } = await pageOf(['projects', where], request, (page) =>
     prisma.project.findMany({ where, orderBy: [...oldestFirst], ...page }),
   );

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await ledger.violations()).toEqual([]));
 afterAll(() => ledger.close());
 
-const FULL = { code: 'unavailable', message: 'The billing service has too much to do for this account.' };
+const FULL = { code: 'unavailable', message: 'Too many requests of this account are waiting.' };
 
 test('in a partial message only the items of an account with a full queue fail', async () => {
   const [busy, other] = [await ledger.customer({ topup: 1_000n }), await ledger.customer({ topup: 1_000n })];

@@ -71,18 +71,18 @@ test('balance-low after a refund and a debit', async () => {
   const low = hear(balanceLow, accountId);
   await administrator.request(refundCreate, { accountId, refundId: randomUUID(), usd: '5.5' });
   /** A threshold is compared after the reply that set it, so a balance that falls in between may be published twice. */
-  const told = async (lowBalance: bigint): Promise<object> => {
+  const published = async (lowBalance: bigint): Promise<object> => {
     for (;;) {
       const event = await low.next();
       if (event.lowBalancePicoUsd === String(lowBalance)) return event;
     }
   };
-  expect(await told(5n * PICO)).toEqual({ accountId, balancePicoUsd: String((9n * PICO) / 2n), lowBalancePicoUsd: String(5n * PICO) });
+  expect(await published(5n * PICO)).toEqual({ accountId, balancePicoUsd: String((9n * PICO) / 2n), lowBalancePicoUsd: String(5n * PICO) });
   await administrator.request(accountUpdate, { accountId, lowBalanceUsd: '4' });
   await administrator.request(adjustmentCreate, { accountId, adjustmentId: randomUUID(), usd: '-1', reason: 'a test' });
-  expect(await told(4n * PICO)).toEqual({ accountId, balancePicoUsd: String((7n * PICO) / 2n), lowBalancePicoUsd: String(4n * PICO) });
+  expect(await published(4n * PICO)).toEqual({ accountId, balancePicoUsd: String((7n * PICO) / 2n), lowBalancePicoUsd: String(4n * PICO) });
   await administrator.request(accountUpdate, { accountId, lowBalanceUsd: '100' });
-  expect(await told(100n * PICO)).toMatchObject({ balancePicoUsd: String((7n * PICO) / 2n) });
+  expect(await published(100n * PICO)).toMatchObject({ balancePicoUsd: String((7n * PICO) / 2n) });
 });
 
 test('balance-exhausted when the balance cannot cover a request', async () => {

@@ -89,7 +89,7 @@ function newEvents(options: { holdSettled?: boolean; threshold?: () => Threshold
   });
   const after = async (...batches: Committed[]) => {
     for (const batch of batches) events.applied(batch);
-    expect(published).toEqual([]); // never in the turn of the replies
+    expect(published).toEqual([]); // events follow the replies
     await nextTurn();
     return published.splice(0);
   };
@@ -107,7 +107,7 @@ test('hold-settled is published only when it is on, one message per batch', asyn
   ]);
 });
 
-test.each<[what: string, batch: Committed, told: boolean]>([
+test.each<[what: string, batch: Committed, isPublished: boolean]>([
   ['from above to below', commit({ settles: [settle(21)] }, {}, 80n), true],
   ['from the threshold itself', commit({ settles: [settle(1)] }, {}, 100n), true],
   ['down to the threshold', commit({ settles: [settle(20)] }, {}, 80n), false],
@@ -115,12 +115,12 @@ test.each<[what: string, batch: Committed, told: boolean]>([
   ['without a threshold', commit({ settles: [settle(60)] }), false],
   ['money that is only held', commit({ reserves: [reserve('40')] }, {}, 80n), false],
   ['by the end of a plan', commit({ sweeps: [ACCOUNT] }, { plan: 50n, grant: { id: GRANT, endsAt: NOW } }, 120n), true],
-])('balance-low, once, when the balance crosses the threshold: %s', async (_, batch, told) => {
+])('balance-low, once, when the balance crosses the threshold: %s', async (_, batch, isPublished) => {
   const events = (await newEvents().after(batch)).filter(([subject]) => subject === 'balance-low');
   const { lowBalance } = batch.state.accounts.get(ACCOUNT) as AccountState;
   const { funds } = (batch.rows.accounts[0] ?? batch.state.accounts.get(ACCOUNT)) as AccountState;
   const event = { accountId: ACCOUNT, balancePicoUsd: String(funds.topup + funds.plan), lowBalancePicoUsd: String(lowBalance) };
-  expect(events).toEqual(told ? [['balance-low', event]] : []);
+  expect(events).toEqual(isPublished ? [['balance-low', event]] : []);
 });
 
 test('plan-expired has the forfeited amount', async () => {

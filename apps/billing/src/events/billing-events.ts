@@ -3,7 +3,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
 import type { Committed, Settlement } from '../holds/batch.js';
 
-export interface BillingEventsOptions {
+interface BillingEventsOptions {
   messaging: Pick<Messaging, 'publish'>;
   /** True to publish every settlement. */
   holdSettled: boolean;

@@ -5,7 +5,7 @@ const NO_ROWS: BatchRows = { accounts: [], projects: [], opened: [], settled: []
 const FUNDS = { topup: 1_000_000n, topupHeld: 0n, plan: 0n, planHeld: 0n, expired: 0n, grant: null };
 const PRICE = { version: 1, inputPicoUsd: '1', cachedInputPicoUsd: '0', outputPicoUsd: '2' };
 
-/** A batch of one reserve of `account`, with as many holds as were opened before by it. */
+/** Returns a batch with one reserve of `account`, which has `holds` open holds. */
 function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState } {
   const reserves = Array.from({ length: holds }, (_, hold) => ({
     holdId: `${account}-hold-${hold}`,
@@ -33,7 +33,7 @@ function batchOf(account: string, holds = 1): { batch: Batch; state: BatchState 
   return { batch: { settles: [], reserves }, state };
 }
 
-/** Batches that change nothing, as often as it takes until the account is decided from memory. */
+/** Learns batches without changes until the account is decided from memory. */
 function learn(cache: AccountCache, account: string): void {
   const { batch, state } = batchOf(account);
   for (let times = 0; times < 3; times++) cache.learn(batch, state, NO_ROWS, undefined);

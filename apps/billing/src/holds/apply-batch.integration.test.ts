@@ -9,18 +9,18 @@ import { topUp } from '../ledger/top-up.js';
 import { applyBatch } from './apply-batch.js';
 import { billableUsage } from './hold.js';
 
-/** Each seed is a whole history of two customers. */
+/** Each seed is the history of two customers. */
 const SEEDS = longOr(40, 500);
 const SEEDS_IN_MEMORY = longOr(15, 300);
 const SEEDS_WITHOUT_MEMORY = longOr(3, 50);
 const STEPS = 80;
-/** The invariants are proved from all rows there are: after every so many steps, and in a new database now and then. */
+/** Steps between two ledger checks, which read all rows. */
 const STEPS_A_CHECK = 4;
 const SEEDS_A_DATABASE = 20;
 
 let ledger: LedgerFixture;
 let lane: PgConnection;
-/** Batches so far, and how many of them took the lock. */
+/** Number of batches, and of those that took the lock. */
 let batches = 0;
 let locked = 0;
 beforeAll(openDatabase);
@@ -42,7 +42,7 @@ async function openLane(): Promise<PgConnection> {
 }
 
 test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
-  'seed %i: Postgres does what the serial model does, and every invariant holds all along',
+  'seed %i: Postgres equals the serial model, and every invariant holds',
   async (seed) => {
     if (seed % SEEDS_A_DATABASE === 0) {
       await ledger.close();
@@ -53,7 +53,7 @@ test.each(Array.from({ length: SEEDS }, (_, seed) => seed + 1_000))(
 );
 
 test.each(Array.from({ length: SEEDS_IN_MEMORY }, (_, seed) => seed + 5_000))(
-  'seed %i: batches that are decided from memory do what the serial model does',
+  'seed %i: batches decided from memory equal the serial model',
   async (seed) => {
     batches = 0;
     locked = 0;

@@ -16,7 +16,7 @@ import { applyBatch } from './apply-batch.js';
 import type { Batch, Settle } from './batch.js';
 import { renewHolds } from './renew.js';
 
-/** Batches that are decided from memory, and what makes them take the lock instead. */
+/** Batches that are decided from memory, and changes that make them take the lock. */
 let ledger: LedgerFixture;
 let clock: ShiftedClock;
 beforeAll(async () => {
@@ -30,10 +30,10 @@ afterAll(() => ledger.close());
 const FROM_MEMORY = ['write_cached_batch'];
 const LOCKED = ['lock_accounts', 'read_batch', 'write_batch'];
 const LOCKED_REFUSAL = ['lock_accounts', 'read_batch'];
-/** The moment of every batch, so that no test but those of the clock depends on how fast the machine is. */
+/** Time of every batch, so that only the tests of the clock depend on the speed of the machine. */
 const NOW = Date.now();
 
-/** A lane's connection, and which statements each batch on it takes. */
+/** Connection of a lane that records the statements of each batch. */
 class Replica {
   private readonly sent: string[] = [];
 
@@ -49,7 +49,7 @@ class Replica {
     return new Replica(await connect());
   }
 
-  /** One that has left the customer's account as it is. */
+  /** Returns a replica whose memory of the account is current. */
   static async knowing(customer: Customer): Promise<Replica> {
     const replica = await Replica.open();
     await replica.learn(customer);
@@ -105,7 +105,7 @@ test('the fourth batch of an account is one statement, and its rows are those of
   expect(rows[1]).toEqual(rows[0]);
 });
 
-/** Without what is the test's own: ids. */
+/** Returns the rows without their random ids. */
 async function rowsOf({ accountId, projectId }: Customer, settled: string, opened: string): Promise<unknown> {
   const all = async (sql: string, id: string) => (await ledger.sql.query(sql, [id])).rows;
   const settlement = await all('SELECT * FROM billing.settlement WHERE hold_id = $1', settled);
@@ -216,7 +216,7 @@ test('two replicas that alternate on one account: every batch counts, and neithe
     sent.push(statements);
   }
   expect(sent).toEqual([FROM_MEMORY, LOCKED, [...FROM_MEMORY, ...LOCKED], LOCKED, LOCKED, LOCKED]);
-  // Each ends what the other has opened.
+  // Each replica settles the hold of the other.
   for (const [turn, holdId] of holdIds.entries()) {
     const { outcome } = await (turn % 2 === 0 ? second : first).settle(customer, holdId, 10);
     expect(outcome).toEqual({ status: 'settled', holdId, costPicoUsd: '10' });
@@ -224,7 +224,7 @@ test('two replicas that alternate on one account: every batch counts, and neithe
   expect(await ledger.account(customer.accountId)).toMatchObject({ topup: '940', topup_held: '0', open_holds: 3 });
 });
 
-test('a hold that another replica has settled is answered with what was recorded', async () => {
+test('a hold that another replica settled gets its recorded outcome', async () => {
   const customer = await ledger.customer({ topup: 1_000n });
   const replica = await Replica.knowing(customer);
   const holdId = randomUUID();

@@ -35,7 +35,7 @@ test('the clock never goes back, except for the reading of a locked batch', () =
   clock.set(1_000_000);
   ours += 1_000;
   expect(clock.now()).toBe(1_000_999);
-  ours -= 500; // stands for an estimate that is lower than the one before
+  ours -= 500; // an estimate lower than the one before
   expect(clock.now()).toBe(1_000_999);
   clock.set(900_000);
   expect(clock.now()).toBe(900_000);

@@ -6,7 +6,7 @@ import { grantPlan } from '../ledger/grant-plan.js';
 import type { HoldLanes } from './hold-lanes.js';
 import { Reaper } from './reaper.js';
 
-/** The clock of the database is set while requests run. */
+/** Sets the clock of the database while requests run. */
 const TIMES = { leaseMs: 60_000, reaperGraceMs: 0 };
 const HOUR_MS = 3_600_000;
 
@@ -41,7 +41,7 @@ async function hold(customer: Customer): Promise<string> {
   return reserve.holdId;
 }
 
-/** Seconds, by the clock as it is set. Undefined: the hold is not open. */
+/** Returns the seconds left, by the clock as it is set. Undefined when the hold is not open. */
 async function leaseLeft(holdId: string): Promise<number | undefined> {
   const sql = 'SELECT extract(epoch FROM lease_until - clock.shifted())::float8 AS left FROM billing.hold WHERE id = $1';
   return (await ledger.sql.query<{ left: number }>(sql, [holdId])).rows[0]?.left;

@@ -3,7 +3,7 @@ import { DatabaseClock } from './database-clock.js';
 
 const HOUR_MS = 3_600_000;
 
-/** A clock of a database that runs as ours does, so far ahead of it. */
+/** Simulates a database clock that is `ahead` of ours. */
 function clockOf(ahead: { ms: number }): () => Promise<boolean> {
   const query = async () => ({ rows: [{ now: performance.now() + ahead.ms }] });
   const clock = new DatabaseClock();

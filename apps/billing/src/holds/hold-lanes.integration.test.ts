@@ -112,7 +112,7 @@ test('reserving again with the same id is answered "held" and holds once, even w
 });
 
 test.each([{ amountPicoUsd: '501' }, { projectId: randomUUID() }, { accountId: randomUUID() }])(
-  'under the id of an open hold nothing else is held: %j is told not to start',
+  'another reserve under the id of an open hold is closed: %j',
   async (other) => {
     const customer = await ledger.customer({ topup: 1_000n });
     const lanes = ledger.newLanes();
@@ -255,6 +255,17 @@ test('an item that the database refuses does not fail its batch', async () => {
   const outcomes = await Promise.allSettled([...good.slice(0, 4), bad, ...good.slice(4)].map((reserve) => lanes.reserve(reserve)));
   expect(outcomes.map(({ status }) => status)).toEqual([...Array(4).fill('fulfilled'), 'rejected', ...Array(5).fill('fulfilled')]);
   expect(outcomes[4]).toMatchObject({ reason: { name: 'ServiceError', code: 'internal_error' } });
+});
+
+test('a dead process that holds a lock delays other replicas by seconds at most', async () => {
+  const customer = await ledger.customer({ topup: 1_000n });
+  const stuck = await ledger.connect();
+  await stuck.query('BEGIN');
+  await stuck.query('SELECT 1 FROM billing.account WHERE id = $1 FOR UPDATE', [customer.accountId]);
+  const outcome = ledger.newLanes().reserve(reserveOf(customer, 10n));
+  await delay(50);
+  stuck.end().catch(() => undefined); // as the server does after idle_in_transaction_session_timeout
+  expect(await outcome).toMatchObject({ status: 'held' });
 });
 
 function row(changed: Record<string, unknown>): Record<string, unknown> {

@@ -73,7 +73,7 @@ test('a perishable item past its deadline is dropped, any other is sent', async 
   await lane.close();
 });
 
-test('an item the database refuses fails alone: all others of its batch go through', async () => {
+test('only the item that the database refuses fails, not its batch', async () => {
   const batches: number[] = [];
   const lane = newLane<number, number>(async (connection, items) => {
     batches.push(items.length);
@@ -119,7 +119,7 @@ test('connections that break before or after the commit: every hold is charged o
   let kills = 0;
   const killer = (async () => {
     while (running) {
-      await delay(10 + ((kills * 37) % 90)); // a new session needs a few milliseconds to get anything done
+      await delay(10 + ((kills * 37) % 90)); // a new session needs a few milliseconds
       const { rowCount } = await ledger.sql.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test-lane' AND datname = current_database()`,
       );

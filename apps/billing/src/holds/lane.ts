@@ -90,8 +90,8 @@ export class Lane<Item, Outcome> {
   private refusal(item: Item): string | undefined {
     const { queueMax, share } = this.options;
     if (this.closing) return 'The billing service is stopping.';
-    if (this.queue.length >= queueMax) return 'The billing service has too much to do.';
-    if (share && (this.owned.get(share.ownerOf(item)) ?? 0) >= share.max) return 'The billing service has too much to do for this account.';
+    if (this.queue.length >= queueMax) return 'The billing service is overloaded.';
+    if (share && (this.owned.get(share.ownerOf(item)) ?? 0) >= share.max) return 'Too many requests of this account are waiting.';
     return undefined;
   }
 
@@ -111,7 +111,7 @@ export class Lane<Item, Outcome> {
     const now = performance.now();
     if (isPerishable === undefined || (taken[0]?.deadline ?? now) >= now) return taken;
     const [late, fresh] = partition(taken, ({ item, deadline }) => deadline < now && isPerishable(item));
-    for (const { reject } of late) reject(new ServiceError('unavailable', 'The billing service has too much to do.'));
+    for (const { reject } of late) reject(new ServiceError('unavailable', 'The billing service is overloaded.'));
     return fresh;
   }
 
@@ -161,7 +161,7 @@ export class Lane<Item, Outcome> {
       only.reject(
         error instanceof ServiceError
           ? error
-          : new ServiceError('internal_error', 'The billing service could not do this.', undefined, { cause: error }),
+          : new ServiceError('internal_error', 'The billing service failed.', undefined, { cause: error }),
       );
       return;
     }

@@ -26,7 +26,7 @@ async function hold(amount: bigint): Promise<string> {
   return reserve.holdId;
 }
 
-/** A hold of `amount` that the reaper has billed for 42 prompt tokens. */
+/** Opens a hold of `amount` that the reaper bills for 42 prompt tokens. */
 async function reaped(amount: bigint): Promise<string> {
   const holdId = await hold(amount);
   await ledger.sql.query(

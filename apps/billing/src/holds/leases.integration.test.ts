@@ -57,7 +57,7 @@ async function leaseLeft(holdId: string): Promise<number> {
   return rows[0]?.left ?? Number.NaN;
 }
 
-/** The ids that were renewed. */
+/** Returns the renewed ids. */
 async function renew(...renewals: HoldRenewal[]): Promise<string[]> {
   return [...(await renewHolds(connection, renewals, 60_000)).mayCall.keys()].sort();
 }
@@ -145,7 +145,7 @@ test('renewals of the same holds in opposite orders do not deadlock', async () =
   const ids = (await Promise.all(Array.from({ length: 3 }, () => hold(1n)))).sort();
   const [forward, backward] = await Promise.all([ledger.connect(), ledger.connect()]);
   const renewals = ids.map((holdId) => renewal(holdId, 1, 1));
-  // Each has come as far as the middle when it is let go on.
+  // Both renewals have locked half of the rows when the third lock is released.
   await ledger.sql.query('BEGIN');
   await ledger.sql.query('SELECT 1 FROM billing.hold WHERE id = $1 FOR UPDATE', [ids[1]]);
   const both = Promise.all([renewHolds(forward, renewals, 60_000), renewHolds(backward, [...renewals].reverse(), 60_000)]);
@@ -321,7 +321,7 @@ async function lockHeld(): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Resolves when so many statements wait for a lock. */
+/** Resolves when `count` statements wait for a lock. */
 async function waiting(count: number): Promise<void> {
   for (;;) {
     const rows = await ledger.prisma.$queryRaw<unknown[]>`

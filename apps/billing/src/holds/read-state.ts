@@ -1,6 +1,8 @@
 import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
+import type { Price } from '#money/price.js';
+import { type FundsRow, fundsOf } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
@@ -79,18 +81,11 @@ interface BatchRow {
   keys: { id: string; project_id: string }[] | null;
 }
 
-interface AccountRow {
+interface AccountRow extends FundsRow {
   id: string;
   version: string;
   active: boolean;
   open_holds: number;
-  topup: string;
-  topup_held: string;
-  plan: string;
-  plan_held: string;
-  expired: string;
-  grant_id: string | null;
-  grant_ends_at: number | null;
   low_balance: string | null;
 }
 
@@ -101,14 +96,7 @@ function accountState(row: AccountRow): AccountState {
     active: row.active,
     openHolds: row.open_holds,
     ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
-    funds: {
-      topup: BigInt(row.topup),
-      topupHeld: BigInt(row.topup_held),
-      plan: BigInt(row.plan),
-      planHeld: BigInt(row.plan_held),
-      expired: BigInt(row.expired),
-      grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
-    },
+    funds: fundsOf(row),
   };
 }
 
@@ -165,11 +153,7 @@ function hold(row: HoldRow): Hold {
     amount: BigInt(row.amount),
     planPart: BigInt(row.plan_part),
     grantId: row.grant_id,
-    price: {
-      inputPicoUsd: BigInt(row.input_price),
-      cachedInputPicoUsd: BigInt(row.cached_input_price),
-      outputPicoUsd: BigInt(row.output_price),
-    },
+    price: priceOf(row),
     meter: reading(row),
     leaseUntil: row.lease_until,
   };
@@ -210,11 +194,15 @@ function reapedHold(row: SettlementRow): ReapedHold {
     amount: BigInt(row.held),
     billed: BigInt(row.cost),
     charged: { planCost: BigInt(row.plan_cost), liveGrantId: row.live_grant_id, topupCost: BigInt(row.topup_cost) },
-    price: {
-      inputPicoUsd: BigInt(row.input_price ?? 0),
-      cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
-      outputPicoUsd: BigInt(row.output_price ?? 0),
-    },
+    price: priceOf(row),
+  };
+}
+
+function priceOf(row: Pick<SettlementRow, 'input_price' | 'cached_input_price' | 'output_price'>): Price {
+  return {
+    inputPicoUsd: BigInt(row.input_price ?? 0),
+    cachedInputPicoUsd: BigInt(row.cached_input_price ?? 0),
+    outputPicoUsd: BigInt(row.output_price ?? 0),
   };
 }
 

@@ -218,7 +218,7 @@ describe('rows of the previous version, with one source for both counts', () => 
     expect(await estimatedRequests()).toBe(1);
   });
 
-  /** A free request of seven prompt tokens, as the version before wrote it. */
+  /** Inserts a free request of seven prompt tokens as the previous version wrote it. */
   async function oldSettlement(former: string): Promise<string> {
     const holdId = randomUUID();
     await ledger.sql.query(

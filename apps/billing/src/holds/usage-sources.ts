@@ -1,7 +1,7 @@
 import { sourcesOfFormer, type UsageSources } from '#contracts/billing/holds.js';
 
 /** Sources in a row of the database. `formerSource` is set only where a version before the two columns wrote the row last. */
-export interface SourceColumns {
+interface SourceColumns {
   promptSource: string | null;
   outputSource: string | null;
   formerSource: string | null;

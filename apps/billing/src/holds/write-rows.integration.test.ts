@@ -3,7 +3,7 @@ import { LedgerFixture, usageOf } from '../../test/ledger-fixture.js';
 import type { AccountState, BatchRows, ProjectState, Settlement } from './batch.js';
 import { writeRows } from './write-rows.js';
 
-/** A batch that has decided about rows which are not there writes nothing at all: the last guard against a faulty replica. */
+/** A batch that was decided from rows that do not exist writes nothing. */
 let ledger: LedgerFixture;
 beforeAll(async () => {
   ledger = await LedgerFixture.open();

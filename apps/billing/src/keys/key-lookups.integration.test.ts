@@ -7,7 +7,7 @@ import { KeyLookups } from './key-lookups.js';
 const PEPPER = 'p'.repeat(32);
 
 let ledger: LedgerFixture;
-/** Digests in each query that was sent. */
+/** Number of digests in each query. */
 let queries: number[];
 let lookups: KeyLookups;
 beforeAll(async () => {

@@ -44,7 +44,7 @@ export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<Ap
 /** Lists keys, oldest first, revoked ones included. */
 export async function listKeys(prisma: PrismaClient, request: ListRequest): Promise<KeyListReply> {
   const where = {
-    projectId: request.projectId ?? undefined,
+    projectId: request.projectId,
     ...(request.accountId && { project: { accountId: request.accountId } }),
   };
   const { rows, nextCursor } = await pageOf(['keys', where], request, (page) =>

@@ -14,7 +14,7 @@ const OVERDUE_MS = 90_000;
 const WAITING = `SELECT FROM pg_stat_activity WHERE application_name = 'test-auditor' AND datname = current_database() AND wait_event_type = 'Lock'`;
 
 let ledger: LedgerFixture;
-/** The owner's: may do what no service may. */
+/** Connection of the owner, with more rights than a service. */
 let owner: PgConnection;
 const auditors: Auditor[] = [];
 beforeAll(async () => {
@@ -34,7 +34,7 @@ function newAuditor(options: Partial<AuditorOptions> = {}): Auditor {
   return auditor;
 }
 
-/** A customer with everything a ledger can have: payments, a refund, a plan, an open hold, a settled one and one that was settled late. */
+/** Makes a customer with payments, a refund, a plan, an open hold, a settled one and one that was settled late. */
 async function busyCustomer(): Promise<Customer & { grantId: string; open: string; settled: string; late: string }> {
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;
@@ -91,7 +91,7 @@ describe('each invariant detects its violation', () => {
       'held money without a hold',
       ({ accountId }) => [`UPDATE billing.account SET topup_held = topup_held + 1 WHERE id = '${accountId}'`],
     ],
-    ['I1', 'a hold nobody counts', ({ accountId }) => [`UPDATE billing.account SET open_holds = 0 WHERE id = '${accountId}'`]],
+    ['I1', 'a hold that is not counted', ({ accountId }) => [`UPDATE billing.account SET open_holds = 0 WHERE id = '${accountId}'`]],
     ['I2', 'top-up money from nowhere', ({ accountId }) => [`UPDATE billing.account SET topup = topup + 1 WHERE id = '${accountId}'`]],
     ['I2', 'a charge that is gone', ({ settled }) => [`DELETE FROM billing.settlement WHERE hold_id = '${settled}'`]],
     ['I3', 'plan money from nowhere', ({ accountId }) => [`UPDATE billing.account SET plan = plan + 1 WHERE id = '${accountId}'`]],
@@ -347,7 +347,7 @@ describe('a long check', () => {
     await writer.query('BEGIN; LOCK TABLE billing.account IN ROW EXCLUSIVE MODE');
     await owner.query('BEGIN');
     const locked = owner.query('LOCK TABLE billing.account IN SHARE MODE');
-    // Longer than the guard takes to look twice.
+    // Longer than two looks of the guard.
     const seen = await Promise.race([checking.catch(() => 'cancelled'), delay(300, 'goes on')]);
     await writer.end();
     await locked;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { LedgerFixture } from '../../test/ledger-fixture.js';
 
 /**
- * Every constraint of the ledger is shown to be what refuses: a faultless row is taken, the row with the fault is refused by this constraint,
- * and without the constraint it would have been taken. A new one needs a row here.
+ * Tests every constraint: a valid row is accepted, a row with the fault is refused by this constraint, and without the constraint it is
+ * accepted. A new constraint needs a row here.
  */
 let ledger: LedgerFixture;
 let ids: { accountId: string; projectId: string };
@@ -20,7 +20,7 @@ type Row = Record<string, string | number>;
 
 interface Table {
   row: () => Row;
-  /** Rows that must be there before. */
+  /** Row that must exist before. */
   before?: () => [table: string, row: Row];
   faults: Record<string, Row | 'twice'>;
 }
@@ -161,13 +161,13 @@ const TABLES: Record<string, Table> = {
   },
 };
 
-/** They say what another constraint says as well, in words a reader looks for. */
+/** Constraints implied by others, for readers of the schema. */
 const IMPLIED = [
   'hold_meter_prompt_tokens_check',
   'settlement_held_check',
   'settlement_prompt_tokens_check',
   'late_settlement_prompt_tokens_check',
-  // A trigger looks for the top-up first.
+  // A trigger checks the top-up first.
   'movement_refund_of_fkey',
 ];
 
@@ -215,7 +215,7 @@ function settlement(): Row {
   };
 }
 
-/** The same row again, different in whatever else must not repeat. */
+/** Returns the same row, different in all other unique columns. */
 function distinct(constraint: string, row: Row): Row {
   if (constraint === 'api_key_pkey') return { ...row, digest: `sha256('another key')` };
   if (constraint === 'movement_pkey') return { ...row, idempotency_key: `'another key'` };

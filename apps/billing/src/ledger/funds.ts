@@ -40,6 +40,28 @@ export interface LateCharge {
   forfeit: bigint;
 }
 
+/** Columns of `billing.account`, amounts as text. */
+export interface FundsRow {
+  topup: string;
+  topup_held: string;
+  plan: string;
+  plan_held: string;
+  expired: string;
+  grant_id: string | null;
+  grant_ends_at: number | null;
+}
+
+export function fundsOf(row: FundsRow): Funds {
+  return {
+    topup: BigInt(row.topup),
+    topupHeld: BigInt(row.topup_held),
+    plan: BigInt(row.plan),
+    planHeld: BigInt(row.plan_held),
+    expired: BigInt(row.expired),
+    grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
+  };
+}
+
 /** Returns the money that a new request can use. */
 export function availableOf(funds: Funds): bigint {
   return freePlan(funds) + funds.topup - funds.topupHeld;

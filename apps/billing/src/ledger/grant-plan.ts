@@ -4,7 +4,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { PicoUsd } from '#money/pico-usd.js';
 import { underAccountLock } from './under-account-lock.js';
 
-export interface PlanGrant {
+interface PlanGrant {
   /** Made by the caller, so that a repeated request is the same grant. */
   grantId: string;
   accountId: string;
@@ -14,7 +14,7 @@ export interface PlanGrant {
   grantKey?: string;
 }
 
-export interface Granted {
+interface Granted {
   granted: boolean;
   grantId: string;
   plan: bigint;

@@ -175,90 +175,13 @@ test('dollars become pico-USD exactly; a grant key is granted once; invalid amou
   });
 });
 
-test('concurrent top-ups, grants, reserves and settles of one account leave every sum correct', async () => {
-  const customer = await ledger.customer({ topup: 1_000n });
-  const lanes = ledger.newLanes({ batchMax: 5 });
-  const { accountId } = customer;
-  const others = [await ledger.connect(), await ledger.connect()];
-  await Promise.all([
-    ...Array.from({ length: 60 }, async (_, count) => {
-      const reserve = reserveOf(customer, BigInt(count));
-      await lanes.reserve(reserve);
-      await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(count - 1 < 0 ? 0 : count - 1) });
-    }),
-    ...Array.from({ length: 20 }, () => topUp(others[0] ?? ledger.sql, { accountId, amount: picoUsd(7n), paymentId: randomUUID() })),
-    ...Array.from({ length: 20 }, (_, count) =>
-      grantPlan(others[1] ?? ledger.sql, {
-        grantId: randomUUID(),
-        accountId,
-        amount: picoUsd(BigInt(count)),
-        endsAt: new Date(clock + SOON),
-      }),
-    ),
-  ]);
-  expect(await ledger.account(accountId)).toMatchObject({ topup_held: '0', plan_held: '0', expired: '0', open_holds: 0 });
+test.each([
+  ['UPDATE billing.settlement SET cost = 0'],
+  ['DELETE FROM billing.settlement'],
+  ['TRUNCATE billing.settlement CASCADE'],
+  ['UPDATE billing.movement SET amount = 0'],
+  ['DELETE FROM billing.movement'],
+  ['TRUNCATE billing.movement'],
+])('the database refuses: %s', async (sql) => {
+  await expect(ledger.sql.query(sql)).rejects.toMatchObject({ code: '23001' });
 });
-
-describe('the database refuses', () => {
-  test.each([
-    ['holding more than there is', 'UPDATE billing.account SET topup_held = 101 WHERE id = $1', 'account_topup_covers_held'],
-    ['spending what is held', 'UPDATE billing.account SET topup_held = 60, topup = 50 WHERE id = $1', 'account_topup_covers_held'],
-    ['a negative balance', 'UPDATE billing.account SET topup = -1 WHERE id = $1', 'account_topup_covers_held'],
-    ['a negative hold', 'UPDATE billing.account SET topup_held = -1 WHERE id = $1', 'account_topup_covers_held'],
-    ['plan money without a grant', 'UPDATE billing.account SET plan = 1 WHERE id = $1', 'account_plan_has_grant'],
-    ['holding more plan than there is', 'UPDATE billing.account SET plan_held = 1 WHERE id = $1', 'account_plan_covers_held'],
-    ['negative money of ended grants', 'UPDATE billing.account SET expired = -1 WHERE id = $1', 'account_expired_not_negative'],
-    ['fewer than no open holds', 'UPDATE billing.account SET open_holds = -1 WHERE id = $1', 'account_open_holds_not_negative'],
-    ['a cost above its hold', settlementSql({ held: 10, cost: 11, topup_cost: 11 }), 'settlement_cost_within_held'],
-    ['parts that are not the cost', settlementSql({ held: 10, cost: 10, topup_cost: 9 }), 'settlement_parts_are_the_cost'],
-    ['an excess below a full hold', settlementSql({ held: 10, cost: 9, topup_cost: 9, over: 1 }), 'settlement_over_only_when_full'],
-    ['a tombstone with money', settlementSql({ held: 10, project_id: 'NULL' }), 'settlement_tombstone_is_empty'],
-  ])('%s', async (_, sql, constraint) => {
-    const { accountId } = await ledger.customer({ topup: 100n });
-    await expect(ledger.sql.query(sql, [accountId])).rejects.toMatchObject({ code: '23514', constraint });
-  });
-
-  test.each([
-    ['UPDATE billing.settlement SET cost = 0'],
-    ['DELETE FROM billing.settlement'],
-    ['TRUNCATE billing.settlement CASCADE'],
-    ['UPDATE billing.movement SET amount = 0'],
-    ['DELETE FROM billing.movement'],
-    ['TRUNCATE billing.movement'],
-  ])('%s', async (sql) => {
-    await expect(ledger.sql.query(sql)).rejects.toMatchObject({ code: '23001' });
-  });
-
-  test('a second settlement of a hold', async () => {
-    const { accountId } = await ledger.customer();
-    const sql = settlementSql({ hold_id: `'${randomUUID()}'` });
-    await ledger.sql.query('BEGIN');
-    await ledger.sql.query(sql, [accountId]);
-    await expect(ledger.sql.query(sql, [accountId])).rejects.toMatchObject({ code: '23505', constraint: 'settlement_pkey' });
-    await ledger.sql.query('ROLLBACK');
-  });
-});
-
-/** An otherwise faultless settlement. */
-function settlementSql(changed: Record<string, string | number>): string {
-  const columns: Record<string, string | number> = {
-    hold_id: 'gen_random_uuid()',
-    account_id: '$1',
-    project_id: 'gen_random_uuid()',
-    reason: `'completed'`,
-    held: 0,
-    cost: 0,
-    plan_cost: 0,
-    ended_cost: 0,
-    forfeit: 0,
-    topup_cost: 0,
-    over: 0,
-    prompt_tokens: 0,
-    cached_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
-    settled_at: 'now()',
-    ...changed,
-  };
-  return `INSERT INTO billing.settlement (${Object.keys(columns).join(', ')}) VALUES (${Object.values(columns).join(', ')})`;
-}

@@ -21,7 +21,7 @@ import { topUp } from './top-up.js';
 export type OnConnection = <Result>(work: (connection: PgConnection) => Promise<Result>) => Promise<Result>;
 
 /** Called after the commit; must not throw. */
-export interface MoneyEvents {
+interface MoneyEvents {
   balanceFell(accountId: string, amount: bigint): void;
   planEnded(ended: { accountId: string; grantId: string; amount: bigint }): void;
 }

@@ -108,7 +108,7 @@ describe('an operation that waits for the account decides on the state after the
   });
 });
 
-/** Reserves and settles of one customer over two replicas, until it is stopped. Nothing of it may fail. */
+/** Reserves and settles of one customer on two replicas, until stopped. None may fail. */
 function runTraffic(customer: Customer): { stop(): Promise<void> } {
   const replicas = [ledger.newLanes(), ledger.newLanes()];
   let running = true;
@@ -129,7 +129,7 @@ function runTraffic(customer: Customer): { stop(): Promise<void> } {
   };
 }
 
-/** Runs `operation` while another transaction has changed the account and not yet committed. Returns what `operation` came to. */
+/** Runs `operation` while another transaction has changed the account and not committed. Returns its result. */
 async function whileLocked(
   accountId: string,
   change: (owner: PgConnection) => Promise<unknown>,

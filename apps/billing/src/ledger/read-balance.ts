@@ -2,7 +2,7 @@ import type { Balance } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { picoUsd, renderUsd } from '#money/pico-usd.js';
-import { availableOf, endDueGrant, type Funds } from './funds.js';
+import { availableOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
 
 /**
  * Returns the balance at this moment, without a plan whose time is over, even if its end is not written yet. Amounts are read as text,
@@ -10,18 +10,13 @@ import { availableOf, endDueGrant, type Funds } from './funds.js';
  * @throws {ServiceError} `not_found` for an unknown account.
  */
 export async function readBalance(prisma: PrismaClient, accountId: string): Promise<Balance & { expiredHeld: string }> {
-  const [row] = await prisma.$queryRaw<FundsRow[]>`
+  const [row] = await prisma.$queryRaw<(FundsRow & { now: number })[]>`
     SELECT topup::text, topup_held::text, plan::text, plan_held::text, expired::text, grant_id::text,
       extract(epoch FROM grant_ends_at)::float8 * 1000 AS grant_ends_at, extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
     FROM billing.account WHERE id = ${accountId}::uuid`;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
-  return balanceAt(fundsOf(row), row.now);
-}
-
-/** `now` is in milliseconds. */
-export function balanceAt(recorded: Funds, now: number): Balance & { expiredHeld: string } {
-  const funds = { ...recorded };
-  endDueGrant(funds, now);
+  const funds = fundsOf(row);
+  endDueGrant(funds, row.now);
   const total = funds.topup + funds.plan;
   return {
     object: 'balance',
@@ -34,27 +29,5 @@ export function balanceAt(recorded: Funds, now: number): Balance & { expiredHeld
     plan_balance_pico_usd: String(funds.plan),
     plan_expires_at: funds.grant ? new Date(funds.grant.endsAt).toISOString() : null,
     expiredHeld: String(funds.expired),
-  };
-}
-
-interface FundsRow {
-  topup: string;
-  topup_held: string;
-  plan: string;
-  plan_held: string;
-  expired: string;
-  grant_id: string | null;
-  grant_ends_at: number | null;
-  now: number;
-}
-
-function fundsOf(row: FundsRow): Funds {
-  return {
-    topup: BigInt(row.topup),
-    topupHeld: BigInt(row.topup_held),
-    plan: BigInt(row.plan),
-    planHeld: BigInt(row.plan_held),
-    expired: BigInt(row.expired),
-    grant: row.grant_id !== null && row.grant_ends_at !== null ? { id: row.grant_id, endsAt: row.grant_ends_at } : null,
   };
 }

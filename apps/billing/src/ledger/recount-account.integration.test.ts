@@ -34,7 +34,10 @@ async function rowsOf(accountId: string): Promise<unknown> {
   return rows;
 }
 
-/** Payments, a refund, an adjustment, an ended plan that a hold still has of, a live one, and requests settled, late and open. */
+/**
+ * Makes a customer with payments, a refund, an adjustment, an ended plan that a hold still uses, a live one, and requests settled, late and
+ * open.
+ */
 async function busyCustomer(): Promise<Customer> {
   const customer = await ledger.customer({ topup: 1_000n });
   const { accountId } = customer;

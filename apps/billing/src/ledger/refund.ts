@@ -14,7 +14,7 @@ export interface Refund {
   reason?: string;
 }
 
-export interface Refunded {
+interface Refunded {
   refunded: boolean;
   amount: bigint;
   topup: bigint;

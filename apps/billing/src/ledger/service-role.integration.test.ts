@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
 
-/** The billing service's own database user: it can do its work, and nothing to the past. */
+/** The database user of the billing service can do its work and cannot change journals. */
 let ledger: LedgerFixture;
 let service: PgConnection;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((ve
     const { rows } = await service.query("SELECT has_any_column_privilege($1, 'UPDATE') AS may", [table]);
     expect(rows).toEqual([{ may: false }]);
     await expect(ledger.sql.query(statement[verb] ?? '')).rejects.toMatchObject({ code: '23001' });
-    // Nothing but the trigger stops the owner.
+    // Only the trigger stops the owner.
     await ledger.sql.query('BEGIN');
     await ledger.sql.query(`DROP TRIGGER ${journal}_is_immutable ON ${table}`);
     if (journal === 'settlement') await ledger.sql.query('DROP TRIGGER late_settlement_is_immutable ON billing.late_settlement');

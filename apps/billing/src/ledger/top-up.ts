@@ -4,7 +4,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { PicoUsd } from '#money/pico-usd.js';
 import { underAccountLock } from './under-account-lock.js';
 
-export interface TopUp {
+interface TopUp {
   accountId: string;
   amount: PicoUsd;
   paymentId: string;

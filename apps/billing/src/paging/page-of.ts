@@ -3,7 +3,7 @@ import { isId, parseCursor, renderCursor } from './page-cursor.js';
 const LIMIT_DEFAULT = 1_000;
 
 /** Arguments of `findMany` for a page. Rows must be in the order of `oldestFirst`. */
-export interface PageArguments {
+interface PageArguments {
   take: number;
   cursor?: { id: string };
   skip?: number;

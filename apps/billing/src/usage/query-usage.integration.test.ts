@@ -17,7 +17,7 @@ afterAll(() => ledger.close());
 const MONDAY = '2026-03-02T00:00:00.000Z';
 const HOUR_MS = 3_600_000;
 
-/** One request as it was settled. */
+/** A settled request. */
 interface Used {
   at: number;
   projectId: string;
@@ -42,14 +42,14 @@ async function use(customer: Customer, used: Used[]): Promise<void> {
   }
 }
 
-/** A second project and key of the customer's account. */
+/** Adds a second project and key to an account. */
 async function another({ accountId }: Customer): Promise<Customer> {
   const { projectId, keyId } = await ledger.customer();
   await ledger.sql.query('UPDATE billing.project SET account_id = $1 WHERE id = $2', [accountId, projectId]);
   return { accountId, projectId, keyId };
 }
 
-/** The same sums in the plainest words. */
+/** Computes the same sums without SQL. */
 function model(used: Used[], request: UsageQueryRequest): UsageRow[] {
   const { step, groupBy = [] } = request;
   const groups = new Map<string, UsageRow>();
@@ -193,42 +193,38 @@ test('the first page fixes the end: later usage is in none of the pages', async 
 test.each([
   ['above', usageOf(10, 7), { promptTokens: 0, outputTokens: 7, costPicoUsd: '14' }],
   ['below', usageOf(4), { promptTokens: -6, outputTokens: 0, costPicoUsd: '-6' }],
-])(
-  'what is settled late, %s what was billed, is told when it was settled, as the difference, and the past stays as it was',
-  async (_, usage, difference) => {
-    const customer = await ledger.customer({ topup: 1_000_000n });
-    const { accountId } = customer;
-    let clock = Date.parse(MONDAY);
-    const lanes = ledger.newLanes({ now: () => clock });
-    const reserve = reserveOf(customer, 100n);
-    await lanes.reserve(reserve);
-    await ledger.sql.query(
-      `UPDATE billing.hold SET meter_prompt_tokens = 10, meter_sequence = 1, meter_source = 'estimated' WHERE id = $1`,
-      [reserve.holdId],
-    );
-    clock += HOUR_MS;
-    await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'lease-expired' });
-    const request: UsageQueryRequest = { accountId, from: MONDAY, to: '2026-03-03', step: 'hour' };
-    const reaped = await queryUsage(ledger.prisma, request);
-    clock += HOUR_MS;
-    await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage });
-    const row = {
-      requests: 1,
-      estimatedRequests: 1,
-      promptTokens: 10,
-      cachedTokens: 0,
-      outputTokens: 0,
-      reasoningTokens: 0,
-      costPicoUsd: '10',
-      forfeitedPicoUsd: '0',
-    };
-    expect(reaped.rows).toEqual([{ start: '2026-03-02T01:00:00.000Z', ...row }]);
-    expect((await queryUsage(ledger.prisma, request)).rows).toEqual([
-      ...reaped.rows,
-      { ...row, start: '2026-03-02T02:00:00.000Z', requests: 0, estimatedRequests: 0, ...difference },
-    ]);
-  },
-);
+])('a late settlement %s the bill counts at its own time, as the difference; past sums stay', async (_, usage, difference) => {
+  const customer = await ledger.customer({ topup: 1_000_000n });
+  const { accountId } = customer;
+  let clock = Date.parse(MONDAY);
+  const lanes = ledger.newLanes({ now: () => clock });
+  const reserve = reserveOf(customer, 100n);
+  await lanes.reserve(reserve);
+  await ledger.sql.query(`UPDATE billing.hold SET meter_prompt_tokens = 10, meter_sequence = 1, meter_source = 'estimated' WHERE id = $1`, [
+    reserve.holdId,
+  ]);
+  clock += HOUR_MS;
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'lease-expired' });
+  const request: UsageQueryRequest = { accountId, from: MONDAY, to: '2026-03-03', step: 'hour' };
+  const reaped = await queryUsage(ledger.prisma, request);
+  clock += HOUR_MS;
+  await lanes.settle({ holdId: reserve.holdId, accountId, reason: 'completed', usage });
+  const row = {
+    requests: 1,
+    estimatedRequests: 1,
+    promptTokens: 10,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    costPicoUsd: '10',
+    forfeitedPicoUsd: '0',
+  };
+  expect(reaped.rows).toEqual([{ start: '2026-03-02T01:00:00.000Z', ...row }]);
+  expect((await queryUsage(ledger.prisma, request)).rows).toEqual([
+    ...reaped.rows,
+    { ...row, start: '2026-03-02T02:00:00.000Z', requests: 0, estimatedRequests: 0, ...difference },
+  ]);
+});
 
 test('movements less usage and forfeits equal the balance plus ended-plan money of open holds', async () => {
   const customer = await ledger.customer({ topup: 1_000n });

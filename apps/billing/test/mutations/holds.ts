@@ -14,9 +14,8 @@ const CACHED = `${HOLDS}/apply-cached.integration.test.ts`;
 const CACHE = `${HOLDS}/account-cache.test.ts`;
 const MOMENT = `${HOLDS}/batch-clock.test.ts`;
 const MESSAGES = 'libs/contracts/src/billing/holds.test.ts';
-const BUGS = 'apps/billing/test/known-bugs.integration.test.ts';
 
-/** From a reserve to the end of its hold: locks, passes and decisions, what is written, lanes, the reaper. */
+/** Mutations of holds: locks, decisions, writes, lanes, reaper. */
 export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   // ---- locks ----
   [`${HOLDS}/read-state.ts`]: [
@@ -24,8 +23,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'the lock on accounts',
       'ORDER BY id FOR NO KEY UPDATE',
       'ORDER BY id',
-      BUGS,
-      'check-then-act (new-api#5690, #6609; one-api#2440; LiteLLM#34732, #40095, #26672): 1,000 concurrent requests on a $5 cap spend $5',
+      LANES,
+      '200 parallel reserves from two replicas on money for 10',
     ],
     [
       'the lock on holds',
@@ -329,7 +328,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',
     ],
-    ['an id holds what it was made for', 'held.amount === BigInt(amountPicoUsd)', 'true', LANES, 'under the id of an open hold'],
+    [
+      'an id holds what it was made for',
+      'held.amount === BigInt(amountPicoUsd)',
+      'true',
+      LANES,
+      'another reserve under the id of an open hold is closed',
+    ],
     ['held is held', "if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };", '', LANES, 'reserving again with the same id'],
     [
       'requests per minute',
@@ -461,7 +466,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/lane.ts`]: [
     [
       'the end of the queue',
-      "if (this.queue.length >= queueMax) return 'The billing service has too much to do.';",
+      "if (this.queue.length >= queueMax) return 'The billing service is overloaded.';",
       '',
       LANE,
       'a full queue refuses at once, and close finishes the queued items',
@@ -492,7 +497,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'if (isRefusal(error)) return this.runHalves(pending, error);',
       'if (isRefusal(error)) { for (const { reject } of pending) reject(error as Error); return; }',
       LANE,
-      'an item the database refuses fails alone',
+      'only the item that the database refuses fails, not its batch',
     ],
     [
       'sending again after a lost connection',

@@ -13,7 +13,7 @@ const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
 const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
 const SERVICE = 'apps/billing/src/billing.integration.test.ts';
 
-/** Balances, limits, what comes and goes other than by requests, who looks at it, and who may do what. */
+/** Mutations of balances, limits, money operations, checks and rights. */
 export const MUTATIONS_OF_MONEY: MutationsByFile = {
   // ---- balances and limits ----
   'apps/billing/src/ledger/funds.ts': [
@@ -57,7 +57,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ['an ended grant stays with its holds', 'funds.expired += funds.planHeld;', '', FOLD, 'the fold equals the serial model'],
   ],
   'apps/billing/src/ledger/read-balance.ts': [
-    ['a plan whose time is over is in no balance', 'endDueGrant(funds, now);', '', LEDGER, 'plan'],
+    ['a plan whose time is over is in no balance', 'endDueGrant(funds, row.now);', '', LEDGER, 'plan'],
   ],
   'apps/billing/src/limits/request-window.ts': [
     ['a window is 60 seconds', 'lastAt + WINDOW_MS > now);', 'lastAt + WINDOW_MS - 1_000 > now);', WINDOW, ''],
@@ -95,7 +95,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       '1,000 concurrent guesses cost ten queries, and valid keys among them are found',
     ],
   ],
-  // ---- money that comes and goes ----
+  // ---- money operations ----
   'apps/billing/src/ledger/under-account-lock.ts': [
     [
       'the lock before an operation on money',
@@ -211,7 +211,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'unknown ids are not found; ids in capitals are the same ids',
     ],
   ],
-  // ---- who looks at it ----
+  // ---- usage and checks ----
   'apps/billing/src/usage/query-usage.ts': [
     [
       'usage counts what was settled late',
@@ -254,10 +254,10 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       'does not freeze for a hold that is open too long, or a window out of order',
     ],
   ],
-  // ---- what others may do ----
+  // ---- rights ----
   'libs/contracts/src/billing/holds.ts': [
     [
-      'the reaper’s reason is nobody else’s',
+      'only the reaper may settle with lease-expired',
       "'client-disconnected', 'released'] as const;",
       "'client-disconnected', 'released', 'lease-expired'] as const;",
       SERVICE,

@@ -3,13 +3,13 @@ export interface Mutation {
   /** The removed guard. */
   name: string;
   file: string;
-  /** Stands once in the file. */
+  /** Occurs once in the file. */
   from: string;
   to: string;
   test: string;
-  /** The beginning of the test's title, or a part of it. */
+  /** Part of the title of the test. */
   title: string;
 }
 
-/** [what is taken away, from, to, test, title], by file. Constraints and triggers are taken away by constraints.integration.test.ts itself. */
+/** Entries by file. constraints.integration.test.ts removes constraints and triggers itself. */
 export type MutationsByFile = Record<string, [name: string, from: string, to: string, test: string, title: string][]>;

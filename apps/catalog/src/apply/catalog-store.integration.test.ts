@@ -1,12 +1,6 @@
-import { Registry } from 'prom-client';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
-import { createLogger } from '#observability/logger.js';
-import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
-import { Announcements } from '../announcements.js';
-import { createCatalogMetrics } from '../catalog.metrics.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
-import { Snapshot } from '../snapshot.js';
 import { CatalogStore } from './catalog-store.js';
 
 let database: TestDatabase;
@@ -26,7 +20,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** A catalog of models at one price each. */
+/** Returns a catalog of models with one price each. */
 const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:9100/v1') =>
   parseCatalogFile(
     JSON.stringify({
@@ -159,16 +153,4 @@ test('a start applies its file once; a restart with the same file keeps a later 
     cachedInputPicoUsd: 0n,
     outputPicoUsd: 2_000_000n,
   });
-});
-
-test('a snapshot outlives its database', async () => {
-  await store.apply(catalog({ a: '1' }));
-  const announcements = new Announcements(new FakeMessaging());
-  const snapshot = new Snapshot(store, announcements, createLogger('catalog', 'silent'), createCatalogMetrics(new Registry()));
-  await snapshot.refresh();
-  const before = await snapshot.modelList();
-  await database.drop();
-  await snapshot.refresh();
-  expect(await snapshot.modelList()).toBe(before);
-  expect(before.models.map(({ id }) => id)).toEqual(['a']);
 });

@@ -4,8 +4,8 @@ import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
 import { priceVersion, type VersionedPrice } from '../prices/price-version.js';
 import type { CatalogState, StoredModel, StoredRoute, StoredUpstream } from './catalog-state.js';
 
-export type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
-export type PriceRow = VersionedPrice & { modelId: string };
+type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
+type PriceRow = VersionedPrice & { modelId: string };
 export type RouteRow = StoredRoute & { modelId: string };
 
 /** Rows to write: new and changed ones. Prices are only added. */

@@ -67,12 +67,12 @@ export class TimeoutsEntry implements Required<UpstreamTimeouts> {
   @WholeNumber(1, DAY_MS) readOnMs = TIMEOUT_DEFAULTS.readOnMs;
 }
 
-export class HealthCheckEntry implements UpstreamHealthCheck {
+class HealthCheckEntry implements UpstreamHealthCheck {
   @UrlPath() path!: string;
   @WholeNumber(100, DAY_MS) intervalMs = 5_000;
 }
 
-export class TlsEntry implements UpstreamTls {
+class TlsEntry implements UpstreamTls {
   @Optional() @SecretFileName() caFile?: string;
   @Optional() @SecretFileName() certFile?: string;
   @Optional() @SecretFileName() keyFile?: string;
@@ -93,7 +93,7 @@ export class UpstreamEntry {
   @Optional() @Fields() @ValidateNested() @Type(() => HealthCheckEntry) healthCheck?: HealthCheckEntry;
 }
 
-export class PriceEntry {
+class PriceEntry {
   @UsdPerMillionTokens() inputUsdPerMTok!: string;
   @UsdPerMillionTokens() cachedInputUsdPerMTok!: string;
   @UsdPerMillionTokens() outputUsdPerMTok!: string;

@@ -6,7 +6,7 @@ import { parseCatalogFile, type WantedCatalog } from './parse-catalog-file.js';
 
 const noVariables = () => undefined;
 
-/** A catalog with every field left out that can be. */
+/** A catalog without optional fields. */
 const SMALLEST = `
 upstreams:
   - id: local

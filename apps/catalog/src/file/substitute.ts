@@ -5,7 +5,7 @@ export type Variables = (name: string) => string | undefined;
 const REFERENCE = /\$\{([^}]*)\}/g;
 const NAME_AND_DEFAULT = /^(UPSTREAM_[A-Z0-9_]+)(?::-(.*))?$/s;
 
-export type Substituted = { text: string } | { problem: string };
+type Substituted = { text: string } | { problem: string };
 
 /**
  * Replaces `${UPSTREAM_NAME:-default}` and `${UPSTREAM_NAME}` in a base URL. An empty variable counts as unset. Other names are refused, so

@@ -1,12 +1,12 @@
 import { stringify } from 'yaml';
 import type { CatalogModel, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { UpstreamCheck, UpstreamTestEnd, UpstreamTestRequest, UpstreamTestStart } from '#contracts/probe.js';
+import type { UpstreamCheck, UpstreamProbeEnd, UpstreamProbeRequest, UpstreamProbeStart } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { renderTable } from '../render.js';
 
 const TITLE_WIDTH = 34;
 
-export function renderStart({ upstreamId, kind, model, isInCatalog }: UpstreamTestStart): string {
+export function renderStart({ upstreamId, kind, model, isInCatalog }: UpstreamProbeStart): string {
   return plain(`${upstreamId} (${kind}${isInCatalog ? '' : ', not in the catalog'}), model ${model}\n`);
 }
 
@@ -15,7 +15,7 @@ export function renderCheck({ title, verdict, evidence }: UpstreamCheck): string
 }
 
 /** Renders the result: speed, cost, and the entry for the catalog. */
-export function renderEnd(start: UpstreamTestStart, end: UpstreamTestEnd, request: UpstreamTestRequest): string {
+export function renderEnd(start: UpstreamProbeStart, end: UpstreamProbeEnd, request: UpstreamProbeRequest): string {
   const { firstContentMs, tokensPerSecond, requests, promptTokens, outputTokens, servesText } = end;
   const speed = [
     firstContentMs === null ? undefined : `first token after ${firstContentMs} ms`,
@@ -27,7 +27,7 @@ export function renderEnd(start: UpstreamTestStart, end: UpstreamTestEnd, reques
   return [...lines, ...(start.isInCatalog ? renderDifference(end) : renderEntry(request, end))].join('\n');
 }
 
-function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] {
+function renderDifference({ changes, capabilities }: UpstreamProbeEnd): string[] {
   if (changes.length === 0) return ['The catalog entry is correct.'];
   const columns = {
     CAPABILITY: ({ name }: (typeof changes)[number]) => name,
@@ -45,7 +45,10 @@ function renderDifference({ changes, capabilities }: UpstreamTestEnd): string[] 
 }
 
 /** Renders a first catalog entry, with example prices. */
-function renderEntry({ upstreamId, candidate, model = '' }: UpstreamTestRequest, { capabilities, modelFacts }: UpstreamTestEnd): string[] {
+function renderEntry(
+  { upstreamId, candidate, model = '' }: UpstreamProbeRequest,
+  { capabilities, modelFacts }: UpstreamProbeEnd,
+): string[] {
   const { kind, baseUrl, apiKeyEnv, apiKeyFile, allowPrivateNetwork, tls } = candidate ?? {};
   const differences = differing(capabilities);
   const upstream = {

@@ -1,13 +1,13 @@
 import { parse } from 'yaml';
-import { type UpstreamTestEnd, type UpstreamTestEvent, upstreamTest } from '#contracts/probe.js';
+import { type UpstreamProbeEnd, type UpstreamProbeEvent, upstreamProbe } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { runCli } from '../run-cli.js';
 
-const START: UpstreamTestEvent = { type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model: 'sim-fast', isInCatalog: true };
+const START: UpstreamProbeEvent = { type: 'test-start', upstreamId: 'local', kind: 'openai-chat', model: 'sim-fast', isInCatalog: true };
 const CHECK = { id: 'stream', title: 'streams', verdict: 'yes', evidence: '32 tokens, finish stop', milliseconds: 40 } as const;
-const END: UpstreamTestEnd = {
+const END: UpstreamProbeEnd = {
   type: 'test-end',
   servesText: true,
   firstContentMs: 12,
@@ -32,14 +32,14 @@ interface Result {
 }
 
 /** Runs a command line against a probe that sends these events, or fails. */
-function run(line: string, events?: UpstreamTestEvent[], failure?: Error): Promise<Result> {
+function run(line: string, events?: UpstreamProbeEvent[], failure?: Error): Promise<Result> {
   return runArguments(line.split(' '), events, failure);
 }
 
-async function runArguments(args: string[], events: UpstreamTestEvent[] = [START, END], failure?: Error): Promise<Result> {
+async function runArguments(args: string[], events: UpstreamProbeEvent[] = [START, END], failure?: Error): Promise<Result> {
   const result: Result = { code: 0, out: [], err: '', asked: null };
   const messaging = new FakeMessaging();
-  messaging.serve(upstreamTest, (payload, stream) => {
+  messaging.serve(upstreamProbe, (payload, stream) => {
     result.asked = JSON.parse(JSON.stringify(payload));
     for (const event of events) stream.write(event);
     if (failure) stream.fail(failure);

@@ -2,11 +2,11 @@ import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import {
   type CandidateTls,
   type UpstreamCheck,
-  type UpstreamTestEnd,
-  type UpstreamTestEvent,
-  type UpstreamTestRequest,
-  type UpstreamTestStart,
-  upstreamTest,
+  type UpstreamProbeEnd,
+  type UpstreamProbeEvent,
+  type UpstreamProbeRequest,
+  type UpstreamProbeStart,
+  upstreamProbe,
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
@@ -43,9 +43,9 @@ export const upstreamTestCommands: readonly CliCommand[] = [
       const request = requestOf(values as unknown as Values<typeof PARAMETERS>);
       const messaging = await connect();
       const checks: UpstreamCheck[] = [];
-      let start: UpstreamTestStart | undefined;
-      let end: UpstreamTestEnd | undefined;
-      const take = (event: UpstreamTestEvent): void => {
+      let start: UpstreamProbeStart | undefined;
+      let end: UpstreamProbeEnd | undefined;
+      const take = (event: UpstreamProbeEvent): void => {
         if (event.type === 'test-start') start = event;
         else if (event.type === 'test-end') end = event;
         else checks.push(event.check);
@@ -53,7 +53,7 @@ export const upstreamTestCommands: readonly CliCommand[] = [
         write(`${event.type === 'test-start' ? renderStart(event) : renderCheck(event.check)}\n`);
       };
       try {
-        for await (const events of messaging.openStream(upstreamTest, request)) for (const event of events) take(event);
+        for await (const events of messaging.openStream(upstreamProbe, request)) for (const event of events) take(event);
       } catch (error) {
         throw withOptionName(error);
       }
@@ -82,11 +82,15 @@ function withOptionName(error: unknown): unknown {
   return new UsageError((error as ServiceError).message.replace(field, option));
 }
 
-function renderReport({ type: _, ...about }: UpstreamTestStart, checks: UpstreamCheck[], { type: __, ...result }: UpstreamTestEnd): string {
+function renderReport(
+  { type: _, ...about }: UpstreamProbeStart,
+  checks: UpstreamCheck[],
+  { type: __, ...result }: UpstreamProbeEnd,
+): string {
   return JSON.stringify({ ...about, checks, ...result }, null, 2);
 }
 
-function requestOf(values: Values<typeof PARAMETERS>): UpstreamTestRequest {
+function requestOf(values: Values<typeof PARAMETERS>): UpstreamProbeRequest {
   const { upstream: upstreamId, model, url, contextTokens, kind, apiKeyEnv, apiKeyFile, allowPrivateNetwork } = values;
   const tls = tlsOf(values);
   if (url === undefined) {

@@ -11,24 +11,24 @@ const SMALL_BYTES_MAX = 256 * 1024;
 const SMALL_VALUES_MAX = 10_000;
 
 /** A body that was received. Parsing may move `bytes` to another thread, which leaves it empty. */
-export interface ReadBody {
+interface ReadBody {
   bytes: Buffer;
   owner: WorkOwner;
   /** Aborts when its request is stopped or its client disconnects. */
   stopped: AbortSignal;
 }
 
-export interface GenerationBody extends ReadBody {
+interface GenerationBody extends ReadBody {
   /** Called when the request was sent to the inference-proxy and its bytes can be released. Not called for small bodies. */
   onSent(): void;
 }
 
-export interface ParsedBody<Parsed extends ParsedRequest> {
+interface ParsedBody<Parsed extends ParsedRequest> {
   request: InferenceRequest | EncodedRequest;
   replyOptions: ReplyOptions<Parsed>;
 }
 
-/** Parses bodies into requests: small bodies on the main thread, large ones in worker threads. Throws the `GatewayError` of a refused body. */
+/** Parses bodies into requests: small bodies on the main thread, large ones in worker threads. Throws the error of a refused body. */
 export class BodyParser {
   constructor(private readonly workers: BodyWorkers) {}
 

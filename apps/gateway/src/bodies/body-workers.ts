@@ -5,7 +5,7 @@ import { FairQueue, type WorkOwner } from './fair-queue.js';
 import type { BodyKind, LargeBody } from './parse-large-body.js';
 import { stoppedError } from './read-body.js';
 
-export interface BodyWorkerLimits {
+interface BodyWorkerLimits {
   bodyWorkers: number;
   bodyWorkerHeapMb: number;
 }

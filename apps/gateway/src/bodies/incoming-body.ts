@@ -1,4 +1,4 @@
-/** Collects the bytes of one body in one buffer. In a list, a chunk of one byte would take a hundred bytes, and clients choose chunk sizes. */
+/** Collects the bytes of one body in one buffer. A list would take a hundred bytes per chunk, and clients choose the chunk sizes. */
 export class IncomingBody {
   length = 0;
   private bytes: Buffer | undefined;

@@ -4,16 +4,16 @@ import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
 
 /** Objects, arrays and items. The inference-proxy parses, renders and encodes each for up to a microsecond, on its main thread. */
-export const VALUES_MAX = 50_000;
+const VALUES_MAX = 50_000;
 /** Different field names. V8 creates a hidden class or a dictionary entry for each: twenty times the cost of a known name. */
-export const FIELD_NAMES_MAX = 20_000;
+const FIELD_NAMES_MAX = 20_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Parses a request body. Throws `invalid_json`, and `invalid_request` for JSON that is too expensive to process: deeper than 128 levels, too
- * many values or field names. `JSON.parse` makes `__proto__` an ordinary property.
+ * Parses a request body. Throws `invalid_json`, and `invalid_request` for JSON that is too expensive to process: deeper than 128 levels,
+ * too many values or field names. `JSON.parse` makes `__proto__` an ordinary property.
  */
 export function parseJson(body: Buffer): unknown {
   const text = readUtf8(body);
@@ -53,8 +53,8 @@ function startsWithByteOrderMark(body: Buffer): boolean {
 }
 
 /**
- * Checks the limits of `parseJson` in one pass over the structure. Strings, most of a body, are skipped at the speed of `indexOf`. Tolerates
- * invalid JSON. Reports numbers with more digits than a double holds: they are rare, and parsing them exactly is slow.
+ * Checks the limits of `parseJson` in one pass over the structure. Strings, most of a body, are skipped at the speed of `indexOf`.
+ * Tolerates invalid JSON. Reports numbers with more digits than a double holds: they are rare, and parsing them exactly is slow.
  */
 export function checkShape(text: string): JsonShape {
   let depth = 0;

@@ -10,7 +10,7 @@ export class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
 }
 
-export interface BodyLimits extends BodyBudgetLimits {
+interface BodyLimits extends BodyBudgetLimits {
   bodyBytesPerSecondMin: number;
   bodyGraceMs: number;
 }
@@ -24,7 +24,7 @@ interface Reading {
   cutOff(error: Error): void;
 }
 
-/** Reads JSON bodies and enforces the limits while reading. A body counts as in flight until `release`, because its parsed form lives that long. */
+/** Reads JSON bodies within limits. A body counts as in flight until `release`, because its parsed form lives that long. */
 export class BodyReader {
   private readonly budget: BodyBudget;
   private readonly readings = new Set<Reading>();
@@ -152,7 +152,7 @@ function accountOf({ caller }: GatewayRequest['exchange']): string {
   return caller?.accountId ?? '';
 }
 
-/** Requires uncompressed JSON in UTF-8; a missing content type is accepted. Compressed bodies are refused, because they would defeat the size limit. */
+/** Requires JSON in UTF-8; a missing content type is accepted. Compression is refused, because it would defeat the size limit. */
 function checkMediaType(headers: IncomingMessage['headers']): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase();
   if (encoding && encoding !== 'identity') {

@@ -49,33 +49,6 @@ test('a change and a reconnect refresh the models; while the catalog is unavaila
   catalog.onApplicationShutdown();
 });
 
-test('a change during a refresh causes another refresh', async () => {
-  const { messaging, catalog, serve, ids } = setUp();
-  let answerFirst: () => void = () => undefined;
-  messaging.answer(
-    modelList,
-    () =>
-      new Promise((resolve) => {
-        answerFirst = () => resolve({ revision: 1, models: [] });
-      }),
-  );
-  const first = catalog.refresh();
-  void catalog.refresh();
-  serve(2, 'new');
-  answerFirst();
-  await first;
-  expect(ids()).toEqual(['new']);
-});
-
-test('an answer with an older revision is ignored', async () => {
-  const { catalog, serve, ids } = setUp();
-  serve(8, 'new');
-  await catalog.refresh();
-  serve(7, 'old');
-  await catalog.refresh();
-  expect(ids()).toEqual(['new']);
-});
-
 test('before the first catalog it is not loaded, and throws', async () => {
   const { catalog } = setUp();
   expect(catalog.loaded).toBe(false);

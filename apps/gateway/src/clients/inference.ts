@@ -30,21 +30,16 @@ function encodeWork(ticket: Ticket, request: EncodedRequest): EncodedJson {
 /** Returns the client's error when the inference-proxy cannot be reached, refuses, or disconnects. */
 export function inferenceError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof MessagingError && (error.kind === 'unavailable' || error.kind === 'closed')) {
-    return new GatewayError('model_unavailable', 'The model is temporarily unavailable. Try again.', {
-      retryAfterSeconds: 1,
-      cause: error,
-    });
-  }
+  const unavailable = 'The model is temporarily unavailable. Try again.';
+  if (isUnavailable(error)) return new GatewayError('model_unavailable', unavailable, { retryAfterSeconds: 1, cause: error });
   if (error instanceof MessagingError) {
     return new GatewayError('upstream_error', 'The connection to the model was lost before its reply was complete.', { cause: error });
   }
-  if (error instanceof ServiceError && error.code === 'unavailable') {
-    return new GatewayError('model_unavailable', 'The model is temporarily unavailable. Try again.', {
-      retryAfterSeconds: 1,
-      cause: error,
-    });
-  }
   if (error instanceof ServiceError && isErrorCode(error.code)) return new GatewayError(error.code, error.message, { cause: error });
   return new GatewayError('internal_error', 'The request could not be completed.', { cause: error });
+}
+
+function isUnavailable(error: unknown): boolean {
+  if (error instanceof MessagingError) return error.kind === 'unavailable' || error.kind === 'closed';
+  return error instanceof ServiceError && error.code === 'unavailable';
 }

@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
 
-export interface LookupLimits {
+interface LookupLimits {
   /** Look-ups in flight at once. */
   inFlightMax: number;
   /** Suspects among them. */

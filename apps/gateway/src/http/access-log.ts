@@ -10,7 +10,7 @@ const CLIENT_DISCONNECTED = 499;
 const USER_AGENT_MAX = 200;
 const CLIENT_REQUEST_ID_MAX = 100;
 
-/** Writes one log line and one metric sample per request when it has ended. Content and keys are never logged: the fields are listed here. */
+/** Writes one log line and one metric sample for each finished request. The fields are listed here; content and keys are never logged. */
 export class AccessLog {
   constructor(
     private readonly logger: Logger,

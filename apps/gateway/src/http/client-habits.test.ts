@@ -26,7 +26,7 @@ function post(path: string, body: object, headers: Record<string, string> = {}):
   return gateway.post(path, { body, headers: { ...KEY, ...headers } });
 }
 
-test.each(Object.entries(BODIES))('headers of SDKs and agents change nothing at %s [H-10]', async (path, body) => {
+test.each(Object.entries(BODIES))('headers of SDKs and agents have no effect at %s [H-10]', async (path, body) => {
   const headers = {
     'x-stainless-lang': 'js',
     'x-codex-turn-metadata': '{"a":1}',
@@ -45,21 +45,21 @@ test.each(Object.entries(BODIES))('headers of SDKs and agents change nothing at 
   expect(gateway.fakes.opened[1]?.request).toEqual(gateway.fakes.opened[0]?.request);
 });
 
-test('a plain message may ask for 64,000 tokens, and gets what the model can give [M-33, T-50]', async () => {
+test('a message may request 64,000 tokens, and is limited to those of the model [M-33, T-50]', async () => {
   const response = await post('/v1/messages', { ...CHAT, max_tokens: 64_000 });
   expect(response.status).toBe(200);
   expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([1_000]);
 });
 
 test.each(Object.entries(BODIES).slice(0, 2))(
-  "without a wish of its own a reply at %s has the model's default limit [chat-max-tokens]",
+  "without its own limit a reply at %s has the model's default limit [chat-max-tokens]",
   async (path, body) => {
     await post(path, body);
     expect(gateway.fakes.opened.map(({ ticket }) => ticket.outputTokensMax)).toEqual([TEST_MODEL.defaultOutputTokens]);
   },
 );
 
-test.each(Object.entries(BODIES))('thirty tries at a failing model leave no hold and cost nothing at %s [T-49]', async (path, body) => {
+test.each(Object.entries(BODIES))('thirty retries of a failing model leave no hold and cost nothing at %s [T-49]', async (path, body) => {
   gateway.fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
     stream.end();
@@ -79,7 +79,7 @@ test.each<ErrorCode>([
   'upstream_error',
   'model_unavailable',
   'upstream_timeout',
-])('%s says that a retry may help, and when, also where nobody knows [error-retry, H-4, H-5]', async (code) => {
+])('%s has `retry-after` and `x-should-retry`, also without a known pause [error-retry, H-4, H-5]', async (code) => {
   gateway.fakes.model = (stream) => {
     stream.write({ type: 'completion-failure', code, message: 'Later.' });
     stream.end();
@@ -90,7 +90,7 @@ test.each<ErrorCode>([
   }
 });
 
-test('models and balance are free, and the balance is asked for anew each time [free-endpoints, get-balance, L-6]', async () => {
+test('models and balance are free, and the balance is never cached [free-endpoints, get-balance, L-6]', async () => {
   let asked = 0;
   gateway.fakes.messaging.answer(balanceGet, () => ({
     object: 'balance' as const,
@@ -134,7 +134,7 @@ test('models take a key in either header, the balance as Bearer only [get-models
   expect([await status('/v1/balance', other), await status('/v1/balance', {})]).toEqual([401, 401]);
 });
 
-test.each(Object.entries(BODIES))('an empty account need not ask again at %s [error-retry, H-5]', async (path, body) => {
+test.each(Object.entries(BODIES))('an empty account is not retried at %s [error-retry, H-5]', async (path, body) => {
   gateway.fakes.reserveOutcome = ({ holdId }) => {
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd: '2000000', availablePicoUsd: '1000000' };
   };
@@ -142,7 +142,7 @@ test.each(Object.entries(BODIES))('an empty account need not ask again at %s [er
   expect([status, headers.get('x-should-retry')]).toEqual([402, 'false']);
 });
 
-test('one prompt is held and settled alike in every format, at the counts each reply shows [one-billing, messages-usage-billed]', async () => {
+test('a prompt is held and settled the same in every format, with the counts that the reply shows [one-billing, messages-usage-billed]', async () => {
   const limits = { max_tokens: 100, max_output_tokens: 100 };
   const shown: object[] = [];
   for (const [path, body] of Object.entries(BODIES)) {
@@ -172,7 +172,7 @@ test('one prompt is held and settled alike in every format, at the counts each r
   ]);
 });
 
-test('a plain reply that is long in coming is silent until it is there, and keeps its status [M-33]', async () => {
+test('a slow plain reply sends no byte before it is complete, and keeps its status [M-33]', async () => {
   await gateway.close();
   gateway = await startTestGateway({ peekMs: 1, keepAliveMs: 5 });
   const models: (() => void)[] = [];

@@ -1,8 +1,4 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { BodyWorkers } from '../bodies/body-workers.js';
-import type { BodyReader } from '../bodies/read-body.js';
-import type { SettleOnEnd } from '../pipeline/settle-on-end.js';
-import type { HttpServer } from './server/http-server.js';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
@@ -40,10 +36,10 @@ export class GatewayMetrics {
 }
 
 interface GaugeSources {
-  server: HttpServer;
-  settlements: SettleOnEnd;
-  bodies: BodyReader;
-  bodyWorkers: BodyWorkers;
+  server: { readonly requestsRunning: number; readonly connectionsOpen: number };
+  settlements: { readonly pending: number };
+  bodies: { readonly bytesInFlight: number };
+  bodyWorkers: { readonly waiting: number };
 }
 
 /** Registers the metrics whose values are read when Prometheus scrapes. */

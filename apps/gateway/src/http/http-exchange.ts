@@ -38,7 +38,7 @@ export class HttpExchange {
     return this.stopping.signal;
   }
 
-  /** Stops the exchange: with an error for the client, or without one when the client has disconnected. Only the first call has an effect. */
+  /** Stops the exchange with an error for the client, or without one for a disconnected client. Only the first call has an effect. */
   stop(error?: GatewayError): void {
     this.stopping.abort(error);
   }

@@ -7,12 +7,12 @@ const PICO_USD: JsonSchema = { type: 'string', pattern: '^-?[0-9]+$' };
 const balance: Record<keyof Balance, JsonSchema> = {
   object: word('balance'),
   currency: word('USD'),
-  balance_pico_usd: { ...PICO_USD, description: 'Spendable total, an integer of 10⁻¹² USD as all these: top-ups and the active plan.' },
+  balance_pico_usd: { ...PICO_USD, description: 'Total of top-ups and the active plan. All amounts are integers in 10⁻¹² USD.' },
   balance_usd: { type: 'string', pattern: '^-?[0-9]+\\.[0-9]+$', description: 'The same in dollars, for display.' },
-  reserved_pico_usd: { ...PICO_USD, description: 'Held for requests still running.' },
-  available_pico_usd: { ...PICO_USD, description: 'Total minus reserved: what a new request can use.' },
-  topup_balance_pico_usd: { ...PICO_USD, description: 'The part that came from top-ups, which does not expire.' },
-  plan_balance_pico_usd: { ...PICO_USD, description: 'The part that came from a plan; `0` when none is active.' },
+  reserved_pico_usd: { ...PICO_USD, description: 'Held for running requests.' },
+  available_pico_usd: { ...PICO_USD, description: 'Total minus reserved: available for new requests.' },
+  topup_balance_pico_usd: { ...PICO_USD, description: 'Share from top-ups, which does not expire.' },
+  plan_balance_pico_usd: { ...PICO_USD, description: 'Share from the active plan; `0` without one.' },
   plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
 };
 

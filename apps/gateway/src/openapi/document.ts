@@ -14,20 +14,19 @@ import { OPERATIONS, type OperationDescription, type TagName } from './operation
 const DESCRIPTION = `A gateway to language models that speaks three client formats and bills exactly.
 
 Requests are JSON in UTF-8 of at most 8 MiB and 128 levels. \`null\` is the same as leaving a field out, wherever a field is optional.
-Paths answer \`HEAD\` where they answer \`GET\`; query strings are ignored.
+Every \`GET\` path also answers \`HEAD\`; query strings are ignored.
 
-Errors come in the body of the format that lives at the path, all others in the general one. That also goes for what is no operation
-here: 404 for a path where there is nothing, 405 with \`allow\` for another method, and, before a path is known, 400, 408 and 431 for what
-is not HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after a pause, \`retry-after\` where it is sent; do not repeat other
-requests unchanged. Once a stream has begun its status is 200, and a failure is an event of it.`;
+Errors have the format of their path, on all other paths the general one. This includes 404 for an unknown path, 405 with \`allow\` for
+another method, and 400, 408 and 431 for a request that is not valid HTTP, too slow or too long. Retry 429, 500, 502, 503 and 504 after
+\`retry-after\`; do not repeat other requests unchanged. A stream that has begun has status 200, and a failure is one of its events.`;
 
 const TAGS: Record<TagName, string> = {
   Generation: 'Model replies in three formats, plain and streamed.',
-  Account: 'What a key can call, and what is left to spend. Free.',
-  Service: 'For probes and tools. No key is asked for.',
+  Account: 'Available models and the balance. Free.',
+  Service: 'Probes and this document. No key is required.',
 };
 
-/** Returns the HTTP API as OpenAPI 3.1, built from the routes, the formats' schemas, the error codes and examples rendered by the adapters. */
+/** Returns the HTTP API as OpenAPI 3.1, built from the routes, the formats' schemas, the error codes and rendered examples. */
 export function openApiDocument(): object {
   return {
     openapi: '3.1.1',
@@ -43,7 +42,7 @@ export function openApiDocument(): object {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'The API key in `Authorization: Bearer`.' },
-        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key; it wins over `Authorization`.' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The API key; it takes precedence over `Authorization`.' },
       },
       headers: HEADERS,
       responses: ERROR_RESPONSES,

@@ -1,7 +1,7 @@
 import { RETRY_AFTER_MAX_SECONDS } from '../http/replies/write-reply.js';
 
 const requestId = {
-  description: 'Names the request; quote it when you ask about one.',
+  description: 'Id of the request. Quote it in support questions.',
   required: true,
   schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
 };
@@ -16,8 +16,8 @@ export const HEADERS = {
   },
   ShouldRetry: { description: 'The same request may succeed later.', required: true, schema: { type: 'string', const: 'true' } },
   ShouldNotRetry: { description: 'The same request would be refused again.', required: true, schema: { type: 'string', const: 'false' } },
-  EntityTag: { description: 'Names this copy: send it as `if-none-match`.', required: true, schema: { type: 'string' } },
-  Allow: { description: 'What the path takes.', required: true, schema: { type: 'string' } },
+  EntityTag: { description: 'Version of the document: send it as `if-none-match`.', required: true, schema: { type: 'string' } },
+  Allow: { description: 'Methods of the path.', required: true, schema: { type: 'string' } },
 };
 
 /** Headers of every reply. OpenAI's SDK reads the first, Anthropic's the second. */

@@ -46,7 +46,7 @@ const BODY_ERRORS: ErrorCode[] = [
   'model_not_found',
   'request_too_large',
 ];
-const BILLED = 'The most the request can cost is held before it starts; what it used is charged when it ends.';
+const BILLED = 'The highest possible cost is held before the request starts; the actual usage is charged when it ends.';
 
 const VERSION_HEADER = {
   name: 'anthropic-version',
@@ -82,7 +82,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     tag: 'Generation',
     operationId: 'createResponse',
     summary: 'A model reply in the Responses format',
-    description: `${BILLED} Nothing is stored: every request brings the whole conversation.`,
+    description: `${BILLED} Nothing is stored: every request contains the whole conversation.`,
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
     reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
@@ -121,7 +121,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     operationId: 'getModel',
     summary: 'One model',
     parameters: [
-      { name: 'id', in: 'path', required: true, description: 'Its id, case-sensitive.', schema: { type: 'string' }, example: model.id },
+      { name: 'id', in: 'path', required: true, description: 'Model id, case-sensitive.', schema: { type: 'string' }, example: model.id },
     ],
     reply: { schema: ref('Model'), examples: { model: { value: model } } },
     errors: [...KEY_ERRORS, 'model_not_found'],
@@ -129,8 +129,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
   balance: {
     tag: 'Account',
     operationId: 'getBalance',
-    summary: 'What the account has, holds and can spend',
-    description: 'Exact: it counts every reply that has ended.',
+    summary: 'Balance, reserved and available amounts of the account',
+    description: 'Exact: includes every finished reply.',
     reply: {
       schema: ref('Balance'),
       examples: {

@@ -11,8 +11,8 @@ import type { ProtocolAdapter, ProtocolName } from '../protocols/protocol-adapte
 import { openApiDocument } from './document.js';
 
 /**
- * Reasons for which a parser may refuse a body that its schema accepts: they are not about shape. Otherwise schema and parser must agree about
- * every body.
+ * Reasons for which a parser may refuse a body that its schema accepts: they are not about shape. Otherwise schema and parser must agree
+ * about every body.
  */
 const BEYOND_SHAPE = [
   /^(image_url_not_supported|unsupported_content|request_too_large): /, // content of an image

@@ -2,14 +2,15 @@ import { GatewayError } from '#inference/errors.js';
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
-/** Receives the events of a model. A plain reply collects them, a streamed reply sends them; the pipeline treats both alike. */
+/** Receives the events of a model. A plain reply collects them, a streamed reply sends them. */
 export interface Reply {
   /** Aborts when the reply must end: with a `stopError` for the client, or without one when the client has disconnected. */
   readonly stopped: AbortSignal;
 
   /**
-   * Takes the events of one batch, without the terminal event. `isLast`: the terminal event came right after this batch. The caller awaits a
-   * returned promise before it sends more (backpressure). The promise resolves when more can be sent or the reply is stopped, and never rejects.
+   * Takes the events of one batch, without the terminal event. `isLast`: the terminal event came right after this batch. The caller
+   * awaits a returned promise before it sends more (backpressure). The promise resolves when more can be sent or the reply is stopped,
+   * and never rejects.
    */
   send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined;
 

@@ -43,10 +43,7 @@ class RecordedReply implements Reply {
   finish(reason: FinishReason, usage: Usage): void {
     this.finished = { reason, usage };
   }
-  leave(): void {
-    this.client.abort();
-  }
-  stop(error: GatewayError): void {
+  stop(error?: GatewayError): void {
     this.client.abort(error);
   }
 }
@@ -75,6 +72,17 @@ function request(over: Partial<InferenceRequest>): InferenceRequest {
     stream: true,
     hints: {},
     ...over,
+  };
+}
+
+/** Makes every settlement fail. Returns a function that ends the failures. */
+function failSettlements(fakes: FakeServices): () => void {
+  let isDown = true;
+  fakes.beforeApply = ({ settles }) => {
+    if (settles.length > 0 && isDown) throw new MessagingError('unavailable', 'no responders');
+  };
+  return () => {
+    isDown = false;
   };
 }
 
@@ -185,7 +193,7 @@ describe.each([
         cancelled = true;
         script(...after)(model);
       });
-      setImmediate(() => reply.leave());
+      setImmediate(() => reply.stop());
     };
     await run({ stream });
     expect(cancelled).toBe(true);
@@ -211,7 +219,7 @@ describe.each([
       model = opened;
       opened.write(...before);
       void opened.cancelled().then(() => script({ type: 'settlement-deferred' }, 'end')(opened));
-      setImmediate(() => reply.leave());
+      setImmediate(() => reply.stop());
     };
     await run({ stream });
     expect(model?.isDetached).toBe(true);
@@ -229,7 +237,7 @@ describe.each([
 
   test('during the reserve starts no call and pays nothing', async () => {
     const { fakes, run, reply } = await setUp();
-    fakes.beforeApply = () => reply.leave();
+    fakes.beforeApply = () => reply.stop();
     await run({ stream });
     expect(fakes.opened).toEqual([]);
     expect(fakes.settles).toEqual([{ holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'client-disconnected' }]);
@@ -245,20 +253,8 @@ describe.each([
   type Case = [name: string, before: StreamEvent[], after: (StreamEvent | 'end' | Error)[], usage: Usage | undefined, sent: StreamEvent[]];
   const cases: Case[] = [
     ['before content costs nothing', [START], ['end'], undefined, [START]],
-    [
-      'after content costs the received output, all of which is forwarded',
-      [START, TEXT],
-      [TEXT, USAGE, 'end'],
-      REPORT,
-      [START, TEXT, TEXT, USAGE],
-    ],
-    [
-      'fails also when the upstream does not stop in time',
-      [START, TEXT],
-      [new MessagingError('timeout', 'cancel')],
-      ESTIMATED,
-      [START, TEXT],
-    ],
+    ['after content costs the received output, and forwards it', [START, TEXT], [TEXT, USAGE, 'end'], REPORT, [START, TEXT, TEXT, USAGE]],
+    ['fails also when the upstream is slow to stop', [START, TEXT], [new MessagingError('timeout', 'cancel')], ESTIMATED, [START, TEXT]],
   ];
   test.each(cases)('%s', async (_name, before, after, usage, sent) => {
     const { fakes, run, reply, record } = await setUp();
@@ -362,14 +358,11 @@ test('the reply is finished only after its settlement was recorded', async () =>
 
 test('an unavailable billing delays the reply by `settleAnswerMs` at most, and the settlement is retried until it is recorded', async () => {
   const { fakes, run, reply, record, settlements } = await setUp(20);
-  let down = true;
-  fakes.beforeApply = ({ settles }) => {
-    if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
-  };
+  const repair = failSettlements(fakes);
   await run();
   expect(reply.finished).toEqual({ reason: 'stop', usage: REPORT });
   expect([settlements.pending, record.costPicoUsd, fakes.settles.length]).toEqual([1, undefined, 0]);
-  down = false;
+  repair();
   expect(await settlements.flush(5_000)).toBe(0);
   expect(fakes.settles).toEqual([
     { holdId: fakes.reserves[0]?.holdId, ...BY_GATEWAY, reason: 'completed', usage: REPORT, upstream: 'local' },
@@ -378,15 +371,12 @@ test('an unavailable billing delays the reply by `settleAnswerMs` at most, and t
 
 test('while too many settlements are open new requests are refused', async () => {
   const { fakes, run, settlements } = await setUp(0, 2);
-  let down = true;
-  fakes.beforeApply = ({ settles }) => {
-    if (settles.length > 0 && down) throw new MessagingError('unavailable', 'no responders');
-  };
+  const repair = failSettlements(fakes);
   await run();
   await run();
   await expect(run()).rejects.toMatchObject({ code: 'model_unavailable', retryAfterSeconds: 5 });
   expect([settlements.pending, fakes.reserves.length]).toEqual([2, 2]);
-  down = false;
+  repair();
   await settlements.flush(5_000);
   await run();
   await settlements.flush(5_000);

@@ -1,5 +1,4 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { SettleOutcome } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
@@ -23,7 +22,7 @@ export interface InferenceServices {
   settlements: SettleOnEnd;
 }
 
-export interface InferenceCall {
+interface InferenceCall {
   request: InferenceRequest | EncodedRequest;
   caller: ResolvedKey;
   requestId: string;
@@ -46,9 +45,9 @@ export interface InferenceRecord {
 }
 
 /**
- * Runs one paid request: quote → reserve → stream → settle → finish, plain and streamed alike. Throws the `GatewayError` for the client.
- * Settles before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a disconnected client it returns after
- * the settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that error is thrown, unless the reply was
+ * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the `GatewayError` for the client. Settles
+ * before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a disconnected client it returns after the
+ * settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that error is thrown, unless the reply was
  * complete before the cancel took effect.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
@@ -80,7 +79,16 @@ export async function runInference(services: InferenceServices, call: InferenceC
     record.settlement = 'deferred';
     return;
   }
-  const settled = await settle(services, call, hold.holdId, meter, outcome, record);
+  const usage = meter.billable(outcome);
+  record.usage = usage;
+  const { upstream } = meter;
+  const settled = await services.settlements.settle({
+    holdId: ticket.holdId,
+    accountId: ticket.accountId,
+    reason: outcome,
+    usage,
+    upstream,
+  });
   record.costPicoUsd = settled?.costPicoUsd;
 
   if (outcome === 'client-disconnected') return;
@@ -117,9 +125,9 @@ async function reserve(
 }
 
 /**
- * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its remaining
- * events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy may read
- * on (`detach`) and settle itself.
+ * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its
+ * remaining events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy
+ * may read on (`detach`) and settle itself.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
@@ -152,17 +160,4 @@ function failureOf(terminal: NonNullable<Meter['terminal']>): GatewayError | und
 
 function isClientDisconnected(stopped: AbortSignal): boolean {
   return stopped.aborted && stopError(stopped) === undefined;
-}
-
-function settle(
-  services: InferenceServices,
-  call: InferenceCall,
-  holdId: string,
-  meter: Meter,
-  outcome: RequestOutcome,
-  record: InferenceRecord,
-): Promise<SettleOutcome | undefined> {
-  const usage = meter.billable(outcome);
-  record.usage = usage;
-  return services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: outcome, usage, upstream: meter.upstream });
 }

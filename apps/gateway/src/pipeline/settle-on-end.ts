@@ -7,7 +7,7 @@ import { type BillingClient, isTransient } from '../clients/billing.js';
 const FIRST_PAUSE_MS = 50;
 const PAUSE_MAX_MS = 5_000;
 
-export interface SettlementLimits {
+interface SettlementLimits {
   /** Milliseconds that `settle` waits for billing's answer. */
   settleAnswerMs: number;
   /** Number of pending settlements at which new requests are refused. */
@@ -17,8 +17,8 @@ export interface SettlementLimits {
 }
 
 /**
- * Settles holds, and repeats a failed attempt until billing answers. Repeating is safe, because billing answers a repeated request with what
- * it recorded first. A hold whose settlement is refused, or is still pending at the end of a shutdown, ends with its lease.
+ * Settles holds, and repeats a failed attempt until billing answers. Repeating is safe, because billing answers a repeated request with
+ * what it recorded first. A hold whose settlement is refused, or is still pending at the end of a shutdown, ends with its lease.
  */
 export class SettleOnEnd {
   private readonly unanswered = new Set<Promise<unknown>>();

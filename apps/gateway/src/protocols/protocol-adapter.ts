@@ -48,8 +48,8 @@ export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
 }
 
 /**
- * Renders one streamed reply. Each call returns zero or more complete SSE events for one socket write. The first call also returns the events
- * that open a stream. The last call is exactly one of `finish` and `fail`; nothing follows it.
+ * Renders one streamed reply. Each call returns zero or more complete SSE events for one socket write. The first call also returns the
+ * events that open a stream. The last call is exactly one of `finish` and `fail`; nothing follows it.
  */
 export interface StreamRenderer {
   /** Renders events in order, without the terminal event. Returns `''` when there is nothing to send. */

@@ -90,11 +90,19 @@ function describeRequests<Parsed extends ParsedRequest>(
     }
   });
 
-  test('a body of more than 128 levels is refused, in any field', () => {
+  test('a body of 128 levels is accepted, a deeper one is refused, in any field', () => {
+    const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`);
+    expect(adapter.parseRequest({ ...minimal, unheard_of: nested(127) })).toEqual(adapter.parseRequest(minimal));
     for (const field of ['metadata', 'messages', 'tools', 'unheard_of']) {
-      const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`);
-      expect(refusalOf(() => adapter.parseRequest({ ...minimal, [field]: deep }))).toEqual({ code: 'invalid_request', status: 400 });
+      for (const levels of [128, 5_000]) {
+        const refusal = refusalOf(() => adapter.parseRequest({ ...minimal, [field]: nested(levels) }));
+        expect(refusal).toEqual({ code: 'invalid_request', status: 400 });
+      }
     }
+  });
+
+  test.each([null, undefined, 5, 'text', true, [], [minimal]])('a body that is not an object is refused: %j', (body) => {
+    expect(refusalOf(() => adapter.parseRequest(body))).toEqual({ code: 'invalid_request', status: 400 });
   });
 
   test('`__proto__` and similar names are unknown fields', () => {

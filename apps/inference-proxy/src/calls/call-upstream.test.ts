@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => upstream.stop());
 
-test('after a reply its meter keeps what the upstream has counted, and not the parser with the text of the reply', async () => {
+test('after a reply the meter keeps the reported usage, and not the parser with its text', async () => {
   const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
   upstream.behave((_request, response) => {
     response.setHeader('content-type', 'text/event-stream');
@@ -25,7 +25,7 @@ test('after a reply its meter keeps what the upstream has counted, and not the p
   expect(follow).toHaveBeenLastCalledWith({ usageSoFar: meter.final() });
 });
 
-test('a request with a large prompt is sent as any other', async () => {
+test('a request with a large prompt is sent like any other', async () => {
   upstream.behave((_request, response) => void response.end(DIALECT_STREAMS['openai-chat'].plain('Good morning')));
   const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${upstream.port}/v1`));
   const turns = Array.from({ length: 500 }, (_, n) => ({ role: 'user' as const, parts: [{ type: 'text' as const, text: `${n} 🌍 "é"` }] }));

@@ -68,7 +68,7 @@ function setUp(terms: Terms, setting: Partial<Setting> = {}) {
   return started;
 }
 
-/** An upstream that says the first pieces of a stream, and the rest when told to. */
+/** Makes the upstream send the first parts of a stream, and the rest on `finish`. */
 function inTwoParts(...first: string[]): { finish(...rest: string[]): Promise<void>; response: Promise<ServerResponse> } {
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
   upstream.behave(async (request, response) => {
@@ -78,7 +78,7 @@ function inTwoParts(...first: string[]): { finish(...rest: string[]): Promise<vo
   return { finish: async (...rest) => void (await promise).end(rest.join('')), response: promise };
 }
 
-/** Resolves when what the upstream has written has been read: both are in this process, and share its turns. */
+/** Resolves when the proxy has read what the upstream wrote. Both run in this process. */
 async function untilRead(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
 }
@@ -89,8 +89,8 @@ async function settled(started: ReturnType<typeof startRequest>): Promise<unknow
   return started.deferred[0];
 }
 
-describe('a client leaves an upstream that hides some of what it bills', () => {
-  test('in a stream: the stream ends at once, and what the upstream reports is settled [T-39]', async () => {
+describe('a client disconnects from an upstream with hidden output', () => {
+  test('in a stream: the stream ends at once, and the usage that the upstream reports is settled [T-39]', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     expect((await started.stream.next()).value).toEqual([START, text('Hello')]);
@@ -115,7 +115,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: REPORTED });
   });
 
-  test('while its reader takes its time', async () => {
+  test('while its reader is slow', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     await started.stream.next();
@@ -147,7 +147,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     ['pays the floor besides what was counted', { hiddenTokensFloor: 500 }, 502],
     ['pays 1,024 tokens of floor by default', {}, 1_026],
     ['pays no more than the cap', { hiddenTokensFloor: 10_000 }, CAP],
-  ])('where no report comes in time it %s, and the upstream is closed', async (_name, terms, outputTokens) => {
+  ])('without a report in time it %s, and the socket is closed', async (_name, terms, outputTokens) => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true, readOnMs: 100, ...terms });
     await started.stream.next();
@@ -159,7 +159,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     await closed;
   });
 
-  test('the end of the process ends the reading, at the floor', async () => {
+  test('a shutdown ends the reading, at the floor', async () => {
     inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     await started.stream.next();
@@ -177,7 +177,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     expect(await settled(started)).toMatchObject({ usage: { outputTokens: 1_026, outputSource: 'floor' } });
   });
 
-  test('an upstream that fails is billed as if the client had stayed: what came of a stream', async () => {
+  test('a failed reply is billed as if the client had stayed: the received part of a stream', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     await started.stream.next();
@@ -188,7 +188,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     expect(upstream.calls).toBe(1);
   });
 
-  test('an upstream that fails is billed as if the client had stayed: nothing for a plain reply', async () => {
+  test('a failed reply is billed as if the client had stayed: nothing for a plain reply', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream: false } });
     const events = collect(started.stream, 'open');
@@ -199,7 +199,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     expect(await settled(started)).toEqual({ ...SETTLEMENT, usage: undefined });
   });
 
-  test('an upstream that ignores its cap is cut, and billed at the cap', async () => {
+  test('an upstream that ignores its cap is cut and billed at the cap', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     await started.stream.next();
@@ -210,7 +210,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     await closed;
   });
 
-  test('its route is taken until the upstream has ended', async () => {
+  test('its route stays in use until the reply ends', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const started = setUp({ hiddenReasoning: true });
     const inFlight = () => started.table.status('here').routes.map((route) => route.inFlight);
@@ -223,7 +223,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
     expect(inFlight()).toEqual([0]);
   });
 
-  test('the gateway is gone, and not the client: the upstream is closed at once', async () => {
+  test('a lost gateway closes the upstream at once', async () => {
     const replies = inTwoParts(chunk('Hello'));
     const { stream, client, deferred, settlements } = setUp({ hiddenReasoning: true });
     await stream.next();
@@ -238,7 +238,7 @@ describe('a client leaves an upstream that hides some of what it bills', () => {
   });
 });
 
-describe('a client leaves before the first content', () => {
+describe('a client disconnects before the first content', () => {
   test('after the upstream has answered: it pays for the prompt [T-39]', async () => {
     const replies = inTwoParts();
     const started = setUp({ hiddenReasoning: false });
@@ -277,7 +277,7 @@ describe('a client leaves before the first content', () => {
     expect(await events).toEqual([{ ...START, upstream: 'other' }, usage({ promptTokens: 0 })]);
   });
 
-  test('and the upstream has counted the prompt: it pays for that', async () => {
+  test('after the upstream has counted the prompt: it pays for that count', async () => {
     const begin = { type: 'message_start', message: { usage: { input_tokens: 75_000, cache_read_input_tokens: 5_000, output_tokens: 1 } } };
     const { response } = inTwoParts(`event: message_start\ndata: ${JSON.stringify(begin)}\n\n`);
     const capabilities = { hiddenReasoning: false };
@@ -291,13 +291,13 @@ describe('a client leaves before the first content', () => {
   });
 });
 
-/** What one reply of an upstream is. */
+/** One reply of an upstream. */
 interface Reply {
   pieces: string[];
   hiddenTokens: number;
   end: 'reported' | 'not reported' | 'broken';
   stream: boolean;
-  /** The first piece that comes after the client has left. */
+  /** Index of the first delta after the client has disconnected. */
   leavesBefore: number;
 }
 
@@ -336,7 +336,7 @@ async function billOf({ pieces, hiddenTokens, end, stream, leavesBefore }: Reply
 }
 
 testCases(
-  'a client that leaves pays what the complete reply would have cost, and never more output than was asked for',
+  'a client that disconnects pays what the complete reply would have cost, and never more output than it asked for',
   { usual: 40, long: 5_000 },
   reply,
   async (said) => {

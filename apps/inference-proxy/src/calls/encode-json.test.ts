@@ -23,11 +23,11 @@ test.each([
   expect(JSON.parse((await encodeJsonInSlices(value)).toString())).toEqual(JSON.parse(JSON.stringify(value)));
 });
 
-test('a number keeps the digits that it was written with', async () => {
+test('numbers keep their digits', async () => {
   const text = '{"a":[{"n":12345678901234567890,"s":"x"},1.0000000000000000001]}';
   expect((await encodeJsonInSlices(parseExactly(text) as object)).toString()).toBe(text);
 });
 
-test('others have their turns while a large value is encoded', async () => {
+test('other work runs while a large value is encoded', async () => {
   expect(await turnsDuring(() => encodeJsonInSlices({ texts: Array.from({ length: 8 }, () => '"'.repeat(1_000_000)) }))).toBeGreaterThan(1);
 });

@@ -8,8 +8,8 @@ import { TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { failure, GOOD, received } from '../../test/upstream-faults.js';
 
 /**
- * A connection that is lost at every byte of a reply, its head included, closed in order (FIN) or reset (RST): whatever came is told
- * and billed, and nothing ends well but what is whole. Through all processes, with their settlements: test/e2e/every-byte.test.ts.
+ * Loses the connection at every byte of a reply, head included, by FIN or RST: received content is returned and billed, and only a
+ * complete reply ends well. test/e2e/every-byte.test.ts does the same through all processes.
  */
 const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is a', ' fine day'];
 const AT_ONCE = 8;
@@ -29,7 +29,7 @@ const ends: [string, typeof lose][] = [
     'reset',
     async (socket, at) => {
       await send(socket, raw.subarray(0, at));
-      await turn(); // a reset takes with it what has not been sent
+      await turn(); // a reset discards unsent bytes
       socket.resetAndDestroy();
     },
   ],
@@ -42,7 +42,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     test('within a stream', async () => {
       lose = how;
       raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
-      // What comes after the blank line of the last event is HTTP's alone.
+      // Only HTTP framing follows the blank line of the last event.
       await atEveryByte(true, raw.length - `\r\n${LAST_CHUNK}`.length, (events) => {
         const said = events[0]?.type === 'text-delta' ? events[0].text : '';
         const isBeginning = TEXTS.join('').startsWith(said);
@@ -58,7 +58,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   });
 
-  /** `wholeAt`: from this byte on nothing is missing. */
+  /** `wholeAt`: the reply is complete from this byte on. */
   async function atEveryByte(stream: boolean, wholeAt: number, whatFails: (events: StreamEvent[]) => StreamEvent[]): Promise<void> {
     const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind }));
     const whole = stream ? [{ type: 'text-delta', text: TEXTS.join('') }, ...GOOD.slice(1)] : GOOD;

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const stop of stops) await stop();
 });
 
-/** A request to the one upstream, unless the test says otherwise. */
+/** Starts a request, by default to the one upstream. */
 function setUp(setting: Partial<Setting> = {}) {
   const started = startRequest({ upstreams: [upstream.definition()], ...setting });
   stops.unshift(() => started.table.close());
@@ -51,7 +51,7 @@ describe('another route', () => {
     expect(second.calls).toBe(1);
   });
 
-  test('is tried when nothing listens, and then taken at once', async () => {
+  test('is tried on a refused connection, and preferred from then on', async () => {
     const { stream, job, dependencies } = setUp({ upstreams: both({ baseUrl: 'http://127.0.0.1:1/v1' }) });
     expect(await collect(stream)).toEqual(SAVED);
     expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
@@ -74,7 +74,7 @@ describe('another route', () => {
     }
   });
 
-  test('is tried after silence', async () => {
+  test('is tried after a timeout', async () => {
     upstream.behave(hanging(chunk('')));
     const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
     expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
@@ -82,13 +82,13 @@ describe('another route', () => {
     expect(await collect(setUp({ upstreams: both({ timeouts }) }).stream)).toEqual(SAVED);
   });
 
-  test('is not tried when the time for it is over', async () => {
+  test('is not tried after failoverMs', async () => {
     upstream.behave(answering(500, ''));
     expect(await collect(setUp({ upstreams: both(), failoverMs: 0 }).stream)).toEqual([START, failure('upstream_error')]);
     expect(second.calls).toBe(0);
   });
 
-  test('is not tried when the budget for it is spent', async () => {
+  test('is not tried when the retry budget is spent', async () => {
     upstream.behave(answering(500, ''));
     const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { retryPercent: 50, retryBurst: 1 } });
     const again = () => collect(streamInference(job, reader(), dependencies));
@@ -97,7 +97,7 @@ describe('another route', () => {
     expect(outcomes).toEqual(['completion-failure', 'completion-finish']);
   });
 
-  test('is not tried when an idle connection that was closed has spent the budget: a request brings its share once', async () => {
+  test('is not tried when a stale connection has spent the retry budget', async () => {
     upstream.behave((request, response) => {
       if (upstream.calls === 2) request.socket.destroy();
       else return (upstream.calls === 3 ? answering(500, '') : streaming(chunk('first', 'stop'), DONE))(request, response);
@@ -125,7 +125,7 @@ describe('another route', () => {
     expect(upstream.calls).toBe(5);
   });
 
-  test('is used while the first rests, which breaks a limit with every reply', async () => {
+  test('is used while the circuit of a route that exceeds limits is open', async () => {
     upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
     const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
     expect(await collect(stream)).toEqual(SAVED);
@@ -152,7 +152,7 @@ describe('another route', () => {
     expect(second.calls).toBe(0);
   });
 
-  test('is never tried after content: what came is billed [T-29]', async () => {
+  test('is never tried after content, and the received content is billed [T-29]', async () => {
     upstream.behave(streaming(chunk('Hello'), 'data: {"error":"boom"}\n\n', DONE));
     expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([
       START,
@@ -163,7 +163,7 @@ describe('another route', () => {
     expect(second.calls).toBe(0);
   });
 
-  test('is tried by a plain request as long as nothing was returned', async () => {
+  test('is tried by a plain request while nothing was returned', async () => {
     upstream.behave(streaming(chunk('half')));
     const events = await collect(
       setUp({ upstreams: both({ capabilities: { streamPlainRequests: true } }), request: { stream: false } }).stream,
@@ -171,7 +171,7 @@ describe('another route', () => {
     expect(events).toEqual(SAVED);
   });
 
-  describe('is waited for by a plain request, and what the first one had sent is owed by nobody', () => {
+  describe('is waited for by a plain request, and output of the first route is not billed', () => {
     const OWED = {
       promptTokens: 0,
       cachedTokens: 0,
@@ -181,7 +181,7 @@ describe('another route', () => {
       outputSource: 'counted' as const,
     };
 
-    /** A request whose first upstream has broken off after content; the second has no room. */
+    /** Starts a request whose first upstream fails after content while the second has no room. */
     async function wait(terms: Partial<RoutingOptions> = { queueMax: 1, queueWaitMs: 60_000 }) {
       upstream.behave(streaming(chunk('x'.repeat(400))));
       const upstreams = [
@@ -199,7 +199,7 @@ describe('another route', () => {
       return { ...started, events, goOn: () => taken.end(ended) };
     }
 
-    test('when it comes', async () => {
+    test('when the route becomes free', async () => {
       const { lease, events, goOn } = await wait();
       expect(lease.read?.()).toEqual(OWED);
       goOn();
@@ -221,7 +221,7 @@ describe('another route', () => {
       expect(settlements.map((read) => read())).toMatchObject([{ reason: 'failed', usage: undefined, upstream: undefined }]);
     });
 
-    test('when it does not come', async () => {
+    test('when no route becomes free', async () => {
       const { client, events, settlements } = await wait({ queueMax: 0 });
       expect(await events).toEqual([START, failure('upstream_error')]);
       client.abort();
@@ -229,18 +229,18 @@ describe('another route', () => {
     });
   });
 
-  test('is tried when the first says nothing [M-30]', async () => {
+  test('is tried when the first reply is empty [M-30]', async () => {
     upstream.behave(streaming(chunk('', 'stop'), USAGE_CHUNK, DONE));
     expect(await collect(setUp({ upstreams: both() }).stream)).toEqual(SAVED);
   });
 
-  test('of a higher tier waits until the lower one is of no use', async () => {
+  test('of a higher tier is used only when the lower tier fails', async () => {
     upstream.behave(streaming(chunk('first', 'stop'), DONE));
     const routes = [{ upstream: 'second', priority: 5 }, { upstream: 'test' }];
     expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
   });
 
-  test('attempts are bounded, and the last failure is told', async () => {
+  test('attempts are limited, and the last failure is returned', async () => {
     upstream.behave(answering(500, ''));
     second.behave(answering(503, ''));
     const events = await collect(setUp({ upstreams: both(), attemptsMax: 2 }).stream);
@@ -250,7 +250,7 @@ describe('another route', () => {
 });
 
 describe('room', () => {
-  test('a full upstream is model_capacity, and room again once a call has ended', async () => {
+  test('a full upstream is model_capacity until a call ends', async () => {
     upstream.behave(hanging(chunk('one')));
     const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })] });
     await stream.next();
@@ -262,7 +262,7 @@ describe('room', () => {
     expect((await again()).at(-1)).toEqual(STOP);
   });
 
-  test('a request waits for room, and goes on when a call has ended', async () => {
+  test('a request waits for room until a call ends', async () => {
     upstream.behave(hanging(chunk('one')));
     const terms = { queueMax: 1, queueWaitMs: 5_000 };
     const { stream, client, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
@@ -275,7 +275,7 @@ describe('room', () => {
     expect(await waiting).toEqual([START, text('ok'), usage({ outputTokens: 1 }), STOP]);
   });
 
-  test('a reply that keeps its socket when it has said all, holds up nobody who needs it', async () => {
+  test('a complete reply that keeps its socket open does not delay other requests', async () => {
     upstream.behave((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(chunk('ok', 'stop') + DONE);
@@ -288,12 +288,12 @@ describe('room', () => {
         expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
       return performance.now() - since;
     };
-    // The upstream has a second to end the reply where its socket is not needed.
+    // While its socket is not needed, a reply has a second to end.
     expect(await leastMs(1_000, threeMore)).toBeLessThan(1_000);
     expect((upstream.connections - 1) % 3).toBe(0);
   });
 
-  test('a reader that leaves while waiting takes nothing, and owes nothing', async () => {
+  test('a reader that leaves while waiting makes no call and is not billed', async () => {
     upstream.behave(hanging(chunk('one')));
     const terms = { queueMax: 9, queueWaitMs: 5_000 };
     const { stream, job, dependencies } = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], terms });
@@ -306,7 +306,7 @@ describe('room', () => {
     await stream.return();
   });
 
-  test('whoever is told to wait hears of the upstream’s own time, not of ours', async () => {
+  test('the retry time is that of the upstream', async () => {
     upstream.behave(answering(429, '', { 'retry-after': '30' }));
     const { stream, job, dependencies } = setUp();
     expect(await collect(stream)).toEqual([START, failure('model_capacity', 30)]);

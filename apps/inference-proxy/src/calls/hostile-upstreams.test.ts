@@ -18,9 +18,9 @@ import {
 } from '../../test/upstream-faults.js';
 
 /**
- * Every fault of the list of hostile upstreams (docs/upstreams.md, "Limits"), in every dialect.
+ * Runs every fault of test/upstream-faults.ts in every dialect.
  */
-/** The test's own garbage included: it sends what the proxy refuses. */
+/** Includes the garbage that the test itself makes. */
 const MEMORY_MAX = 128 * 1024 * 1024;
 
 let server: FaultServer;
@@ -33,7 +33,7 @@ function callsTo(kind: (typeof UPSTREAM_KINDS)[number], timeouts = PATIENT): Tes
   return new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind, timeouts }));
 }
 
-/** The most that live objects and buffers have grown by while `work` ran. */
+/** Returns the largest growth of live objects and buffers while `work` ran. */
 async function memoryWhile<Result>(work: () => Promise<Result>): Promise<{ result: Result; grown: number }> {
   const used = (): number => {
     const { heapUsed, external } = process.memoryUsage();
@@ -56,7 +56,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     const calls = callsTo(kind, timeouts);
     try {
       expect(await calls.collect(setting)).toEqual(outcome);
-      // None is asked twice; an impatient one may give up before its request has arrived.
+      // No upstream is called twice; a short timeout may end a call before its request arrives.
       expect(server.requests).toBeLessThanOrEqual(1);
     } finally {
       await calls.close();
@@ -75,7 +75,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     test.each(contents)('%s', (...row) => check(row));
   });
 
-  describe('sends too much, and memory stays within 128 MiB of 10 GiB on offer [fault-memory]', () => {
+  describe('sends too much, and memory stays within 128 MiB of 10 GiB sent [fault-memory]', () => {
     test.each(large)('%s', async (...row) => {
       const { grown } = await memoryWhile(() => check(row));
       expect(grown).toBeLessThan(MEMORY_MAX);
@@ -86,7 +86,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       expect(grown).toBeLessThan(MEMORY_MAX);
     });
 
-    test('content without end is cut at twice the cap, and billed at the cap [fault-endless]', async () => {
+    test('endless content is cut at twice the cap and billed at the cap [fault-endless]', async () => {
       const { opening, text } = DIALECT_STREAMS[kind];
       server.behave(
         ({ socket }) => void send(socket, replyHead() + chunked(opening)).then(() => flood(socket, chunked(text('x'.repeat(400))))),
@@ -102,7 +102,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
 
     const withTools = { request: { tools: [{ key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const }] } };
 
-    test('calls of tools without end: 128 are taken, and billed [fault-tool-calls]', async () => {
+    test('endless tool calls: 128 are returned and billed [fault-tool-calls]', async () => {
       const { opening, call, args } = DIALECT_STREAMS[kind];
       server.behave(async ({ socket }) => {
         await send(socket, replyHead() + chunked(opening));
@@ -115,7 +115,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       expect(events.slice(-2)).toEqual([received((128 * ('get_weather'.length + 2)) / 4), failure('upstream_error')]);
     });
 
-    test('arguments without end are cut like text [fault-tool-calls]', async () => {
+    test('endless arguments are cut like text [fault-tool-calls]', async () => {
       const { opening, call, args } = DIALECT_STREAMS[kind];
       server.behave(
         ({ socket }) =>
@@ -131,12 +131,12 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       ]);
     });
 
-    test('deep JSON is no fault of ours [fault-json]', async () => {
+    test('deeply nested JSON is an upstream failure [fault-json]', async () => {
       const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
       const { opening, text, call, ending } = DIALECT_STREAMS[kind];
       const hello = opening + text(CONTENT);
       const calls = callsTo(kind);
-      // Where nobody looks it does no harm.
+      // Harmless in a field that is not read.
       server.behave(writes(replyHead(), chunked(hello, `data: ${deep}\n\n`, ending), LAST_CHUNK));
       expect(await calls.collect()).toEqual(GOOD);
       const whole = call(0)
@@ -148,13 +148,13 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
     });
   });
 
-  test('a stream where a plain reply was asked for is taken all the same [fault-type, U-24]', () =>
+  test('a stream in answer to a plain request is accepted [fault-type, U-24]', () =>
     check(['', ({ good }) => writes(whole(good)), GOOD], { request: { stream: false } }));
 
-  describe('a stream where a plain reply was asked for has the limits of a stream [fault-type]', () => {
+  describe('a stream in answer to a plain request has the limits of a stream [fault-type]', () => {
     const plain = { request: { stream: false } };
 
-    test('it may take longer than a plain reply, while it goes on', () => {
+    test('it may take longer than a plain reply', () => {
       const { opening, text, ending } = DIALECT_STREAMS[kind];
       const slowly: Fault = ({ socket }) => {
         socket.write(replyHead() + chunked(opening + text(CONTENT)));
@@ -163,14 +163,14 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       return check(['', () => slowly, GOOD, { ...PATIENT, totalMs: 300 }], plain);
     });
 
-    test('and be longer', () =>
+    test('it may be longer than a plain reply', () =>
       check(['', ({ good }) => writes(replyHead(), chunked(`: ${'x'.repeat(60_000)}\n`.repeat(100), good), LAST_CHUNK), GOOD], plain));
   });
 
   describe('keeps or loses its connection', () => {
     const ask = async (calls: TestCalls): Promise<void> => expect(await calls.collect()).toEqual(GOOD);
 
-    test('a socket serves again after a whole reply', async () => {
+    test('a socket is reused after a complete reply', async () => {
       server.behave(writes(whole(goodStream(kind))));
       const calls = callsTo(kind);
       for (let n = 0; n < 5; n++) await ask(calls);
@@ -203,7 +203,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   });
 });
 
-test('lines that do not end, on many streams at once: those beyond a bound for all are given up [fault-event-size]', async () => {
+test('endless lines on many streams: those beyond the shared limit are ended [fault-event-size]', async () => {
   server.behave(({ socket }) => void send(socket, replyHead() + chunked(`data: {"a":"${'x'.repeat(900_000)}`)));
   const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { timeouts: PATIENT, connectionsMax: 170 }));
   const leaving = new AbortController();

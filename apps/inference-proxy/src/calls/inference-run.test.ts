@@ -37,10 +37,10 @@ const SO_FAR = {
   outputSource: 'counted',
 };
 
-/** What a run asks of leases, settlements and its call, in the test's hands. */
+/** Fakes of leases, settlements and the call. */
 interface Surroundings {
   lease: { read?: () => Usage; lose?: (loss: LeaseLoss) => void; unsettled?: (() => void) | undefined };
-  /** The gateway with each, since it is kept as long. */
+  /** With the gateway of each, which is kept as long. */
   settlements: { read: () => SettleRequest; gateway: object; delayMs: number | undefined }[];
   ends: CallEnd[];
   client: AbortController;
@@ -62,7 +62,7 @@ function newRun({ lease, settlements, client }: Surroundings, request: Partial<G
         keep: (_ticket, read, lose) => {
           Object.assign(lease, { read, lose });
           return (unsettled) => {
-            // As the keeper does: of what has ended it remembers this alone.
+            // Like the keeper, which keeps only this of an ended request.
             lease.read = undefined;
             lease.lose = undefined;
             lease.unsettled = unsettled;
@@ -79,7 +79,7 @@ function fail(): never {
   throw new Error('nothing is read on');
 }
 
-/** A run that has returned `events`. */
+/** Returns a run that has returned `events`. */
 function begin(events: StreamEvent[]) {
   const around = surround();
   const run = newRun(around, { stream: true });
@@ -88,7 +88,7 @@ function begin(events: StreamEvent[]) {
   return { run, ...around };
 }
 
-/** A run that has collected `events` and returned nothing. */
+/** Returns a run that has collected `events` and returned nothing. */
 function beginPlain(events: StreamEvent[]) {
   const around = surround();
   const run = newRun(around, { stream: false });
@@ -118,7 +118,7 @@ test.each([
   ['a finished one', [HELLO, FINISH], { reason: 'completed', usage: SO_FAR }],
   ['one that broke after content', [HELLO], { reason: 'failed', usage: SO_FAR }],
   ['one that failed before content', [], { reason: 'failed', usage: undefined }],
-])('what a gateway leaves unsettled is settled in its place, at once when it is found: %s', (_, events, settlement) => {
+])('a hold that its gateway left unsettled is settled as soon as it is found: %s', (_, events, settlement) => {
   const { run, lease, settlements } = begin(events);
   Array.from(run.closing(undefined));
   run.end();
@@ -128,7 +128,7 @@ test.each([
   expect(settlements.map(({ read, delayMs }) => [read(), delayMs])).toEqual([[{ holdId, accountId, upstream: 'test', ...settlement }, 0]]);
 });
 
-test('what a reader has left is settled in its place after a while, once', () => {
+test('a request whose reader left is settled once, after a delay', () => {
   const { run, lease, settlements, client } = begin([HELLO]);
   client.abort();
   run.end();
@@ -139,11 +139,11 @@ test('what a reader has left is settled in its place after a while, once', () =>
   expect(lease.unsettled).toBeUndefined();
 });
 
-describe('an attempt that fails before anything was returned', () => {
+describe('a failed attempt before anything was returned', () => {
   const BROKEN = new UpstreamFailure('broken', 'upstream_error');
   const { holdId, accountId } = TICKET;
 
-  test('leaves nothing to be billed, from then on: its reader leaves before the next one', () => {
+  test('is not billed when its reader leaves before the next attempt', () => {
     const { run, lease, settlements, client } = beginPlain([HELLO]);
     expect(lease.read?.()).toEqual(SO_FAR);
     run.endCall(BROKEN);
@@ -156,7 +156,7 @@ describe('an attempt that fails before anything was returned', () => {
     ]);
   });
 
-  test('leaves nothing to be billed: its hold is lost before the next one', () => {
+  test('is not billed when its hold is lost before the next attempt', () => {
     const { run, lease } = beginPlain([HELLO]);
     run.endCall(BROKEN);
     lease.lose?.('lost');
@@ -165,7 +165,7 @@ describe('an attempt that fails before anything was returned', () => {
     ]);
   });
 
-  test('is told with its upstream when there is no next one', () => {
+  test('is reported with its upstream when there is no next attempt', () => {
     const { run } = beginPlain([HELLO]);
     run.endCall(BROKEN);
     expect([...run.closing(BROKEN)].flat()).toEqual([
@@ -174,7 +174,7 @@ describe('an attempt that fails before anything was returned', () => {
     ]);
   });
 
-  test('is no part of what the next one returns', () => {
+  test('adds nothing to the next attempt', () => {
     const { run, call } = beginPlain([HELLO]);
     run.endCall(BROKEN);
     receive(run.startAttempt(call), [FINISH]);
@@ -183,7 +183,7 @@ describe('an attempt that fails before anything was returned', () => {
   });
 });
 
-test('the pieces of a plain reply go out joined, as far as they are pieces of the same', () => {
+test('neighbouring deltas of a plain reply are joined', () => {
   const { run } = beginPlain([HELLO]);
   run.collect([{ type: 'text-delta', text: ', you' }]);
   run.collect([{ type: 'reasoning-delta', text: 'Well' }, FINISH]);
@@ -194,7 +194,7 @@ test('the pieces of a plain reply go out joined, as far as they are pieces of th
   ]);
 });
 
-describe('a route is given back once', () => {
+describe('a route is freed once', () => {
   test.each<[string, string, (begun: ReturnType<typeof begin>) => void]>([
     ['the reply is whole', 'completed', ({ run }) => void [run.pass([FINISH]), run.endCall()]],
     ['its reader has left', 'cancelled', ({ client }) => client.abort()],
@@ -210,8 +210,8 @@ describe('a route is given back once', () => {
   });
 });
 
-describe('a run that has ended is not remembered with its request, however long its settlement takes', () => {
-  /** Nothing but what leases and settlements keep, and the request as far as they keep it. */
+describe('an ended run does not keep its request in memory while its settlement is open', () => {
+  /** Everything that leases and settlements keep in memory. */
   function endOne(happen: (run: InferenceRun, around: Surroundings) => void) {
     const { call, ...around } = surround();
     const request = { stream: false };
@@ -223,13 +223,13 @@ describe('a run that has ended is not remembered with its request, however long 
     return { ...around, request: new WeakRef(request) };
   }
 
-  test('when its reader has left', async () => {
+  test('after its reader has left', async () => {
     const { request, settlements } = endOne((_run, { client }) => client.abort());
     await untilCollected(request);
     expect(settlements.map(({ read }) => read().usage)).toEqual([SO_FAR]);
   });
 
-  test('when its reader has not', async () => {
+  test('while its reader is there', async () => {
     const { request, lease, settlements } = endOne((run) => run.passCollected());
     await untilCollected(request);
     lease.unsettled?.();

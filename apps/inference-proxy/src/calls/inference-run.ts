@@ -228,7 +228,7 @@ export class InferenceRun {
   }
 }
 
-/** What the fallback knows of a run. */
+/** The part of a run that the fallback uses. */
 interface Unsettled {
   settlement(): SettleRequest;
   /** Returns true when the run settles itself. */

@@ -3,7 +3,7 @@ import { asFailure, type UpstreamFailure } from '../failures/upstream-failure.js
 import type { RouteCall } from '../routing/route-call.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 
-/** How a reply that was read on ended; `stopped`: the proxy ended it. */
+/** End of a reply that was read on. `stopped`: the proxy ended it. */
 export type ReadOnEnd = 'complete' | 'stopped' | UpstreamFailure;
 
 /** Reads the rest of a reply for its usage and drops its content, which the meter counts. `stop` fires when the call was ended. */

@@ -15,7 +15,7 @@ function ending(reason: FinishReason): StreamEvent {
   return { type: 'completion-finish', reason };
 }
 
-/** What a reply of these events is for the reader. */
+/** Returns the shaped events of a reply. */
 function shaped(events: StreamEvent[], request: { turns?: Turn[]; stop?: string[] } = {}): StreamEvent[] | UpstreamFailure {
   const limits = { outputTokensMax: 100, stop: request.stop ?? [], mayBeEmpty: mayBeEmpty({ turns: [QUESTION], ...request }) };
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
@@ -27,8 +27,8 @@ function shaped(events: StreamEvent[], request: { turns?: Turn[]; stop?: string[
   }
 }
 
-describe('a reply of nothing [M-30]', () => {
-  test('has failed where the model just stops, and says nothing against its route', () => {
+describe('an empty reply [M-30]', () => {
+  test('is a failure when the model stops, and does not count against its route', () => {
     expect(shaped([USAGE, ending('stop')])).toMatchObject({ kind: 'empty', code: 'upstream_error', retryable: true });
   });
 
@@ -38,7 +38,7 @@ describe('a reply of nothing [M-30]', () => {
     ['where hidden reasoning took the budget', 'length', {}],
     ['where the model refuses', 'content-filter', {}],
     ["where the words to go on from were the model's own", 'stop', { turns: [QUESTION, ANSWER] }],
-  ])('is good %s', (_name, reason, request) => {
+  ])('is accepted %s', (_name, reason, request) => {
     expect(shaped([USAGE, ending(reason)], request)).toEqual([USAGE, ending(reason)]);
   });
 
@@ -50,12 +50,12 @@ describe('a reply of nothing [M-30]', () => {
       { type: 'tool-call-start', index: 0, callId: 'a', tool: { name: 'x' }, kind: 'custom' },
       { type: 'tool-call-end', index: 0 },
     ],
-  ])('is none where anything was said: %j', (...said) => {
+  ])('is not one with any content: %j', (...said) => {
     expect(shaped([...said, USAGE, ending('stop')])).toEqual([...said, USAGE, ending('stop')]);
   });
 });
 
-test('what follows a refusal is a part of it, and no stop sequence is looked for in it [R-8h]', () => {
+test('text after a refusal belongs to it, and is not searched for stop sequences [R-8h]', () => {
   const said: StreamEvent[] = [
     { type: 'text-delta', text: 'Well. ' },
     { type: 'refusal-delta', text: 'I cannot' },
@@ -69,7 +69,7 @@ test('what follows a refusal is a part of it, and no stop sequence is looked for
   ]);
 });
 
-test('text is made whole before it is searched for stop sequences [T-45]', () => {
+test('characters are joined before the search for stop sequences [T-45]', () => {
   const limits = { outputTokensMax: 100, stop: ['🙂'], mayBeEmpty: false };
   const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), limits);
   const text = (text: string): StreamEvent => ({ type: 'text-delta', text });
@@ -77,7 +77,7 @@ test('text is made whole before it is searched for stop sequences [T-45]', () =>
   expect(shaper.shape([text('x\ud83d'), text('\ude42'), USAGE, ending('stop')])).toEqual([text('\ufffdx'), USAGE, ending('stop-sequence')]);
 });
 
-test('pieces of the same that come at once are one, and others keep their order', () => {
+test('neighbouring deltas are joined, and others keep their order', () => {
   const start = (index: number): StreamEvent => ({
     type: 'tool-call-start',
     index,
@@ -106,7 +106,7 @@ test('pieces of the same that come at once are one, and others keep their order'
   ]);
 });
 
-test('what is held back until the end for a stop sequence is in the usage that the upstream reports', () => {
+test('text held back until the end is part of the reported usage', () => {
   const said: StreamEvent = { type: 'text-delta', text: 'The EN' };
   expect(shaped([said, USAGE, ending('stop')], { stop: ['END'] })).toEqual([said, USAGE, ending('stop')]);
 });
@@ -123,7 +123,7 @@ describe('an upstream that ignores its cap', () => {
     usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, promptSource: 'estimated', outputSource: 'counted' },
   };
 
-  test('ends as it says where that is by a little: what was said is billed as it counts', () => {
+  test('ends by itself when it exceeds the cap slightly, billed as it counts', () => {
     expect(shaped([said, report(101), ending('stop')])).toEqual([said, report(101), ending('stop')]);
   });
 
@@ -132,7 +132,7 @@ describe('an upstream that ignores its cap', () => {
     expect(shaped([much])).toEqual([much, estimate, ending('length')]);
   });
 
-  test('is cut also where all it says may become a stop sequence', () => {
+  test('is cut also when all of its text may become a stop sequence', () => {
     const shaper = new ReplyShaper(new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 }), {
       outputTokensMax: 100,
       stop: ['='.repeat(10_000)],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { growthOf, LINEAR_GROWTH_MAX } from '#testing/growth.js';
 import { StopSequences } from './stop-sequences.js';
 
-/** What comes out of the pieces, and whether a sequence was met. */
+/** Returns the text that comes out of the pieces; `met`: a sequence was found. */
 function run(sequences: string[], pieces: string[]): { text: string; met: boolean } {
   const stops = new StopSequences(sequences);
   let out = '';
@@ -28,7 +28,7 @@ test.each<[string[], string[], { text: string; met: boolean }]>([
   expect(run(sequences, pieces)).toEqual(expected);
 });
 
-test('the same as a search of the whole text, however it is cut [T-44]', () => {
+test('finds the same as a search of the whole text, however it is cut [T-44]', () => {
   const letters = (maxLength: number) => fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength });
   fc.assert(
     fc.property(fc.array(letters(8), { minLength: 1, maxLength: 4 }), fc.array(letters(6), { maxLength: 12 }), (sequences, pieces) => {
@@ -38,13 +38,13 @@ test('the same as a search of the whole text, however it is cut [T-44]', () => {
   );
 });
 
-test('nothing is held back that cannot become a sequence, and all that can', () => {
+test('holds back exactly the text that may become a sequence', () => {
   const stops = new StopSequences(['aab', 'xyz']);
   const pushed = ['ca', 'a', 'a', 'x', 'y', 'b'].map((piece) => stops.push(piece).text);
   expect([...pushed, stops.flush()]).toEqual(['c', '', 'a', 'aa', '', 'xyb', '']);
 });
 
-test('what was given up is not gone on from', () => {
+test('flushed text is not continued', () => {
   const stops = new StopSequences(['END']);
   expect([stops.push('E'), stops.flush(), stops.push('ND'), stops.flush()]).toEqual([
     { text: '', met: false },
@@ -54,7 +54,7 @@ test('what was given up is not gone on from', () => {
   ]);
 });
 
-test('a text that nearly is a long sequence, again and again, costs no more than any other [fault-work]', async () => {
+test('a text that repeatedly almost matches costs no more than any other [fault-work]', async () => {
   const growth = await growthOf((length) => {
     const sequence = `${'='.repeat(length)}x`;
     const text = `${'='.repeat(length / 2)}b`;
@@ -63,7 +63,7 @@ test('a text that nearly is a long sequence, again and again, costs no more than
   expect(growth).toBeLessThan(LINEAR_GROWTH_MAX);
 });
 
-/** The text up to where the first sequence to be complete begins, of those complete at once the longest. */
+/** Returns the text before the first complete sequence; of several that end together, the longest. */
 function search(sequences: string[], whole: string): { text: string; met: boolean } {
   for (let end = 1; end <= whole.length; end++) {
     const met = sequences.filter((sequence) => whole.slice(0, end).endsWith(sequence)).map(({ length }) => length);

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const stop of stops) await stop();
 });
 
-/** A request to the one upstream, unless the test says otherwise. */
+/** Starts a request, by default to the one upstream. */
 function setUp(setting: Partial<Setting> = {}) {
   const started = startRequest({ upstreams: [upstream.definition()], ...setting });
   stops.unshift(() => started.table.close());
@@ -35,7 +35,7 @@ function setUp(setting: Partial<Setting> = {}) {
 }
 
 describe('a good reply', () => {
-  test('is streamed, with what the upstream counted, and its socket serves again', async () => {
+  test('is streamed with the reported usage, and its socket is reused', async () => {
     upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
     const { stream, lease, settlements, dependencies, job } = setUp();
     const expected = [START, text('Hello'), REPORTED, STOP];
@@ -44,7 +44,7 @@ describe('a good reply', () => {
     for (let again = 0; again < 5; again++) {
       expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
     }
-    // One, or two where a request came before the last bytes of the reply before it.
+    // Two when a request came before the last bytes of the previous reply.
     expect(upstream.connections).toBeLessThanOrEqual(2);
     expect(upstream.bodies[0]).toEqual({
       model: 'their-model',
@@ -55,7 +55,7 @@ describe('a good reply', () => {
     });
   });
 
-  test('asked for plain goes upstream plain and is one batch', async () => {
+  test('to a plain request is requested plain and is one batch', async () => {
     upstream.behave(answering(200, plainReply('Hello')));
     const { stream } = setUp({ request: { stream: false } });
     const batches: unknown[] = [];
@@ -69,7 +69,7 @@ describe('a good reply', () => {
     });
   });
 
-  test('asked for plain where the upstream wants streams is one batch as well', async () => {
+  test('to a plain request is one batch also when the upstream has to stream it', async () => {
     upstream.behave(streaming(chunk('Hel'), chunk('lo'), chunk('', 'stop'), USAGE_CHUNK, DONE));
     const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true, streamOptions: false } })];
     const { stream } = setUp({ upstreams, request: { stream: false } });
@@ -80,38 +80,38 @@ describe('a good reply', () => {
     expect(upstream.bodies[0]).not.toHaveProperty('stream_options');
   });
 
-  test('the upstream decides otherwise: JSON to a stream, a stream to a plain request, blank lines first [U-24]', async () => {
+  test('may be JSON to a stream request, a stream to a plain request, or begin with blank lines [U-24]', async () => {
     upstream.behave(answering(200, `\n\n ${JSON.stringify(plainReply('Hello'))}`));
     expect(await collect(setUp().stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
     upstream.behave(streaming(`: waking\n\n${chunk('Hello', 'stop')}`, DONE));
     expect(await collect(setUp({ request: { stream: false } }).stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), STOP]);
   });
 
-  test('usage that nobody counted is estimated, and never beyond the caps [U-3, T-26]', async () => {
+  test('usage that is not reported is estimated, within the caps [U-3, T-26]', async () => {
     upstream.behave(streaming(chunk('x'.repeat(45)), chunk('', 'stop'), DONE));
     expect((await collect(setUp().stream)).at(-2)).toEqual(usage({ outputTokens: 12 }));
     expect((await collect(setUp({ outputTokensMax: 8 }).stream)).at(-2)).toEqual(usage({ outputTokens: 8 }));
   });
 });
 
-describe('a stop sequence the upstream does not know [T-44]', () => {
+describe('a stop sequence that the upstream does not support [T-44]', () => {
   const takesNone = () => ({ upstreams: [upstream.definition({ capabilities: { stop: false } })] });
   const STOPPED: StreamEvent = { type: 'completion-finish', reason: 'stop-sequence' };
 
-  test('is found across pieces: the rest is read for what the upstream reports, and not passed on [chat-stop, T-44]', async () => {
+  test('is found across deltas: the rest is read for its usage and not passed on [chat-stop, T-44]', async () => {
     upstream.behave(streaming(chunk('one EN'), chunk('D two'), chunk(' three', 'stop'), USAGE_CHUNK, DONE));
     const { stream } = setUp({ ...takesNone(), request: { stop: ['END', '###'] } });
     expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
     expect(upstream.bodies[0]).not.toHaveProperty('stop');
   });
 
-  test('in a plain reply: the upstream is billed as it reports', async () => {
+  test('in a plain reply is billed as the upstream reports', async () => {
     upstream.behave(answering(200, plainReply('one END two')));
     const { stream } = setUp({ ...takesNone(), request: { stop: ['END'], stream: false } });
     expect(await collect(stream)).toEqual([START, text('one '), REPORTED, STOPPED]);
   });
 
-  test('what comes before it is passed on at once', async () => {
+  test('does not delay the text before it', async () => {
     upstream.behave(hanging(chunk('one END two')));
     const { stream, client } = setUp({ ...takesNone(), request: { stop: ['END'] } });
     expect((await stream.next()).value).toEqual([START, text('one ')]);
@@ -124,7 +124,7 @@ describe('a stop sequence the upstream does not know [T-44]', () => {
     ['has an error', streaming(chunk('one END two'), chunk(' three'), 'data: {"error":{"message":"boom"}}\n\n')],
     ['falls silent', hanging(chunk('one END two'), chunk(' three'))],
     ['reports nothing', streaming(chunk('one END two'), chunk(' three'), chunk('', 'stop'), DONE)],
-  ])('an upstream that %s after it: the reply is whole, and all that came is estimated', async (_name, behaviour) => {
+  ])('completes the reply when the upstream %s after it, with estimated usage', async (_name, behaviour) => {
     upstream.behave(behaviour);
     const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 100, totalMs: 5_000 };
     const upstreams = [upstream.definition({ capabilities: { stop: false }, timeouts })];
@@ -132,7 +132,7 @@ describe('a stop sequence the upstream does not know [T-44]', () => {
     expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 5 }), STOPPED]);
   });
 
-  test('an upstream that goes on for ever after it is cut, and billed at the cap', async () => {
+  test('cuts an upstream that continues endlessly after it, billed at the cap', async () => {
     upstream.behave(async (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk('one END two'));
       while (!response.destroyed)
@@ -142,21 +142,21 @@ describe('a stop sequence the upstream does not know [T-44]', () => {
     expect(await collect(stream)).toEqual([START, text('one '), usage({ outputTokens: 100 }), STOPPED]);
   });
 
-  test('text that only looked like one comes out, before what follows it', async () => {
+  test('that is not completed is passed on before the next event', async () => {
     upstream.behave(streaming(chunk('one E'), chunk('', 'stop'), DONE));
     const upstreams = [upstream.definition({ capabilities: { stop: false } })];
     const events = await collect(setUp({ upstreams, request: { stop: ['END'] } }).stream);
     expect(events).toEqual([START, text('one E'), usage({ outputTokens: 2 }), STOP]);
   });
 
-  test('an upstream that knows them is told', async () => {
+  test('is sent to an upstream that supports them', async () => {
     upstream.behave(streaming(chunk('ok', 'stop'), DONE));
     await collect(setUp({ request: { stop: ['END'] } }).stream);
     expect(upstream.bodies[0]).toMatchObject({ stop: ['END'] });
   });
 });
 
-test('an upstream that ignores its cap is cut, and given up', async () => {
+test('an upstream that ignores its cap is cut and closed', async () => {
   upstream.behave(async (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     while (!response.destroyed)
@@ -182,7 +182,7 @@ describe('failures before the first content', () => {
     ],
     ['a 408', answering(408, ''), 'upstream_timeout', undefined],
     ['a redirect', answering(307, '', { location: 'http://169.254.169.254/' }), 'upstream_error', undefined],
-    ['compression nobody asked for', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
+    ['unrequested compression', answering(200, 'x', { 'content-encoding': 'gzip' }), 'upstream_error', undefined],
     ['an error in a 200', streaming('data: {"error":{"message":"boom"}}\n\n', DONE), 'upstream_error', undefined],
     ['an empty reply', streaming(), 'upstream_error', undefined],
     ['a reply of nothing [M-30]', streaming(chunk('', 'stop'), USAGE_CHUNK, DONE), 'upstream_error', undefined],
@@ -195,27 +195,27 @@ describe('failures before the first content', () => {
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
   });
 
-  test('silence [error-timeout]', async () => {
+  test('a timeout [error-timeout]', async () => {
     upstream.behave(hanging());
     const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
     expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
   });
 
-  test('an error whose text never ends is told all the same, soon', async () => {
+  test('an error with endless text is reported soon', async () => {
     upstream.behave((_request, response) => void response.writeHead(429, { 'retry-after': '9' }).write('{"error":'));
     expect(await collect(setUp().stream)).toEqual([START, failure('model_capacity', 9)]);
   });
 
-  test('a model without routes, and one whose upstream is away [error-unavailable]', async () => {
+  test('a model without routes, and one whose upstream is down [error-unavailable]', async () => {
     expect(await collect(setUp({ routes: [] }).stream)).toEqual([failure('model_unavailable', 5)]);
     const gone = upstream.definition({ baseUrl: 'http://127.0.0.1:1/v1' });
     const { stream, job, dependencies } = setUp({ upstreams: [gone], terms: { restMs: 3_000, restMsMax: 3_000 } });
     expect(await collect(stream)).toEqual([START, failure('model_unavailable', 1)]);
-    // For a moment it is not even tried again.
+    // The circuit is open for a moment.
     expect(await collect(streamInference(job, reader(), dependencies))).toEqual([failure('model_unavailable', 1)]);
   });
 
-  test('an address that may not be called, a secret that is not there', async () => {
+  test('a forbidden address, and a missing key', async () => {
     const inside = upstream.definition({ allowPrivateNetwork: false });
     expect(await collect(setUp({ upstreams: [inside] }).stream)).toEqual([START, failure('model_unavailable', 1)]);
     const locked = upstream.definition({ apiKeyEnv: 'A_KEY_THAT_IS_NOT_SET' });
@@ -224,7 +224,7 @@ describe('failures before the first content', () => {
   });
 });
 
-test('an idle socket that has just been closed is no failure of the route, and no attempt', async () => {
+test('a stale connection is neither a failure of the route nor an attempt', async () => {
   upstream.behave((request, response) => {
     if (upstream.calls === 2) request.socket.destroy();
     else return streaming(chunk('ok', 'stop'), DONE)(request, response);
@@ -235,7 +235,7 @@ test('an idle socket that has just been closed is no failure of the route, and n
   expect(await collect(streamInference(job, reader(), dependencies))).toEqual(expected);
 });
 
-test('a new connection that is closed without an answer is an attempt', async () => {
+test('a new connection closed without a reply is an attempt', async () => {
   upstream.behave((request) => void request.socket.destroy());
   expect(await collect(setUp({ attemptsMax: 1 }).stream)).toEqual([START, failure('upstream_error')]);
   expect(upstream.calls).toBe(1);
@@ -251,22 +251,22 @@ describe('failures after content', () => {
     expect(await collect(setUp().stream)).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_error')]);
   });
 
-  test('silence beyond the idle limit', async () => {
+  test('an idle timeout', async () => {
     upstream.behave(hanging(chunk('Hello')));
     const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 60, totalMs: 1_000 };
     const events = await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream);
     expect(events).toEqual([START, text('Hello'), usage({ outputTokens: 2 }), failure('upstream_timeout')]);
   });
 
-  test('a plain request has returned nothing, so it fails and nothing is billed', async () => {
+  test('a plain request fails without a bill, because nothing was returned', async () => {
     upstream.behave(streaming(chunk('Hello')));
     const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
     expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, failure('upstream_error')]);
   });
 });
 
-describe('a client that leaves [T-39]', () => {
-  test('within the stream: the socket is closed within 250 ms, and what was received is reported [H-9]', async () => {
+describe('a client that disconnects [T-39]', () => {
+  test('within the stream: the socket is closed within 250 ms, and the received usage is reported [H-9]', async () => {
     upstream.behave(hanging(chunk('Hello')));
     const leave = async (): Promise<number> => {
       const { stream, client, settlements } = setUp();
@@ -299,7 +299,7 @@ describe('a client that leaves [T-39]', () => {
     expect(await leastMs(250, leave)).toBeLessThan(250);
   });
 
-  test('before the head of the reply: the socket is closed, and nothing is owed', async () => {
+  test('before the head of the reply: the socket is closed, and nothing is billed', async () => {
     upstream.behave(() => {});
     const { stream, client, settlements, lease } = setUp();
     const asked = upstream.nextRequest();
@@ -312,7 +312,7 @@ describe('a client that leaves [T-39]', () => {
     expect(lease.ended).toBe(true);
   });
 
-  test('of a plain request: what had been collected is reported', async () => {
+  test('of a plain request: the collected usage is reported', async () => {
     upstream.behave(hanging(chunk('Hello')));
     const upstreams = [upstream.definition({ capabilities: { streamPlainRequests: true } })];
     const { stream, client, lease } = setUp({ upstreams, request: { stream: false } });
@@ -322,13 +322,13 @@ describe('a client that leaves [T-39]', () => {
     expect(await events).toEqual([START, text('Hello'), usage({ outputTokens: 2 })]);
   });
 
-  test('before anything: nothing is sent', async () => {
+  test('before the call: nothing is sent', async () => {
     const { job, dependencies } = setUp();
     expect(await collect(streamInference(job, reader(AbortSignal.abort()), dependencies), 'open')).toEqual([usage({ promptTokens: 0 })]);
     expect(upstream.calls).toBe(0);
   });
 
-  test('after the end: the proxy settles what the reader may not have got', async () => {
+  test('after the end: the proxy settles when the reader may have missed the end', async () => {
     upstream.behave(streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE));
     const { stream, client, settlements } = setUp();
     await collect(stream);
@@ -347,8 +347,8 @@ describe('a client that leaves [T-39]', () => {
   });
 });
 
-describe('a reader that takes its time keeps nobody from a route', () => {
-  /** Everything up to the terminal event, after which nothing more is asked for. */
+describe('a slow reader does not occupy a route', () => {
+  /** Reads up to the terminal event and no further. */
   async function takeAll({ stream }: ReturnType<typeof setUp>): Promise<void> {
     for (let batch = await stream.next(); !batch.done; batch = await stream.next())
       if (batch.value.at(-1)?.type === 'completion-finish') return;
@@ -359,7 +359,7 @@ describe('a reader that takes its time keeps nobody from a route', () => {
   test.each([
     ['a stream', true],
     ['a plain reply', false],
-  ])('once %s is whole', async (_, stream) => {
+  ])('once %s is complete', async (_, stream) => {
     upstream.behave(stream ? streaming(chunk('Hello', 'stop'), USAGE_CHUNK, DONE) : answering(200, plainReply('Hello')));
     const started = setUp({ upstreams: [upstream.definition({ connectionsMax: 1 })], request: { stream } });
     await takeAll(started);
@@ -368,7 +368,7 @@ describe('a reader that takes its time keeps nobody from a route', () => {
     expect((await collect(streamInference(job, reader(), dependencies))).at(-1)).toEqual(STOP);
   });
 
-  test('once we have cut it: its upstream is given up at once', async () => {
+  test('once the reply was cut: its socket is closed at once', async () => {
     upstream.behave(hanging(chunk('x'.repeat(2_000))));
     const started = setUp({ outputTokensMax: 100 });
     const closed = upstream.nextRequest().then(({ socket }) => once(socket, 'close'));
@@ -388,7 +388,7 @@ describe('a reader that takes its time keeps nobody from a route', () => {
   });
 });
 
-test('a lost lease stops the upstream, and the stream says so', async () => {
+test('a lost lease stops the upstream and ends the stream with a failure', async () => {
   upstream.behave(hanging(chunk('Hello')));
   const { stream, lease } = setUp();
   const asked = upstream.nextRequest();
@@ -399,7 +399,7 @@ test('a lost lease stops the upstream, and the stream says so', async () => {
   await closed;
 });
 
-test('the meter reading of a lease is nothing before content, then what has come', async () => {
+test('the usage of a renewal is zero before content, then what was received', async () => {
   upstream.behave(hanging(chunk('Hello')));
   const { stream, lease, client } = setUp();
   const first = stream.next();
@@ -424,7 +424,7 @@ test('the meter reading of a lease is nothing before content, then what has come
   await collect(stream, 'open');
 });
 
-test('a secret goes to the upstream that names it, and to no other', async () => {
+test('a key goes only to the upstream that names it', async () => {
   process.env.TEST_UPSTREAM_KEY = 'secret-1';
   const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));
   stops.push(() => other.stop());

@@ -19,13 +19,13 @@ const NOTHING: Usage = {
   outputSource: 'counted',
 };
 
-test('nothing is owed before content, whatever was reported', () => {
+test('usage is zero before content, whatever was reported', () => {
   const meter = new UsageMeter(CAPS);
   meter.report(REPORT);
   expect([meter.soFar(), meter.final()]).toEqual([NOTHING, REPORT]);
 });
 
-test('without a report the text is measured, in bytes', () => {
+test('without a report, usage is estimated from the bytes of the text', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'reasoning-delta', text: '漢字漢字' }); // 12 bytes
   meter.count({ type: 'text-delta', text: 'abcde' });
@@ -41,7 +41,7 @@ test('without a report the text is measured, in bytes', () => {
   });
 });
 
-test('the last report wins as it is [T-25]', () => {
+test('the last report counts unchanged [T-25]', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'text-delta', text: 'a'.repeat(400) });
   meter.report({ ...REPORT, outputTokens: 1 });
@@ -49,7 +49,7 @@ test('the last report wins as it is [T-25]', () => {
   expect(meter.final()).toEqual(REPORT);
 });
 
-test('a report without output, or without a prompt, is completed, and each count keeps its own source', () => {
+test('a report without output or prompt is completed, and each count keeps its source', () => {
   const meter = new UsageMeter(CAPS);
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
   meter.report({ ...REPORT, outputTokens: 0, reasoningTokens: 0 });

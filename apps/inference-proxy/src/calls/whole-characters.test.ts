@@ -17,13 +17,13 @@ function end(index: number): StreamEvent {
   return { type: 'tool-call-end', index };
 }
 
-function mended(...batches: StreamEvent[][]): StreamEvent[] {
+function joined(...batches: StreamEvent[][]): StreamEvent[] {
   const characters = new WholeCharacters();
   return batches.flatMap((batch) => characters.join(batch));
 }
 
-test('a character cut in two is sent whole [T-45]', () => {
-  expect(mended([text('a\ud83d')], [text('\ude42b'), text('c'), FINISH])).toEqual([text('a'), text('🙂b'), text('c'), FINISH]);
+test('a character cut in two is joined [T-45]', () => {
+  expect(joined([text('a\ud83d')], [text('\ude42b'), text('c'), FINISH])).toEqual([text('a'), text('🙂b'), text('c'), FINISH]);
 });
 
 test.each<[string, StreamEvent[], StreamEvent[]]>([
@@ -37,26 +37,26 @@ test.each<[string, StreamEvent[], StreamEvent[]]>([
   ],
   ['at the end of a call', [piece(0, '\ud83d'), end(0)], [piece(0, '\ufffd'), end(0)]],
 ])('a half that stays alone is replaced: %s [T-45]', (_name, events, expected) => {
-  expect(mended(events)).toEqual(expected);
-  expect(mended(...events.map((event) => [event]))).toEqual(expected);
+  expect(joined(events)).toEqual(expected);
+  expect(joined(...events.map((event) => [event]))).toEqual(expected);
 });
 
-test('calls that interleave keep their halves apart', () => {
+test('interleaved calls keep their halves apart', () => {
   expect(
-    mended([piece(0, '"\ud83d'), piece(1, '"\ud83d')], [text('!'), piece(1, '\ude42"')], [piece(0, '\ude43"'), end(0), end(1)]),
+    joined([piece(0, '"\ud83d'), piece(1, '"\ud83d')], [text('!'), piece(1, '\ude42"')], [piece(0, '\ude43"'), end(0), end(1)]),
   ).toEqual([piece(0, '"'), piece(1, '"'), text('!'), piece(1, '🙂"'), piece(0, '🙃"'), end(0), end(1)]);
 });
 
-test('a batch of whole characters is passed on as it is', () => {
+test('a batch of whole characters is passed on unchanged', () => {
   const batch = [text('Grüße 🌍'), FINISH];
   expect(new WholeCharacters().join(batch)).toBe(batch);
 });
 
-test('whatever an upstream says, in whatever batches, every piece is well-formed and never empty, and whole characters stay as they are [T-45]', () => {
+test('every delta is well-formed and never empty, and whole characters stay unchanged [T-45]', () => {
   fc.assert(
     fc.property(inBatches(streamEvents({ customTools: true })), ({ events, batches }) => {
-      const sent = mended(...batches);
-      expect(sent).toEqual(mended(events));
+      const sent = joined(...batches);
+      expect(sent).toEqual(joined(events));
       for (const event of sent) if ('text' in event) expect([event.text.isWellFormed(), event.text !== '']).toEqual([true, true]);
       const lengthOf = (all: StreamEvent[]) => all.reduce((length, event) => length + ('text' in event ? event.text.length : 0), 0);
       expect(lengthOf(sent)).toBe(lengthOf(events));

@@ -38,7 +38,7 @@ const NO_OUTPUT = 'The model ended its reply without any output. Nothing is bill
 
 export type UpstreamFailureCode = keyof typeof MESSAGES;
 
-/** What an upstream's refusal is about, judged from its status, code and text. */
+/** Subject of an upstream's refusal, judged from its status, code and text. */
 export type RefusalFamily =
   | 'no-credit'
   | 'access-denied'
@@ -63,7 +63,7 @@ export interface LoggedRefusal {
 }
 
 export interface UpstreamFailureOptions {
-  /** What happened, in our own words or those of the system. Logged, and shown to operators. Default: the kind. */
+  /** Description in our own words or those of the system. Logged, and shown to operators. Default: the kind. */
   detail?: string;
   refusal?: LoggedRefusal;
   /** The upstream's own text. Never logged; only the probe command shows it. */

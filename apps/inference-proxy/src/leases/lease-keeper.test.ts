@@ -19,7 +19,7 @@ function ticket(holdId: string): Ticket {
   return { holdId, accountId: 'a', requestId: `req_${holdId}`, outputTokensMax: 1, promptTokensEstimate: 1, leaseMs: LEASE_MS };
 }
 
-/** A keeper on a clock of the test's own: `at` moves it and lets the answers arrive. */
+/** Returns a keeper with a fake clock: `at` moves it and lets the replies arrive. */
 function setUp(renew: (request: HoldRenewRequest) => string[], verdicts: Pick<HoldRenewReply, 'stop' | 'unsettled'> = {}) {
   const messaging = new FakeMessaging();
   const sent: { at: number; ids: string[]; sequences: number[]; ended?: string[] }[] = [];
@@ -42,7 +42,7 @@ function setUp(renew: (request: HoldRenewRequest) => string[], verdicts: Pick<Ho
 
 const all = ({ renewals }: HoldRenewRequest) => renewals.map(({ holdId }) => holdId);
 
-test('renews first after a twelfth, then every sixth of the lease, all that are due in one message, with a reading each', async () => {
+test('renews after a twelfth of the lease, then every sixth; all that are due in one message, each with its usage', async () => {
   const readings: unknown[] = [];
   const { keeper, sent, at } = setUp((request) => {
     readings.push(...request.renewals.map(({ usage }) => usage));
@@ -63,7 +63,7 @@ test('renews first after a twelfth, then every sixth of the lease, all that are 
   expect(readings).toEqual([READING, READING, READING, READING, READING]);
 });
 
-test('a hold that is no longer open is lost, once, and the others go on', async () => {
+test('a hold that is no longer open is lost once, and the others continue', async () => {
   const { keeper, sent, at } = setUp((request) => all(request).filter((id) => id !== 'a'));
   const lost: string[] = [];
   keeper.keep(
@@ -83,7 +83,7 @@ test('a hold that is no longer open is lost, once, and the others go on', async 
   expect(sent.map(({ ids }) => ids)).toEqual([['a', 'b'], ['b']]);
 });
 
-test('without acknowledgement it asks again at every tick, and gives up after three quarters of the lease', async () => {
+test('without acknowledgement it retries at every tick, and gives up after three quarters of the lease', async () => {
   const { keeper, sent, at } = setUp(() => {
     throw new Error('billing is away');
   });
@@ -102,7 +102,7 @@ test('without acknowledgement it asks again at every tick, and gives up after th
   expect([lost, sent.length]).toEqual([[1], 16]);
 });
 
-test('a lease counts from when its renewal was sent, not from when the answer came', async () => {
+test('a lease counts from the sending of its renewal, not from the reply', async () => {
   let answering = true;
   const { keeper, at } = setUp((request) => {
     if (!answering) throw new Error('billing is away');
@@ -123,7 +123,7 @@ test('a lease counts from when its renewal was sent, not from when the answer ca
   expect(lost).toEqual([1]);
 });
 
-test('a request whose key was revoked is told to stop at its next renewal, and is not renewed any more', async () => {
+test('a request whose key was revoked stops at its next renewal', async () => {
   const { keeper, sent, at } = setUp((request) => all(request), { stop: ['a'] });
   const losses: string[] = [];
   for (const id of ['a', 'b']) {
@@ -140,7 +140,7 @@ test('a request whose key was revoked is told to stop at its next renewal, and i
   expect(sent.map(({ ids }) => ids)).toEqual([['a', 'b'], ['b']]);
 });
 
-test('asks once, a while after its end, whether a request was settled, and tells the one that nobody settled', async () => {
+test('asks once after a delay whether an ended request was settled, and reports an unsettled one', async () => {
   const { keeper, sent, at } = setUp(all, { unsettled: ['a'] });
   const unsettled: string[] = [];
   const ends = ['a', 'b'].map((id) => ({ id, end: keeper.keep(ticket(id), () => READING, fail) }));
@@ -154,7 +154,7 @@ test('asks once, a while after its end, whether a request was settled, and tells
   expect(unsettled).toEqual(['a']);
 });
 
-test('asks again about what has ended until billing answers; a shutdown asks at once', async () => {
+test('asks again about ended requests until billing answers; a shutdown asks at once', async () => {
   let away = true;
   const { keeper, sent, at } = setUp(
     (request) => {
@@ -182,7 +182,7 @@ test('asks again about what has ended until billing answers; a shutdown asks at 
   expect(unsettled).toEqual(['a', 'b']);
 });
 
-test('a request that has ended is not told of a loss', async () => {
+test('an ended request does not lose its lease', async () => {
   const { keeper, at } = setUp(() => []);
   const end = keeper.keep(ticket('a'), () => READING, fail);
   const ticking = at(5_000);

@@ -20,7 +20,7 @@ function setUp(answers: ('settled' | 'already' | Error)[], isOpen: () => boolean
   return { settlements: new SettleForGateway(messaging, createLogger('test', 'silent'), 5), asked };
 }
 
-test('asks after the delay, with what is known by then', async () => {
+test('settles after the delay, with the usage known by then', async () => {
   const { settlements, asked } = setUp(['settled']);
   const settle = { ...SETTLE };
   settlements.schedule(() => settle, GONE);
@@ -30,7 +30,7 @@ test('asks after the delay, with what is known by then', async () => {
   expect(asked).toEqual([{ ...ASKED, reason: 'completed' }]);
 });
 
-test('asks again when billing is away', async () => {
+test('retries while billing is away', async () => {
   const { settlements, asked } = setUp([new Error('away'), new Error('away'), 'already']);
   settlements.schedule(() => SETTLE, GONE);
   while (asked.length < 3) await new Promise(setImmediate);
@@ -38,14 +38,14 @@ test('asks again when billing is away', async () => {
   expect(asked).toEqual([ASKED, ASKED, ASKED]);
 });
 
-test('a shutdown does not wait for ever', async () => {
+test('a shutdown does not wait endlessly', async () => {
   const { settlements, asked } = setUp([new Error('away'), new Error('away')]);
   settlements.schedule(() => SETTLE, GONE);
   await settlements.close();
   expect(asked).toHaveLength(1);
 });
 
-test('a gateway that lives is left to settle, until it is gone', async () => {
+test('a live gateway settles itself, until it is gone', async () => {
   const { settlements, asked } = setUp(['settled']);
   const answers = [true, true, false];
   const askedBy: number[] = [];
@@ -60,7 +60,7 @@ test('a gateway that lives is left to settle, until it is gone', async () => {
   expect({ asked, askedBy }).toEqual({ asked: [ASKED], askedBy: [0, 0, 0] });
 });
 
-test('a hold that its gateway has settled is not remembered', async () => {
+test('a hold that its gateway has settled is forgotten', async () => {
   let open = true;
   let looks = 0;
   const { settlements, asked } = setUp([], () => {
@@ -71,12 +71,12 @@ test('a hold that its gateway has settled is not remembered', async () => {
   while (looks < 2) await new Promise(setImmediate);
   open = false;
   while (looks < 3) await new Promise(setImmediate);
-  await settlements.close(); // has nothing to wait for
+  await settlements.close(); // nothing is open
   expect({ asked, looks }).toEqual({ asked: [], looks: 3 });
 });
 
-describe('what a gateway has left to the proxy', () => {
-  test('is settled as soon as it is known what it comes to, and asked for again until billing answers', async () => {
+describe('a hold that the gateway leaves to the proxy', () => {
+  test('is settled as soon as its usage is known, and retried until billing answers', async () => {
     const { settlements, asked } = setUp([new Error('away'), 'settled']);
     const known = Promise.withResolvers<SettleRequest>();
     settlements.settleAfter(() => known.promise);
@@ -88,7 +88,7 @@ describe('what a gateway has left to the proxy', () => {
     expect(asked).toEqual([ASKED, ASKED]);
   });
 
-  test('is settled at a shutdown with what is known', async () => {
+  test('is settled at a shutdown with the usage so far', async () => {
     const { settlements, asked } = setUp(['settled']);
     settlements.settleAfter(
       (closing) => new Promise((resolve) => closing.addEventListener('abort', () => resolve({ ...SETTLE, reason: 'completed' }))),

@@ -42,7 +42,7 @@ function take(): RouteCall {
 const failure = new UpstreamFailure('unreachable', 'model_unavailable');
 const FAILED: CallEnd = { outcome: failure.code, failure, usage: undefined };
 
-test('what alerts wait for is there before it happens, or they would not see it happen for the first time', async () => {
+test('counters exist at 0 from the start, so that alerts see their first increase', async () => {
   const { lines } = setUp();
   const labels = 'upstream="test",model="m",upstream_model="theirs"';
   const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'broken', 'empty', 'limit'];
@@ -59,7 +59,7 @@ test('what alerts wait for is there before it happens, or they would not see it 
   );
 });
 
-test('no series is there twice when the dialect of an upstream changes, and a provider has what all of its dialects have', async () => {
+test('a changed dialect duplicates no series, and dialects of one provider share theirs', async () => {
   const { apply, lines } = setUp();
   for (const kind of ['openai-chat', 'openai-responses', 'anthropic-messages', 'openai-chat'] as const) {
     apply({ kind }, 'm');
@@ -74,14 +74,14 @@ test('no series is there twice when the dialect of an upstream changes, and a pr
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-describe('the breaker of a route is shown as', () => {
-  test('2 while it rests', async () => {
+describe('the breaker state of a route is', () => {
+  test('2 during the cooldown', async () => {
     const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
     take().end(FAILED);
     expect(await breakerState()).toBe(2);
   });
 
-  test('1 once it has rested, though nobody calls it, and while a call tries it; 0 when that has come to something', async () => {
+  test('1 after the cooldown and during the probe; 0 when the probe brings content', async () => {
     const { breakerState } = setUp({ restMs: 0, restMsMax: 0 });
     take().end(FAILED);
     const due = await breakerState();
@@ -91,7 +91,7 @@ describe('the breaker of a route is shown as', () => {
     expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
   });
 
-  test('2 while the health check of its upstream fails, however long it has rested, and 0 from its next good answer', async () => {
+  test('2 while the health check of its upstream fails, and 0 from its next success', async () => {
     const { apply, lines, breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
     while ((await breakerState()) === 0) await new Promise(setImmediate);
     apply({}, 'm', 'new');

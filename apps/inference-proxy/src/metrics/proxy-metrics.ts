@@ -18,7 +18,7 @@ export type RetryOutcome = (typeof RETRY_OUTCOMES)[number];
 
 const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 
-/** How a request left the admission queue. `left`: its client disconnected. */
+/** End of a wait in the admission queue. `left`: the client disconnected. */
 export type WaitOutcome = 'served' | 'refused' | 'left';
 
 /** A model and its routes, as the gauges read them. */

@@ -46,20 +46,20 @@ describe('over HTTP', () => {
   const list = (signal = new AbortController().signal) =>
     listModels({ pool, basePath: '/v1/', headers: { authorization: 'Bearer k', 'content-type': 'application/json' } }, signal);
 
-  test('it is asked for with the key', async () => {
+  test('the request has the key', async () => {
     respond = (response) => void response.end('{"data":[{"id":"a"}]}');
     expect(await list()).toEqual([{ id: 'a' }]);
     expect(heard).toEqual({ method: 'GET', url: '/v1/models', authorization: 'Bearer k' });
   });
 
-  test('none is not an error', async () => {
+  test('a missing list is not an error', async () => {
     respond = (response) => void response.writeHead(404).end('{"data":[]}');
     expect(await list()).toBeUndefined();
     respond = (response) => void response.destroy();
     expect(await list()).toBeUndefined();
   });
 
-  test('one without end is left', async () => {
+  test('an endless list is abandoned', async () => {
     let left: Promise<unknown> | undefined;
     respond = (response) => {
       left = once(response, 'close');
@@ -73,7 +73,7 @@ describe('over HTTP', () => {
     await left;
   });
 
-  test('whoever has left hears nothing more', async () => {
+  test('a cancelled request rejects', async () => {
     const asking = new AbortController();
     respond = () => asking.abort(new Error('left'));
     await expect(list(asking.signal)).rejects.toThrow('left');

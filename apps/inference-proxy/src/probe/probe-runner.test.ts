@@ -1,12 +1,12 @@
 import { type Route, routeList, type Upstream } from '#contracts/catalog.js';
-import type { CandidateTls, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
+import type { CandidateTls, UpstreamProbeEvent, UpstreamProbeRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { createLogger } from '#observability/logger.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { ProbeRunner } from './probe-runner.js';
 
-/** Nobody is there, so that a test ends soon; what it was about to ask is in its first event. */
+/** Address without a listener, so that a probe ends soon. Its first event has what it would send. */
 const upstream: Upstream = {
   id: 'dead',
   kind: 'openai-chat',
@@ -35,23 +35,23 @@ beforeEach(() => {
   tests = new ProbeRunner(messaging, createLogger('test', 'silent'));
 });
 
-async function run(request: UpstreamTestRequest): Promise<UpstreamTestEvent[]> {
-  const events: UpstreamTestEvent[] = [];
+async function run(request: UpstreamProbeRequest): Promise<UpstreamProbeEvent[]> {
+  const events: UpstreamProbeEvent[] = [];
   for await (const batch of tests.run(request, new AbortController().signal)) events.push(...batch);
   return events;
 }
 
-test('an upstream of the catalog, with the first model that is routed to it and with what the catalog says of it', async () => {
+test('an upstream of the catalog, with its first routed model and its catalog entry', async () => {
   const events = await run({ upstreamId: 'dead' });
   expect(events[0]).toEqual({ type: 'test-start', upstreamId: 'dead', kind: 'openai-chat', model: 'theirs-1', isInCatalog: true });
   expect(events.at(-1)).toMatchObject({ type: 'test-end', servesText: false, capabilities: { seed: false }, changes: [] });
 });
 
-test('the model that is asked for', async () => {
+test('a given model', async () => {
   expect((await run({ upstreamId: 'dead', model: 'theirs-9' }))[0]).toMatchObject({ model: 'theirs-9' });
 });
 
-test('one that is not in the catalog, by the defaults of an entry', async () => {
+test('an upstream that is not in the catalog, with the defaults of an entry', async () => {
   const candidate = { kind: 'anthropic-messages' as const, baseUrl: 'http://127.0.0.1:1/v1' };
   const events = await run({ upstreamId: 'new', model: 'm', candidate });
   expect(events[0]).toEqual({ type: 'test-start', upstreamId: 'new', kind: 'anthropic-messages', model: 'm', isInCatalog: false });
@@ -61,24 +61,24 @@ test('one that is not in the catalog, by the defaults of an entry', async () => 
   expect(events.at(-1)).toMatchObject({ capabilities: CAPABILITY_DEFAULTS });
 });
 
-function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamTestRequest {
+function withTls(tls: CandidateTls, baseUrl = 'https://127.0.0.1:1/v1'): UpstreamProbeRequest {
   return { upstreamId: 'new', model: 'm', candidate: { kind: 'openai-chat', baseUrl, allowPrivateNetwork: true, tls } };
 }
 
-test('one with certificates, in a file that is not there yet', async () => {
+test('one with certificates in a missing file', async () => {
   expect((await run(withTls({ caFile: 'ca-to-come.pem' })))[1]).toMatchObject({
     check: { id: 'reachable', verdict: 'no', evidence: 'no certificate or key in the file ca-to-come.pem (ERR_TLS_CERT_FILE)' },
   });
 });
 
-test('one whose key is in a file, which is not there yet', async () => {
+test('one whose key is in a missing file', async () => {
   const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyFile: 'keys/new' };
   expect((await run({ upstreamId: 'new', model: 'm', candidate }))[2]).toMatchObject({
     check: { id: 'key', verdict: 'no', evidence: 'no key in the file keys/new, as the inference-proxy sees it' },
   });
 });
 
-test('a setting of the proxy’s own is no key of an upstream, whoever asks', async () => {
+test('a setting of the proxy itself is never used as an upstream key', async () => {
   process.env.NATS_PASSWORD = 'ours';
   const candidate = { kind: 'openai-chat' as const, baseUrl: 'http://127.0.0.1:1/v1', apiKeyEnv: 'NATS_PASSWORD' };
   const events = await run({ upstreamId: 'new', model: 'm', candidate });
@@ -88,7 +88,7 @@ test('a setting of the proxy’s own is no key of an upstream, whoever asks', as
   });
 });
 
-test.each<[UpstreamTestRequest, ServiceError]>([
+test.each<[UpstreamProbeRequest, ServiceError]>([
   [{ upstreamId: 'gone' }, new ServiceError('not_found', 'The catalog has no upstream gone, or it is disabled.', 'upstreamId')],
   [
     { upstreamId: 'idle' },
@@ -126,7 +126,7 @@ test.each<[UpstreamTestRequest, ServiceError]>([
   await expect(run(request)).rejects.toEqual(refusal);
 });
 
-test('four tests at once, and no more until one has ended', async () => {
+test('at most four probes run at once', async () => {
   const signal = new AbortController().signal;
   const running = Array.from({ length: 4 }, () => tests.run({ upstreamId: 'dead' }, signal));
   await Promise.all(running.map((events) => events.next()));

@@ -1,5 +1,5 @@
 import { routeList, type Upstream } from '#contracts/catalog.js';
-import type { UpstreamCandidate, UpstreamTestEvent, UpstreamTestRequest } from '#contracts/probe.js';
+import type { UpstreamCandidate, UpstreamProbeEvent, UpstreamProbeRequest } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -20,7 +20,7 @@ export class ProbeRunner {
   ) {}
 
   /** Throws `ServiceError` for an upstream that is not in the catalog, without a model to probe, and when too many probes run. */
-  async *run(request: UpstreamTestRequest, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
+  async *run(request: UpstreamProbeRequest, signal: AbortSignal): AsyncGenerator<UpstreamProbeEvent[]> {
     if (this.running >= RUNS_MAX)
       throw new ServiceError('unavailable', 'Too many upstream tests are under way; try again when one has ended.');
     this.running += 1;
@@ -41,7 +41,7 @@ export class ProbeRunner {
     }
   }
 
-  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamTestRequest): Promise<ProbeJob> {
+  private async jobOf({ upstreamId, candidate, model, contextTokens }: UpstreamProbeRequest): Promise<ProbeJob> {
     if (candidate !== undefined) {
       if (model === undefined)
         throw new ServiceError('invalid_request', 'model is missing: an upstream that is not in the catalog has no routes', 'model');

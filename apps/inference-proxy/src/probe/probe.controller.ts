@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type UpstreamTestEvent, type UpstreamTestRequest, upstreamTest } from '#contracts/probe.js';
+import { type UpstreamProbeEvent, type UpstreamProbeRequest, upstreamProbe } from '#contracts/probe.js';
 import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { ProbeRunner } from './probe-runner.js';
@@ -9,8 +9,8 @@ import { ProbeRunner } from './probe-runner.js';
 export class ProbeController {
   constructor(@Inject(ProbeRunner) private readonly probes: ProbeRunner) {}
 
-  @Serves(upstreamTest)
-  probe(request: UpstreamTestRequest, { signal }: CallContext): AsyncIterable<readonly UpstreamTestEvent[]> {
+  @Serves(upstreamProbe)
+  probe(request: UpstreamProbeRequest, { signal }: CallContext): AsyncIterable<readonly UpstreamProbeEvent[]> {
     return this.probes.run(request, signal);
   }
 }

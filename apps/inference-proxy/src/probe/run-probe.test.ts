@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import type { Upstream } from '#contracts/catalog.js';
-import type { UpstreamCheck, UpstreamTestEnd } from '#contracts/probe.js';
+import type { UpstreamCheck, UpstreamProbeEnd } from '#contracts/probe.js';
 import { CAPABILITY_DEFAULTS, TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { runProbe } from './run-probe.js';
@@ -24,7 +24,7 @@ afterEach(() => {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Record<string, unknown>) => void;
 
-/** A server of the test's own; `answer` gets the generation requests, and `GET models` lists two. */
+/** Starts a server: `answer` handles generation requests, and `GET models` lists two models. */
 async function serve(answer: Answer): Promise<string> {
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
@@ -56,13 +56,13 @@ function upstream(over: Partial<Upstream>): Upstream {
   };
 }
 
-/** What a test says until it is known whether the upstream serves plain text. */
+/** Returns the checks of a probe up to the plain reply. */
 async function reach(
   over: Partial<Upstream>,
   model = 'big-2',
-): Promise<{ checks: Record<string, string>; end: UpstreamTestEnd | undefined }> {
+): Promise<{ checks: Record<string, string>; end: UpstreamProbeEnd | undefined }> {
   const checks: Record<string, string> = {};
-  let end: UpstreamTestEnd | undefined;
+  let end: UpstreamProbeEnd | undefined;
   for await (const events of runProbe({ upstream: upstream(over), isInCatalog: false, models: [model] }, NEVER)) {
     for (const event of events) {
       if (event.type === 'check-end') checks[event.check.id] = `${event.check.verdict}: ${event.check.evidence}`;
@@ -82,7 +82,7 @@ function respond(status: number, body: unknown, headers: Record<string, string> 
   };
 }
 
-describe('where nobody can be reached', () => {
+describe('an upstream that cannot be reached', () => {
   async function reachOnly(over: Partial<Upstream>): Promise<string | undefined> {
     const { checks, end } = await reach(over);
     const { reachable, ...others } = checks;
@@ -95,7 +95,7 @@ describe('where nobody can be reached', () => {
     expect(await reachOnly({})).toBe('no: nothing listens at 127.0.0.1:1: is it running, and is the port right?');
   });
 
-  test('a name that nobody knows', async () => {
+  test('an unknown name', async () => {
     expect(await reachOnly({ baseUrl: 'http://nowhere.invalid/v1' })).toBe('no: no name server knows nowhere.invalid: check baseUrl');
   });
 
@@ -105,11 +105,11 @@ describe('where nobody can be reached', () => {
     expect(await reachOnly({ baseUrl: 'http://localhost:1/v1', allowPrivateNetwork: false })).toBe(`no: localhost ${cure}`);
   });
 
-  test('an address that is never called', async () => {
+  test('a forbidden address', async () => {
     expect(await reachOnly({ baseUrl: 'http://169.254.169.254/v1' })).toBe('no: 169.254.169.254 may never be called');
   });
 
-  test('HTTPS where plain HTTP is spoken', async () => {
+  test('HTTPS to an HTTP server', async () => {
     const host = await serve(respond(200, {}));
     expect((await reachOnly({ baseUrl: `https://${host}/v1` }))?.replace(/ERR_SSL_\w+/, 'CODE')).toBe(
       `no: ${host} does not speak TLS as it should: http:// instead of https://? (CODE)`,
@@ -121,7 +121,7 @@ describe('where nobody can be reached', () => {
     expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(`no: ${host} does not speak HTTP: https:// instead of http://?`);
   });
 
-  test('a server that closes without a word', async () => {
+  test('a server that closes the connection', async () => {
     const host = await listen(createTcpServer((socket) => socket.once('data', () => socket.destroy())));
     expect(await reachOnly({ baseUrl: `http://${host}/v1` })).toBe(
       `no: ${host} takes the connection and closes it without an answer: https:// instead of http://? (CLOSED)`,
@@ -141,7 +141,7 @@ describe('where nobody can be reached', () => {
     expect(reachable).toBe(`no: ${host} ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
   });
 
-  test('a server that says nothing', async () => {
+  test('a server that does not answer', async () => {
     const host = await listen(createTcpServer(() => undefined));
     const timeouts = { ...TIMEOUT_DEFAULTS, firstByteMs: 300 };
     expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
@@ -150,10 +150,10 @@ describe('where nobody can be reached', () => {
   });
 });
 
-describe('what keeps an upstream that answers from serving', () => {
+describe('an upstream that answers and does not serve', () => {
   const unauthorized = { error: { message: `Incorrect API key provided: ${KEY}.`, code: 'invalid_api_key' } };
 
-  test('a key it wants and does not get', async () => {
+  test('a missing key', async () => {
     const host = await serve(respond(401, unauthorized));
     expect((await reach({ baseUrl: `http://${host}/v1` })).checks).toEqual({
       reachable: `yes: ${host} answers, with 401`,
@@ -163,7 +163,7 @@ describe('what keeps an upstream that answers from serving', () => {
     });
   });
 
-  test('a wrong key: the variable is named, the key is not', async () => {
+  test('a wrong key: the evidence names the variable and not the key', async () => {
     process.env[KEY_VARIABLE] = KEY;
     const host = await serve(respond(401, unauthorized));
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
@@ -171,7 +171,7 @@ describe('what keeps an upstream that answers from serving', () => {
     expect(JSON.stringify(checks)).not.toContain(KEY);
   });
 
-  test('a key that an error repeats stays here, in the dialect’s own error too', async () => {
+  test('a key that an error repeats is redacted', async () => {
     process.env[KEY_VARIABLE] = KEY;
     const host = await serve(respond(418, { error: { message: `I know ${KEY} well` } }));
     const { checks } = await reach({ baseUrl: `http://${host}/v1`, apiKeyEnv: KEY_VARIABLE });
@@ -195,7 +195,7 @@ describe('what keeps an upstream that answers from serving', () => {
     );
   });
 
-  test('a key in a file: it is sent, and where it is wrong the file is named', async () => {
+  test('a key in a file: it is sent, and the evidence names the file when it is wrong', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
     writeFileSync(join(folder, 'hosted'), `${KEY}\n`);
     process.env.UPSTREAM_SECRETS_DIR = folder;
@@ -219,7 +219,7 @@ describe('what keeps an upstream that answers from serving', () => {
     expect((await reach({ baseUrl: `http://${host}/v1` })).checks.key).toBe('no: 402: the account there has no credit');
   });
 
-  test('a model it does not have: what it lists is said, but for names that are none', async () => {
+  test('an unknown model: the evidence repeats the listed names that look like names', async () => {
     const host = await serve(respond(404, { error: { message: 'The model `big-2` does not exist' } }));
     const { checks, end } = await reach({ baseUrl: `http://${host}/v1` });
     expect(checks).toEqual({
@@ -248,7 +248,7 @@ describe('what keeps an upstream that answers from serving', () => {
   });
 });
 
-test('an upstream that asks for patience gets it, once', async () => {
+test('an upstream with Retry-After is waited for once', async () => {
   let calls = 0;
   const host = await serve((request, response, body) => {
     calls += 1;
@@ -259,7 +259,7 @@ test('an upstream that asks for patience gets it, once', async () => {
   expect({ calls, plain: checks.plain }).toEqual({ calls: 2, plain: 'no: refused with 404: “no model”' });
 });
 
-test('whoever asks for the test leaves: it ends at once, in the middle of a request', async () => {
+test('cancelling the probe ends it at once, in the middle of a request', async () => {
   const asked = new AbortController();
   let left: Promise<unknown> | undefined;
   const host = await serve((request) => {

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
-import type { CapabilityChange, UpstreamCheck, UpstreamTestEnd, UpstreamTestEvent } from '#contracts/probe.js';
+import type { CapabilityChange, UpstreamCheck, UpstreamProbeEnd, UpstreamProbeEvent } from '#contracts/probe.js';
 import type { FailureKind } from '../failures/upstream-failure.js';
 import type { Check, Notes } from './checks/check.js';
 import { limitChecks } from './checks/limits.js';
@@ -29,7 +29,7 @@ export interface ProbeJob {
 }
 
 /** Probes one upstream and yields each check as it ends. Throws only the signal's reason. */
-export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[]> {
+export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenerator<UpstreamProbeEvent[]> {
   const { upstream, models, isInCatalog } = job;
   const [model, ...others] = models;
   const deadline = Date.now() + RUN_MS_MAX;
@@ -48,12 +48,12 @@ export async function* runProbe(job: ProbeJob, signal: AbortSignal): AsyncGenera
 }
 
 /** Judges everything from name resolution to a first plain reply by one request. Returns true when the upstream serves text. */
-async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncGenerator<UpstreamTestEvent[], boolean> {
+async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncGenerator<UpstreamProbeEvent[], boolean> {
   const { upstream, model } = prober;
   const startedAt = performance.now();
   const plain = await firstReply(prober);
   const { failure } = plain;
-  const tell = (id: string, title: string, finding: Finding | undefined): UpstreamTestEvent =>
+  const tell = (id: string, title: string, finding: Finding | undefined): UpstreamProbeEvent =>
     checkEnd({ id, title }, finding ?? { verdict: 'skipped', evidence: 'not reached' }, performance.now() - startedAt);
   const reached = judgeReach(plain, upstream);
   const key = judgeMissingKey(prober) ?? (reached.verdict === 'yes' ? judgeKey(failure, upstream) : undefined);
@@ -102,7 +102,7 @@ function checksFor(kind: Upstream['kind']): Check[] {
   return CHECKS.filter(({ kinds }) => kinds === undefined || kinds.includes(kind));
 }
 
-async function perform(check: Check, prober: Prober, notes: Notes, deadline: number): Promise<UpstreamTestEvent> {
+async function perform(check: Check, prober: Prober, notes: Notes, deadline: number): Promise<UpstreamProbeEvent> {
   const startedAt = performance.now();
   const finding = Date.now() < deadline ? await check.run(prober, notes) : 'out of time';
   const milliseconds = performance.now() - startedAt;
@@ -111,7 +111,7 @@ async function perform(check: Check, prober: Prober, notes: Notes, deadline: num
   return checkEnd(check, finding, milliseconds);
 }
 
-async function askOther(prober: Prober, model: string): Promise<UpstreamTestEvent> {
+async function askOther(prober: Prober, model: string): Promise<UpstreamProbeEvent> {
   const startedAt = performance.now();
   const other = prober.withModel(model);
   try {
@@ -127,7 +127,7 @@ function checkEnd(
   { id, title }: { id: string; title: string },
   { verdict, evidence }: Pick<UpstreamCheck, 'verdict' | 'evidence'>,
   ms: number,
-): UpstreamTestEvent {
+): UpstreamProbeEvent {
   return { type: 'check-end', check: { id, title, verdict, evidence, milliseconds: Math.round(ms) } };
 }
 
@@ -138,7 +138,7 @@ function contextOf({ contextTokens }: ProbeJob, { listed }: Notes, model: string
   return tokens === undefined ? undefined : { tokens, isFromOperator: false };
 }
 
-function endOf({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamTestEnd {
+function endOf({ upstream }: ProbeJob, prober: Prober, notes: Notes, servesText: boolean): UpstreamProbeEnd {
   const { capabilities, tally } = prober;
   return {
     type: 'test-end',

@@ -6,7 +6,7 @@ import { AddressRefusedError, assertHostAllowed, guardedLookup, isAddressAllowed
 import { createUpstreamPool } from './upstream-pool.js';
 
 describe('which addresses may be called [fault-network]', () => {
-  /** What is refused whatever the catalog says, what is refused unless the upstream is allowed the private network, what never is. */
+  /** Always refused, refused without `allowPrivateNetwork`, and never refused. */
   const [never, allowed, always] = [
     [false, false],
     [false, true],
@@ -96,7 +96,7 @@ describe('which addresses may be called [fault-network]', () => {
     (name) => expect(() => assertHostAllowed(name, true)).toThrow(AddressRefusedError),
   );
 
-  test('an address in the URL is judged without a look-up', () => {
+  test('an address in the URL is judged without a lookup', () => {
     expect(() => assertHostAllowed('[::1]', false)).toThrow(AddressRefusedError);
     expect(() => assertHostAllowed(new URL('http://2130706433/').hostname, false)).toThrow(AddressRefusedError);
     expect(() => assertHostAllowed(new URL('http://0xa9fea9fe/').hostname, true)).toThrow(AddressRefusedError);
@@ -109,7 +109,7 @@ describe('which addresses may be called [fault-network]', () => {
   });
 });
 
-describe('the look-up', () => {
+describe('the lookup', () => {
   const resolveTo =
     (...answers: LookupAddress[][]) =>
     (_name: string, done: (error: Error | null, addresses: LookupAddress[]) => void) =>
@@ -119,7 +119,7 @@ describe('the look-up', () => {
       lookup('model.example', options, (error, address) => (error ? reject(error) : resolve(address)));
     });
 
-  test('gives only addresses that may be called', async () => {
+  test('returns only allowed addresses', async () => {
     const lookup = guardedLookup(
       false,
       resolveTo([
@@ -135,12 +135,15 @@ describe('the look-up', () => {
   test.each([
     ['127.0.0.1', false, 'model.example is 127.0.0.1, which is a private address, and its upstream does not say allowPrivateNetwork'],
     ['169.254.169.254', true, 'model.example is 169.254.169.254, which is never called'],
-  ])('refuses a name that leads to %s only, and says whether it could be allowed', async (address, allowPrivateNetwork, message) => {
-    const lookup = guardedLookup(allowPrivateNetwork, resolveTo([{ address, family: 4 }]));
-    await expect(ask(lookup, { all: true })).rejects.toEqual(new AddressRefusedError(message));
-  });
+  ])(
+    'refuses a name that resolves only to %s, and says whether the catalog could allow it',
+    async (address, allowPrivateNetwork, message) => {
+      const lookup = guardedLookup(allowPrivateNetwork, resolveTo([{ address, family: 4 }]));
+      await expect(ask(lookup, { all: true })).rejects.toEqual(new AddressRefusedError(message));
+    },
+  );
 
-  test('a burst of connections asks once, whatever the answer is', async () => {
+  test('concurrent connections share one query', async () => {
     const answers: Parameters<Resolver>[1][] = [];
     const lookup = guardedLookup(false, (_name, done) => void answers.push(done));
     const burst = async (): Promise<unknown[]> => {
@@ -158,7 +161,7 @@ describe('the look-up', () => {
     expect(answers).toEqual([]);
   });
 
-  test('DNS rebinding: a name server that changes its mind is not asked again, and what it says later is judged anew [fault-rebinding]', async () => {
+  test('DNS rebinding: a cached answer is reused, and a later answer is judged again [fault-rebinding]', async () => {
     const lookup = guardedLookup(false, resolveTo([{ address: '8.8.8.8', family: 4 }], [{ address: '127.0.0.1', family: 4 }]));
     expect([await ask(lookup, {}), await ask(lookup, {})]).toEqual(['8.8.8.8', '8.8.8.8']);
     const now = performance.now.bind(performance);
@@ -170,7 +173,7 @@ describe('the look-up', () => {
     }
   });
 
-  test('the address that was judged is the one the socket goes to [fault-rebinding]', async () => {
+  test('the socket connects to the address that was judged [fault-rebinding]', async () => {
     const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
     const other = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.2', port: server.port });
     let asked = 0;
@@ -182,7 +185,7 @@ describe('the look-up', () => {
     await Promise.all([server.stop(), other.stop()]);
   });
 
-  test('DNS rebinding: a new connection after a while goes to an address that was judged again [fault-rebinding]', async () => {
+  test('DNS rebinding: a later connection goes to an address that was judged again [fault-rebinding]', async () => {
     const server = await FaultServer.start(({ socket }) => void socket.end(wholeReply('{}')), { host: '127.0.0.1' });
     let address = '127.0.0.1';
     const resolve: Resolver = (_name, done) => done(null, [{ address, family: 4 }]);

@@ -35,7 +35,7 @@ test.each<[code: string, tls: Peer['tls'], words: string]>([
   ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', OWN, 'breaks off the TLS handshake: is our certificate in client.pem one it takes?'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', null, 'does not speak TLS as it should: http:// instead of https://?'],
   ['EPROTO', null, 'does not speak TLS as it should: http:// instead of https://?'],
-])('%s is told with its cure', (code, tls, words) => {
+])('%s says what to do', (code, tls, words) => {
   const fault = explainTls(errorOf(code), { ...PEER, tls });
   expect({ message: fault?.message, isOperatorsFault: fault?.isOperatorsFault }).toEqual({
     message: `model.example:8443 ${words} (${code})`,
@@ -50,25 +50,25 @@ test.each([
   ],
   [undefined, 'has a certificate that names no host: it needs one that names model.example'],
   [`DNS:${'x'.repeat(100)}`, `has a certificate for ${'x'.repeat(80)}…, not for model.example: is that the host in baseUrl?`],
-])('a wrong name is told with the right ones: %s', (subjectaltname, words) => {
+])('a wrong name is reported with the names of the certificate: %s', (subjectaltname, words) => {
   const fault = explainTls(errorOf('ERR_TLS_CERT_ALTNAME_INVALID', { cert: { subjectaltname } }), PEER);
   expect(fault?.message).toBe(`model.example:8443 ${words} (ERR_TLS_CERT_ALTNAME_INVALID)`);
 });
 
-test('what is not about TLS is not explained', () => {
+test('other errors are not explained', () => {
   expect(explainTls(errorOf('ECONNREFUSED'), PEER)).toBeUndefined();
   expect(explainTls(new Error('no code'), PEER)).toBeUndefined();
   expect(explainTls(errorOf('CERT_HAS_EXPIRED'), { ...PEER, protocol: 'http:' })).toBeUndefined();
 });
 
-test('a connection that is closed without an answer', () => {
+test('a connection closed without a reply', () => {
   const closed = 'model.example:8443 takes the connection and closes it without an answer:';
   expect(explainClose({ ...PEER, protocol: 'http:' }).message).toBe(`${closed} https:// instead of http://? (CLOSED)`);
   expect(explainClose(PEER).message).toBe(`${closed} does it want a certificate of ours, in tls.certFile and tls.keyFile? (CLOSED)`);
   expect(explainClose({ ...PEER, tls: OWN }).message).toBe(`${closed} is our certificate in client.pem one it takes? (CLOSED)`);
 });
 
-test('an alert of TLS in answer to plain HTTP, and no other answer', () => {
+test('a TLS alert in answer to plain HTTP, and no other answer', () => {
   const plain = { ...PEER, protocol: 'http:' };
   expect(explainNoHttp('\x15\x03\x01\x00\x02\x02\x46', plain)?.message).toBe(
     'model.example:8443 speaks TLS: https:// instead of http:// (NO_HTTP)',

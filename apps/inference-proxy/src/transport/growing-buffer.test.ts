@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { GrowingBuffer } from './growing-buffer.js';
 
-test('what was put in comes out, whatever pieces it came in, again and again', () => {
+test('returns what was pushed, in any pieces, repeatedly', () => {
   fc.assert(
     fc.property(fc.array(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), { maxLength: 4 }), (texts) => {
       const buffer = new GrowingBuffer();
@@ -15,7 +15,7 @@ test('what was put in comes out, whatever pieces it came in, again and again', (
   );
 });
 
-test('the pieces themselves stay as they were', () => {
+test('pushed pieces stay unchanged', () => {
   const piece = Buffer.from('abcdef');
   const buffer = new GrowingBuffer();
   buffer.push(piece.subarray(0, 2));
@@ -23,7 +23,7 @@ test('the pieces themselves stay as they were', () => {
   expect([buffer.take().toString(), piece.toString()]).toEqual(['abXY', 'abcdef']);
 });
 
-test('a million pieces of one byte take no more than twice their length', () => {
+test('a million pieces of one byte take at most twice their length', () => {
   const buffer = new GrowingBuffer();
   for (let n = 0; n < 1_000_000; n++) buffer.push(Buffer.from([n & 255]));
   expect(buffer.length).toBe(1_000_000);

@@ -13,18 +13,18 @@ beforeEach(() => {
   held = new HeldBytes(100, 10);
 });
 
-test('together they have the bound, and each its own part besides', () => {
+test('all replies share the limit, and each has its own part besides', () => {
   open(60);
   open(60);
   expect(() => open(11)).toThrow(refused);
 });
 
-test('what is small is taken, however full it is', () => {
+test('small replies are never refused', () => {
   open(110);
   expect(() => open(10)).not.toThrow();
 });
 
-test('what is held no more is free for others: when less of it is left, and at its end', () => {
+test('released bytes are free for others, also when a reply shrinks', () => {
   const first = open(110);
   first.set(60);
   const second = open(60);
@@ -34,14 +34,14 @@ test('what is held no more is free for others: when less of it is left, and at i
   second.release();
 });
 
-test('one that was refused gives back what it had', () => {
+test('a refused reply releases its bytes', () => {
   const share = open(60);
   expect(() => share.set(200)).toThrow(refused);
   share.release();
   expect(() => open(110)).not.toThrow();
 });
 
-test('the replies of one account leave room for those of another', () => {
+test('the replies of one account leave room for others', () => {
   const shares = Array.from({ length: 10 }, () => open(10, 'greedy'));
   const grow = (): void => {
     for (let bytes = 11; bytes <= 20; bytes++) for (const share of shares) share.set(bytes);

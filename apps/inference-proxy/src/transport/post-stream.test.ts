@@ -37,7 +37,7 @@ function post(overrides: Partial<PostOptions> = {}, signal = new AbortController
 
 const failure = (kind: string, code: string) => expect.objectContaining({ name: 'UpstreamFailure', kind, code });
 
-test('posts the body, asks for no compression, and brings head and body', async () => {
+test('posts the body, asks for no compression and returns head and body', async () => {
   let seen: unknown;
   handle = (request, response) => {
     void request.toArray().then((body) => {
@@ -67,7 +67,7 @@ test('many small HTTP chunks that arrive together are read at once', async () =>
   expect(reads.length).toBeLessThanOrEqual(3);
 });
 
-test('a redirect is handed over as it is, never followed', async () => {
+test('a redirect is returned and not followed', async () => {
   let calls = 0;
   handle = (_request, response) => {
     calls += 1;
@@ -78,7 +78,7 @@ test('a redirect is handed over as it is, never followed', async () => {
   expect([reply.status, calls]).toEqual([302, 1]);
 });
 
-test('silence before the first byte, between two bytes and over all is a timeout [U-13]', async () => {
+test('exceeding firstByteMs, idleMs or totalMs is a timeout [U-13]', async () => {
   handle = () => {};
   await expect(post({ timeouts: { firstByteMs: 60, idleMs: 5000 } })).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 
@@ -99,7 +99,7 @@ test('silence before the first byte, between two bytes and over all is a timeout
   await expect(endless.then((reply) => reply.readAll('account'))).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 });
 
-test('nobody there: unreachable, nothing was sent', async () => {
+test('a refused connection is unreachable, and nothing was sent', async () => {
   const closed = createTcpServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const nowhere = poolTo((closed.address() as AddressInfo).port);
@@ -108,7 +108,7 @@ test('nobody there: unreachable, nothing was sent', async () => {
   await nowhere.destroy();
 });
 
-test('a name that leads to a private address is not called: the operator’s to mend', async () => {
+test('a name that resolves to a private address is not called and is the operator’s fault', async () => {
   const inside = poolTo((server.address() as AddressInfo).port, { allowPrivateNetwork: false, host: 'localhost' });
   await expect(post({}, undefined, inside)).rejects.toMatchObject({
     kind: 'unreachable',
@@ -119,7 +119,7 @@ test('a name that leads to a private address is not called: the operator’s to 
   await inside.destroy();
 });
 
-test('a socket closed before the reply is stale if it has served before; a new one leaves the request unanswered', async () => {
+test('a closed connection is stale if it was reused, unanswered if it was new', async () => {
   const own = poolTo((server.address() as AddressInfo).port, { connectionsMax: 1 });
   handle = (request) => request.socket.destroy();
   await expect(post({}, undefined, own)).rejects.toEqual(failure('unanswered', 'upstream_error'));
@@ -130,14 +130,14 @@ test('a socket closed before the reply is stale if it has served before; a new o
   await own.destroy();
 });
 
-test('one closed within the reply is broken, after what had come', async () => {
+test('a connection closed within the reply is broken, after the received bytes', async () => {
   handle = (_request, response) => response.write('some', () => response.socket?.destroy());
   const reply = await post();
   expect((await reply.read())?.join('')).toBe('some');
   await expect(reply.read()).rejects.toEqual(failure('broken', 'upstream_error'));
 });
 
-test('interim replies without end are not waited for', async () => {
+test('endless interim replies are a failure', async () => {
   handle = (_request, response) => {
     for (let count = 0; count < 100; count++) response.writeEarlyHints({ link: '</style.css>; rel=preload' });
   };
@@ -153,7 +153,7 @@ test('heads and bodies have limits [fault-head-size]', async () => {
   await expect(reply.readAll('account')).rejects.toEqual(failure('limit', 'upstream_error'));
 });
 
-test('many large plain replies at once: those beyond a bound for all are given up, the others are read, and so are later ones [fault-total-size]', async () => {
+test('of many large plain replies, those beyond the shared limit fail, and later ones are read [fault-total-size]', async () => {
   const size = 12 * 1024 * 1024;
   const served: ServerResponse[] = [];
   handle = (_request, response) => {
@@ -173,7 +173,7 @@ test('many large plain replies at once: those beyond a bound for all are given u
       if (++refusals === 3) enoughRefused();
       throw error;
     } finally {
-      reply.close(); // or what was refused keeps its socket, and its server waits for ever
+      reply.close(); // otherwise a refused reply keeps its socket, and the server never closes
     }
   };
   const read = Promise.allSettled(Array.from({ length: 8 }, readLarge));
@@ -219,7 +219,7 @@ describe('an abort closes the socket within 250 ms', () => {
     await once(silent, 'listening');
     const { port } = silent.address() as AddressInfo;
     const leaving = new AbortController();
-    // A name that is not resolved, or a handshake that is not answered.
+    // An unresolved name, or an unanswered handshake.
     const timeouts = { connectMs: 20_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 20_000 };
     const closed = Promise.withResolvers<void>();
     const resolve: Resolver = (_name, done) => (protocol === 'https' ? done(null, [{ address: '127.0.0.1', family: 4 }]) : undefined);
@@ -238,7 +238,7 @@ describe('an abort closes the socket within 250 ms', () => {
     silent.close();
   });
 
-  test('and a signal that has already fired sends nothing', async () => {
+  test('a signal that has already fired sends nothing', async () => {
     handle = () => {
       throw new Error('called');
     };
@@ -246,7 +246,7 @@ describe('an abort closes the socket within 250 ms', () => {
   });
 });
 
-test('a reader that stops reading stops the upstream: at most 64 KiB and one read wait here', async () => {
+test('a reader that stops reading stops the upstream: at most 64 KiB and one read are buffered', async () => {
   let written = 0;
   let drained = true;
   handle = (_request, response) => {
@@ -262,15 +262,15 @@ test('a reader that stops reading stops the upstream: at most 64 KiB and one rea
     fill();
   };
   const reply = await post({ bytesMax: 1e9, timeouts: { firstByteMs: 5000, idleMs: 50 } });
-  await new Promise((resolve) => setTimeout(resolve, 300)); // longer than the idle limit: our own pace is not its silence
+  await new Promise((resolve) => setTimeout(resolve, 300)); // longer than idleMs: a slow reader is not an idle upstream
   const held = (await reply.read()) ?? [];
   expect(held.reduce((sum, chunk) => sum + chunk.length, 0)).toBeLessThanOrEqual(128 * 1024 + 1024);
-  expect(written).toBeLessThan(16e6); // the rest is in kernel buffers, and the writer was told to wait
-  expect((await reply.read())?.length).toBeGreaterThan(0); // and it goes on when asked
+  expect(written).toBeLessThan(16e6); // the rest is in kernel buffers, and the writer has to wait
+  expect((await reply.read())?.length).toBeGreaterThan(0); // and it continues when read
   reply.close();
 });
 
-describe('what must end by a certain time does, also where our reader has to pause the socket', () => {
+describe('a deadline holds also while the reader pauses the socket', () => {
   beforeEach(() => {
     handle = (_request, response) => {
       let pieces = 0;

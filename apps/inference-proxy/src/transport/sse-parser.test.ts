@@ -48,7 +48,7 @@ test.each<[string, string, string[]]>([
 const ANYTHING =
   'data: {"t":"héllo 漢字 👩‍👩‍👧"}\n\n: x\r\ndata:one\ndata: two\r\n\r\nevent: e\rdata: 3\r\revent: error\ndata: {}\n\nerror: no\n\ndata: [DONE]';
 
-test('every split in two gives the same [U-14, T-31]', () => {
+test('every split in two parses the same [U-14, T-31]', () => {
   const bytes = Buffer.from(ANYTHING);
   const whole = parse([bytes]);
   expect(whole).toEqual(['{"t":"héllo 漢字 👩‍👩‍👧"}', 'one\ntwo', '3', '{"error":{}}', '{"error":"no"}', '[DONE]']);
@@ -77,7 +77,7 @@ test('garbage never throws and never hangs', () => {
   );
 });
 
-test('a line beyond the limit is refused, also in pieces, and so is an endless event', () => {
+test('a line or event beyond the limit is refused, also in pieces', () => {
   const failure = { kind: 'limit', code: 'upstream_error' };
   expect(() => parse([`data: ${'x'.repeat(200)}`], 100)).toThrow(expect.objectContaining(failure));
   expect(() => parse(['data: ', 'x'.repeat(60), 'x'.repeat(60)], 100)).toThrow(expect.objectContaining(failure));
@@ -85,7 +85,7 @@ test('a line beyond the limit is refused, also in pieces, and so is an endless e
   expect(parse([`data: ${'x'.repeat(50)}\n\n`.repeat(20)], 100)).toHaveLength(20);
 });
 
-test('an event of lines of next to nothing takes no more memory than is counted, or twice that while it grows [fault-memory]', () => {
+test('an event of very short lines takes at most twice the memory that is counted [fault-memory]', () => {
   const parsers = Array.from({ length: 4 }, () => new SseParser());
   const before = usedMemory();
   const block = Buffer.from('data:\n'.repeat(1_000));
@@ -96,7 +96,7 @@ test('an event of lines of next to nothing takes no more memory than is counted,
   expect(used).toBeLessThan(3 * counted);
 });
 
-test('of a block of which an event begins at the end no more is kept than that beginning', () => {
+test('only the incomplete event of a block is kept in memory', () => {
   const parser = new SseParser(16 * 1024 * 1024);
   const before = usedMemory();
   const pushBlock = (): void => parser.push(Buffer.from(`: ${'x'.repeat(8_000_000)}\n\ndata: {"a":"a beginning"\n`), () => {});
@@ -107,7 +107,7 @@ test('of a block of which an event begins at the end no more is kept than that b
   expect(payloads).toEqual(['{"a":"a beginning"\n}']);
 });
 
-test('what came before a line that is too long is taken, however the bytes are cut', () => {
+test('events before a line that is too long are passed on, however the bytes are cut', () => {
   const bytes = Buffer.from(`data: {"a":1}\n\ndata: ${'x'.repeat(200)}\n\ndata: {"b":2}\n\n`);
   for (let at = 0; at <= bytes.length; at++) {
     expect(parseUntilFailure([bytes.subarray(0, at), bytes.subarray(at)], 100)).toEqual({ payloads: ['{"a":1}'], failure: 'limit' });
@@ -158,7 +158,7 @@ testCases(
   },
 );
 
-/** By what is alive: garbage is collected first. */
+/** Measures live memory, after a garbage collection. */
 function usedMemory(): number {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();

@@ -19,7 +19,7 @@ const clock = performance.now;
 
 let folder: string;
 let server: FaultServer | undefined;
-/** Names differ from test to test, since files are known by their names. */
+/** Names differ between tests, because files are cached by name. */
 let prefix: string;
 let tests = 0;
 
@@ -48,7 +48,7 @@ function folderNamed(name: string): string {
 }
 
 async function serve(certificate: TestCertificate, options: TlsOptions = {}): Promise<FaultServer> {
-  // Each call on a connection of its own, and in the body who the server was talking to.
+  // Each call has its own connection; the body names the client that the server saw.
   server = await FaultServer.start(
     ({ socket }) => {
       const peer = (socket as TLSSocket).getPeerCertificate();
@@ -59,7 +59,7 @@ async function serve(certificate: TestCertificate, options: TlsOptions = {}): Pr
   return server;
 }
 
-/** The body of the reply, or why there is none. */
+/** Returns the body of the reply, or why there is none. */
 async function call(upstream: Partial<Upstream>, host = '127.0.0.1', times = 1, between: () => void = () => {}): Promise<unknown[]> {
   const pool = createUpstreamPool(upstreamAt(`https://${host}:${server?.port}/v1`, upstream));
   const outcomes: unknown[] = [];
@@ -81,13 +81,13 @@ async function call(upstream: Partial<Upstream>, host = '127.0.0.1', times = 1, 
 const NOT_TRUSTED = { kind: 'unreachable', code: 'model_unavailable', isOperatorsFault: true };
 
 describe('the certificate of an upstream', () => {
-  test('of an authority nobody knows is refused, by default', async () => {
+  test('of an unknown authority is refused by default', async () => {
     await serve(good);
     expect(await call({})).toEqual([NOT_TRUSTED]);
     expect(server?.requests).toBe(0);
   });
 
-  test('is refused also where the environment would have it otherwise', async () => {
+  test('is refused also when the environment disables verification', async () => {
     await serve(good);
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     try {
@@ -97,7 +97,7 @@ describe('the certificate of an upstream', () => {
     }
   });
 
-  test('of the authority its catalog entry names is taken', async () => {
+  test('of the authority in its catalog entry is accepted', async () => {
     await serve(good);
     expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } })).toEqual(['nobody']);
     expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } }, 'localhost')).toEqual(['nobody']);
@@ -119,7 +119,7 @@ describe('the certificate of an upstream', () => {
     expect(await call({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatchObject([{ kind: 'unreachable' }]);
   });
 
-  test('a server that accepts and never shakes hands is left when the time for connecting is over', async () => {
+  test('a server that never completes the handshake is a timeout of connectMs', async () => {
     server = await FaultServer.start();
     const timeouts = { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000, totalMs: 5_000 };
     expect(await call({ timeouts })).toEqual([{ kind: 'unreachable', code: 'model_unavailable', isOperatorsFault: false }]);
@@ -134,12 +134,12 @@ describe('our certificate', () => {
     keyFile: put('client.key', key),
   });
 
-  test('is shown to the upstream it is for', async () => {
+  test('is sent to its upstream only', async () => {
     await serve(good, wanted);
     expect(await call({ tls: files(authority.issue('tollgate')) })).toEqual(['tollgate']);
   });
 
-  test('is needed where the upstream asks for one', async () => {
+  test('is required when the upstream asks for one', async () => {
     await serve(good, wanted);
     const [without] = await call({ tls: { caFile: put('ca.pem', authority.cert) } });
     const [wrong] = await call({ tls: files(stranger.issue('tollgate')) });
@@ -150,7 +150,7 @@ describe('our certificate', () => {
     expect(server?.requests).toBe(0);
   });
 
-  test('that is replaced is shown by the next connection, a second later and without a restart', async () => {
+  test('that is replaced is sent by the next connection within a second, without a restart', async () => {
     await serve(good, wanted);
     const tls = files(authority.issue('the old one'));
     let turn = 0;
@@ -161,7 +161,7 @@ describe('our certificate', () => {
     expect(await call({ tls }, '127.0.0.1', 2, replace)).toEqual(['the old one', 'the new one']);
   });
 
-  test('that is missing, or is none, makes no connection; one that comes later does', async () => {
+  test('that is missing or invalid fails the connection until it is corrected', async () => {
     await serve(good);
     const caFile = put('ca.pem', authority.cert);
     expect(await call({ tls: { caFile: 'not-there.pem' } })).toEqual([NOT_TRUSTED]);
@@ -177,11 +177,11 @@ describe('our certificate', () => {
   });
 });
 
-describe('what is wrong is told with its cure', () => {
+describe('a TLS failure says what to do', () => {
   const wanted = { requestCert: true, rejectUnauthorized: true, ca: authority.cert };
   const named = (use: 'ca.pem' | 'client.pem' | 'client.key'): string => `${prefix}${use}`;
 
-  /** With the port as PORT, and without the code at its end. */
+  /** Returns the failure with the port as PORT, and without the code at its end. */
   async function reasonOf(upstream: Partial<Upstream>, protocol = 'https'): Promise<string> {
     const pool = createUpstreamPool(upstreamAt(`${protocol}://127.0.0.1:${server?.port}/v1`, upstream));
     const options = { path: '/', headers: {}, body: '{}', timeouts: { firstByteMs: 5_000, totalMs: 5_000 }, bytesMax: 1_000 };
@@ -195,13 +195,13 @@ describe('what is wrong is told with its cure', () => {
     return { caFile: put('ca.pem', authority.cert), certFile: put('client.pem', cert), keyFile: put('client.key', key) };
   }
 
-  test('another host: both are named', async () => {
+  test('another host: both hosts are named', async () => {
     await serve(authority.issue('upstream', { hosts: ['other.example', 'third.example'] }));
     const words = 'has a certificate for other.example, third.example, not for 127.0.0.1: is that the host in baseUrl?';
     expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toBe(`unreachable: 127.0.0.1:PORT ${words}`);
   });
 
-  test('an authority that is not named, and another than the one that is', async () => {
+  test('an authority that is not configured, and another than the configured one', async () => {
     await serve(good);
     expect([await reasonOf({}), await reasonOf({ tls: { caFile: put('ca.pem', stranger.cert) } })]).toEqual([
       'unreachable: 127.0.0.1:PORT has a certificate of an authority that is not known here: name that in tls.caFile, or have it send its whole chain',
@@ -209,7 +209,7 @@ describe('what is wrong is told with its cure', () => {
     ]);
   });
 
-  // The request may be on its way when the connection ends, and take the reason of that end with it.
+  // The request may be in flight when the connection ends, and hide the reason of the end.
   test.each(['TLSv1.2', 'TLSv1.3'] as const)('a certificate of ours that is wanted, and one that is not taken (%s)', async (maxVersion) => {
     await serve(good, { ...wanted, maxVersion });
     expect(await reasonOf({ tls: { caFile: put('ca.pem', authority.cert) } })).toMatch(
@@ -250,7 +250,7 @@ describe('what is wrong is told with its cure', () => {
     expect(server?.connections).toBe(0);
   });
 
-  test('HTTPS where HTTP is spoken, and the reverse', async () => {
+  test('HTTPS to an HTTP server, and the reverse', async () => {
     server = await FaultServer.start(({ socket }) => void socket.end(Buffer.from([0x15, 3, 1, 0, 2, 2, 0x46])));
     expect(await reasonOf({}, 'http')).toBe('unreachable: 127.0.0.1:PORT speaks TLS: https:// instead of http://');
     await server.stop();
@@ -271,7 +271,7 @@ describe('the key of an upstream', () => {
     expect(readApiKey(upstream)).toBe('sk-another');
   });
 
-  test('in the environment is read from there; none is none', () => {
+  test('in the environment is read from there; without one there is none', () => {
     process.env.TEST_KEY_OF_AN_UPSTREAM = 'sk-env';
     expect(readApiKey({ apiKeyEnv: 'TEST_KEY_OF_AN_UPSTREAM' })).toBe('sk-env');
     delete process.env.TEST_KEY_OF_AN_UPSTREAM;
@@ -287,7 +287,7 @@ describe('the key of an upstream', () => {
     [{ apiKeyEnv: null, apiKeyFile: 'greek' }, 'the key in the file greek has characters that no header can carry (two lines?)'],
     [{ apiKeyEnv: 'API_KEY_NOT_SET_ANYWHERE' }, 'no key in API_KEY_NOT_SET_ANYWHERE'],
     [{ apiKeyEnv: 'NATS_PASSWORD' }, 'no key in NATS_PASSWORD'],
-  ])('that cannot be used, or is a secret of ours, is a failure to be mended by the operator: %j', (upstream, reason) => {
+  ])('that cannot be used, or is a secret of Tollgate itself, is the operator’s fault: %j', (upstream, reason) => {
     symlinkSync('api-key-loop', join(folder, 'api-key-loop'));
     mkdirSync(join(folder, 'folder'));
     writeFileSync(join(folder, 'lines'), 'sk-one\nsk-two\n');

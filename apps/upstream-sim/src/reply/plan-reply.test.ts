@@ -45,32 +45,8 @@ test('directives set reasoning, text and refusal', () => {
   expect(plan('[[sim say="Yes." refusal="No."]]')).toMatchObject({ text: 'No.', isRefusal: true, finish: 'stop' });
 });
 
-test('reasoning comes first and counts towards the limit', () => {
-  expect(plan('hello', { model: 'sim-reason', max_completion_tokens: 20 })).toMatchObject({
-    finish: 'length',
-    usage: { completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 16 } },
-  });
-  expect(plan('hello', { model: 'sim-reason', max_completion_tokens: 10 })).toMatchObject({ text: '', finish: 'length' });
-  expect(plan('hello [[sim reasoning=0]]', { model: 'sim-reason' }).reasoning).toBe('');
-});
-
 test('cuts at a whole character', () => {
   expect(plan('[[sim say="aé漢漢x"]]', { max_tokens: 2 })).toMatchObject({ text: 'aé漢', finish: 'length' });
-});
-
-test('the first stop sequence within the limit ends the text', () => {
-  const say = '[[sim say="one two three"]]';
-  expect(plan(say, { stop: ['three', ' two'] })).toMatchObject({ text: 'one', finish: 'stop', usage: { completion_tokens: 1 } });
-  expect(plan(say, { stop: 'three', max_tokens: 1 })).toMatchObject({ text: 'one ', finish: 'length' });
-});
-
-test('calls a named tool with the smallest arguments that its schema accepts', () => {
-  expect(plan('please call weather now', { tools: [weather] })).toMatchObject({
-    text: '',
-    calls: [{ name: 'weather', arguments: '{"city":"sim"}' }],
-    finish: 'tool_calls',
-    usage: { completion_tokens: 4 },
-  });
 });
 
 test('several named tools are parallel calls; arguments in the text are copied byte for byte', () => {
@@ -82,42 +58,6 @@ test('several named tools are parallel calls; arguments in the text are copied b
   ]);
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
   expect(plan(text, { tools: [weather, time], parallel_tool_calls: false }).calls).toHaveLength(1);
-});
-
-test('tool_choice forces, requires or prevents calls', () => {
-  const names = (tool_choice: ChatRequest['tool_choice'], text = 'hello') =>
-    plan(text, { tools: [weather, time], tool_choice }).calls.map(({ name }) => name);
-  expect(names({ type: 'function', function: { name: 'time' } })).toEqual(['time']);
-  expect(names('required')).toEqual(['weather']);
-  expect(names('required', 'call time')).toEqual(['time']);
-  expect(names('none', 'call time')).toEqual([]);
-  expect(names('auto')).toEqual([]);
-  expect(names('auto', '[[sim say="call time"]]')).toEqual([]);
-});
-
-test('quotes tool results', () => {
-  const messages: ChatRequest['messages'] = [
-    { role: 'user', content: 'call weather, call time' },
-    { role: 'assistant', content: null, tool_calls: [{ id: 'a', function: { name: 'weather', arguments: '{}' } }] },
-    { role: 'tool', tool_call_id: 'a', content: 'sunny' },
-    { role: 'tool', tool_call_id: 'b', content: '[7]' },
-  ];
-  expect(plan('', { messages, tools: [weather, time] })).toMatchObject({ text: 'The result is: sunny | [7].', calls: [], finish: 'stop' });
-});
-
-test('a call cut by the limit keeps part of its arguments and finishes with length', () => {
-  expect(plan('call weather, call time', { tools: [weather, time], max_tokens: 2 })).toMatchObject({
-    calls: [{ name: 'weather', arguments: '{"city":' }],
-    finish: 'length',
-  });
-});
-
-test('JSON formats give JSON', () => {
-  expect(JSON.parse(plan('hello [[sim tokens=2]]', { response_format: { type: 'json_object' } }).text)).toEqual({
-    answer: expect.stringMatching(/^\w{3} \w{3}$/),
-  });
-  const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] };
-  expect(plan('hello', { response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } }).text).toBe('{"n":3}');
 });
 
 test('describes images, or refuses them', () => {

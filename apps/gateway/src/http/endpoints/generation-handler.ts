@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '#inference/errors.js';
 import type { BodyParser } from '../../bodies/body-parser.js';
 import type { BodyReader } from '../../bodies/read-body.js';
-import { type InferenceServices, runInference } from '../../pipeline/run-inference.js';
+import type { Reply } from '../../pipeline/reply.js';
+import { type InferenceRecord, type InferenceServices, runInference } from '../../pipeline/run-inference.js';
 import type { ParsedRequest, ProtocolAdapter } from '../../protocols/protocol-adapter.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { PlainReply } from '../replies/plain-reply.js';
@@ -35,38 +36,22 @@ export class GenerationHandler {
     const caller = callerOf(exchange);
     const bytes = await this.bodies.read(request, response);
     const onSent = (): void => this.bodies.release(request);
-    const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped: exchange.stopped, onSent });
-    const context = {
-      id: exchange.id,
-      requestId: exchange.requestId,
-      createdSeconds: nowSeconds(),
-      nowSeconds,
-      model: parsed.request.model,
-    };
-    const call = {
-      request: parsed.request,
-      caller,
-      requestId: exchange.requestId,
-      traceparent: traceparentOf(request),
-    };
-    exchange.inference = {};
-    if (parsed.request.stream) {
-      const reply = new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.times);
-      await this.stream(reply, () => runInference(this.services, call, reply, exchange.inference ?? {}));
-    } else {
-      await runInference(
-        this.services,
-        call,
-        new PlainReply(exchange, response, adapter, parsed.replyOptions, context),
-        exchange.inference,
-      );
-    }
+    const { id, requestId, stopped } = exchange;
+    const parsed = await this.parser.parseGeneration(adapter, { bytes, owner: caller, stopped, onSent });
+    const { model, stream } = parsed.request;
+    const context = { id, requestId, createdSeconds: nowSeconds(), nowSeconds, model };
+    const record: InferenceRecord = {};
+    exchange.inference = record;
+    const call = { request: parsed.request, caller, requestId, traceparent: traceparentOf(request) };
+    const run = (reply: Reply) => runInference(this.services, call, reply, record);
+    if (!stream) return run(new PlainReply(exchange, response, adapter, parsed.replyOptions, context));
+    return this.stream(new StreamReply(exchange, response, adapter.renderStream(context, parsed.replyOptions), this.times), run);
   }
 
   /** Rethrows a failure before the stream has begun. Later failures become an event of the stream. */
-  private async stream(reply: StreamReply, run: () => Promise<void>): Promise<void> {
+  private async stream(reply: StreamReply, run: (reply: Reply) => Promise<void>): Promise<void> {
     try {
-      await run();
+      await run(reply);
     } catch (error) {
       if (!(reply.hasBegun && error instanceof GatewayError)) throw error;
       reply.fail(error);

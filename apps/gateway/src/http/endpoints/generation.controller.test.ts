@@ -67,10 +67,10 @@ describe('POST /v1/responses', () => {
 
   const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' };
   const rows: [rule: string, path: string, ask: Ask, ...expected: [status: number, type: string, code: string, param?: string]][] = [
-    ['there is nothing below it', `${RESPONSES}/resp_1`, { method: 'GET' }, 404, 'not_found_error', 'invalid_request'],
-    ['no other method', RESPONSES, { method: 'GET' }, 405, 'invalid_request_error', 'invalid_request'],
+    ['an unknown path below it', `${RESPONSES}/resp_1`, { method: 'GET' }, 404, 'not_found_error', 'invalid_request'],
+    ['another method', RESPONSES, { method: 'GET' }, 405, 'invalid_request_error', 'invalid_request'],
     [
-      'no other key [auth-invalid-key]',
+      'a wrong key [auth-invalid-key]',
       RESPONSES,
       { headers: { authorization: 'Bearer x' }, body: BODY },
       401,
@@ -79,14 +79,14 @@ describe('POST /v1/responses', () => {
     ],
     ['no x-api-key [auth-bearer]', RESPONSES, { headers: { 'x-api-key': TEST_KEY } }, 401, 'authentication_error', 'invalid_api_key'],
     [
-      'no other type [json-bodies]',
+      'another media type [json-bodies]',
       RESPONSES,
       { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{}' },
       415,
       'invalid_request_error',
       'invalid_request',
     ],
-    ['no broken JSON', RESPONSES, { body: '{' }, 400, 'invalid_request_error', 'invalid_json'],
+    ['invalid JSON', RESPONSES, { body: '{' }, 400, 'invalid_request_error', 'invalid_json'],
     ['input is required', RESPONSES, { body: { model: 'test-model' } }, 400, 'invalid_request_error', 'invalid_request', 'input'],
     [
       'nothing is stored [error-unsupported-parameter]',
@@ -99,7 +99,7 @@ describe('POST /v1/responses', () => {
     ],
     ['an unknown model', RESPONSES, { body: { ...BODY, model: 'gpt-5' } }, 404, 'not_found_error', 'model_not_found', 'model'],
     [
-      'no images for a model that takes none [responses-files-audio, error-unsupported-content]',
+      'an image for a model without images [responses-files-audio, error-unsupported-content]',
       RESPONSES,
       { body: { ...BODY, input: [{ role: 'user', content: [image] }] } },
       400,

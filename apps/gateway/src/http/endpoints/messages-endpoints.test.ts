@@ -1,4 +1,3 @@
-import Anthropic from '@anthropic-ai/sdk';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { StreamEvent } from '#inference/stream-event.js';
@@ -101,22 +100,22 @@ describe('POST /v1/messages', () => {
 
   const messages = (content: unknown) => ({ ...BODY, messages: [{ role: 'user', content }] });
   const rows: [rule: string, path: string, ask: Ask, status: number, type: string, message: RegExp][] = [
-    ['nothing below it [L-5]', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
-    ['no other method [L-5]', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
-    ['no other method to count [L-5]', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['an unknown path below it [L-5]', `${MESSAGES}/batches`, { body: BODY }, 404, 'not_found_error', /nothing at POST/],
+    ['another method [L-5]', MESSAGES, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
+    ['another method to count [L-5]', COUNT, { method: 'GET' }, 405, 'invalid_request_error', /takes POST, not GET/],
     ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
-    ['no wrong key [auth-invalid-key]', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
+    ['a wrong key [auth-invalid-key]', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
     ['no key to count [D2]', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
     ['size [E-6]', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
     [
-      'no other type [json-bodies]',
+      'another media type [json-bodies]',
       MESSAGES,
       { headers: { ...X_API_KEY, 'content-type': 'text/plain' }, body: '{}' },
       415,
       'invalid_request_error',
       /JSON/,
     ],
-    ['no broken JSON', MESSAGES, { body: '{"model": }' }, 400, 'invalid_request_error', /JSON/],
+    ['invalid JSON', MESSAGES, { body: '{"model": }' }, 400, 'invalid_request_error', /JSON/],
     [
       'max_tokens [messages-max-tokens]',
       MESSAGES,
@@ -126,23 +125,16 @@ describe('POST /v1/messages', () => {
       /`max_tokens` is required/,
     ],
     [
-      "no vendor's model [own-model-ids, messages-model]",
+      "a vendor's model [own-model-ids, messages-model]",
       MESSAGES,
       { body: { ...BODY, model: 'claude-opus-5' } },
       404,
       'not_found_error',
       /no model "claude-opus-5"/,
     ],
+    ['an image for a model without images', MESSAGES, { body: messages([image]) }, 400, 'invalid_request_error', /does not accept images/],
     [
-      'no images for a model that takes none',
-      MESSAGES,
-      { body: messages([image]) },
-      400,
-      'invalid_request_error',
-      /does not accept images/,
-    ],
-    [
-      'no images to count for a model that takes none [count-tokens-request]',
+      'an image to count for a model without images [count-tokens-request]',
       COUNT,
       { body: messages([image]) },
       400,
@@ -241,15 +233,6 @@ describe('POST /v1/messages/count_tokens', () => {
     expect(await other.json()).toEqual(await plain.json());
   });
 
-  test('more prompt is more tokens [count-tokens-reply]', async () => {
-    const count = async (over: object) =>
-      ((await (await ask(COUNT, { body: { ...BODY, ...over } })).json()) as { input_tokens: number }).input_tokens;
-    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
-    const counts = [await count({}), await count({ system: 'Be brief.' }), await count({ system: 'Be brief.', tools })];
-    expect(counts).toEqual([...new Set(counts)].sort((one, other) => one - other));
-    expect(counts[0]).toBeGreaterThanOrEqual(1);
-  });
-
   test.each([
     ['an unknown model [M-40]', { ...BODY, model: 'gpt-5' }, 404, 'not_found_error'],
     ['no messages', { ...BODY, messages: [] }, 400, 'invalid_request_error'],
@@ -264,24 +247,6 @@ describe('POST /v1/messages/count_tokens', () => {
     gateway = await startTestGateway({ bodiesInFlightBytesMax: 2_000 });
     const body = { ...BODY, messages: [{ role: 'user', content: 'x'.repeat(1_500) }] };
     for (let round = 0; round < 3; round++) expect((await ask(COUNT, { body })).status).toBe(200);
-  });
-});
-
-describe('the official client over HTTP', () => {
-  beforeEach(async () => {
-    gateway = await startTestGateway();
-  });
-
-  test('creates, streams, counts and lists models [L-2]', async () => {
-    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: gateway.url, maxRetries: 0 });
-    const params = { model: 'test-model', max_tokens: 100, messages: [{ role: 'user' as const, content: 'Hi' }] };
-    const plain = await client.messages.create(params);
-    const streamed = await client.messages.stream(params).finalMessage();
-    expect(plain).toMatchObject({ content: [{ type: 'text', text: 'Hello.' }], _request_id: gateway.fakes.reserves[0]?.requestId });
-    expect({ ...streamed, id: plain.id }).toMatchObject({ content: plain.content, usage: plain.usage, stop_reason: 'end_turn' });
-    expect((await client.messages.countTokens({ model: 'test-model', messages: params.messages })).input_tokens).toBeGreaterThan(1);
-    expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['test-model', 'vision/model']);
-    await expect(client.messages.create({ ...params, model: 'claude-opus-5' })).rejects.toBeInstanceOf(Anthropic.NotFoundError);
   });
 });
 

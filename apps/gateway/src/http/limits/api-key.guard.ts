@@ -12,8 +12,8 @@ const BEARER = /^Bearer +(\S+) *$/i;
 const EMPTY_BEARER = /^Bearer *$/i;
 
 /**
- * Checks the headers before the body is read: resolves the key to the caller, enforces the rate of free endpoints, and refuses paid requests
- * of accounts with nothing available.
+ * Checks the headers before the body is read: resolves the key to the caller, enforces the rate of free endpoints, and refuses paid
+ * requests of accounts with nothing available.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -38,8 +38,9 @@ export class ApiKeyGuard implements CanActivate {
 }
 
 /**
- * Returns the key as sent, or `''`, which no key is, for another `Authorization` scheme. SDKs send whatever the environment holds: an empty
- * header counts as absent, and of two keys the one with Tollgate's prefix is used. Throws `invalid_api_key` for two different Tollgate keys.
+ * Returns the key as sent, or `''`, which no key is, for another `Authorization` scheme. SDKs send whatever the environment holds: an
+ * empty header counts as absent, and of two keys the one with Tollgate's prefix is used. Throws `invalid_api_key` for two different
+ * Tollgate keys.
  */
 function readKey({ authorization, 'x-api-key': header }: IncomingHttpHeaders, place: Route['key']): string | undefined {
   const bearer = authorization === undefined || EMPTY_BEARER.test(authorization) ? undefined : (BEARER.exec(authorization)?.[1] ?? '');

@@ -1,24 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { balanceGet } from '#contracts/billing/money.js';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { CHAT, errorOf, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
+import { CHAT, KEY, startTestGateway, type TestGateway, textOf, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 let available: string;
 let balancesRead: number;
-/** Balance reads wait for this promise. */
-let answering: Promise<void>;
 
 /** A refused reserve marks the account as empty. */
 beforeEach(async () => {
   gateway = await startTestGateway();
   available = '0';
   balancesRead = 0;
-  answering = Promise.resolve();
   const balance = { object: 'balance', currency: 'USD', balance_pico_usd: '7', balance_usd: '0.000000000007' } as const;
-  gateway.fakes.messaging.answer(balanceGet, async () => {
+  gateway.fakes.messaging.answer(balanceGet, () => {
     balancesRead++;
-    await answering;
     const rest = { topup_balance_pico_usd: '7', plan_balance_pico_usd: '0', plan_expires_at: null, expiredHeld: '0' };
     return { ...balance, ...rest, reserved_pico_usd: '7', available_pico_usd: available };
   });
@@ -62,15 +57,4 @@ test('a free model stays available [limit-empty-account]', async () => {
   expect((await gateway.chat({ model: 'free' })).status).toBe(200);
   expect((await gateway.chat()).status).toBe(402);
   expect(balancesRead).toBe(0);
-});
-
-test('concurrent requests share two balance reads', async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  answering = promise;
-  const answers = Array.from({ length: 20 }, () => gateway.chat());
-  while (!/^tollgate_gateway_requests_in_flight 20$/m.test(await gateway.registry.metrics())) await delay(2);
-  await new Promise((wake) => setImmediate(() => setImmediate(wake)));
-  resolve();
-  const codes = (await Promise.all(answers)).map((answer) => `${answer.status} ${errorOf(answer).code}`);
-  expect([codes, balancesRead, gateway.fakes.reserves.length]).toEqual([Array(20).fill('402 insufficient_balance'), 2, 1]);
 });

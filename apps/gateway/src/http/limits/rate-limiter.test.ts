@@ -24,11 +24,6 @@ test('the wait is exact, and reading it takes no token', () => {
   expect([rates.waitMs('a'), rates.take('a')]).toEqual([0, 0]);
 });
 
-test('each name has its own rate', () => {
-  const { rates } = limiter(1, 1);
-  expect([rates.take('a'), rates.take('b'), rates.take('a')]).toEqual([0, 0, 1_000]);
-});
-
 test('at the limit of entries the least recently used one is dropped', () => {
   const { rates } = limiter(1, 2, 2);
   rates.take('a');

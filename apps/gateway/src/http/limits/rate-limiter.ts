@@ -1,6 +1,6 @@
 /**
- * Token buckets by name: `perSecond` on average, `burst` at once. A bucket is stored as the time at which it is full again; a full bucket needs
- * no entry. Beyond `entriesMax`, the least recently used buckets are dropped, which refills them.
+ * Token buckets by name: `perSecond` on average, `burst` at once. A bucket is stored as the time at which it is full again; a full bucket
+ * needs no entry. Beyond `entriesMax`, the least recently used buckets are dropped, which refills them.
  */
 export class RateLimiter {
   private readonly fullAt = new Map<string, number>();

@@ -2,7 +2,7 @@ import { digestApiKey } from '#contracts/api-key.js';
 import { keyResolve } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
-import { type Answer, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
+import { type Answer, type Ask, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, until } from '../../../test/test-gateway.js';
 
 let gateway: TestGateway;
 
@@ -20,10 +20,13 @@ describe('free endpoints', () => {
   });
 
   test('a key beyond its rate gets 429 with `Retry-After` in the format of the endpoint [error-rate-limit, limit-free-rate, H-4]', async () => {
-    const [general, messages] = (await Promise.all([
-      gateway.ask(MODELS, { headers: KEY }),
-      gateway.ask(COUNT, { headers: { ...KEY, ...JSON_TYPE }, body: COUNT_BODY }),
-    ])) as [Answer, Answer];
+    // Twenty at once exceed the rate however slow the machine is.
+    const refusal = async (path: string, asked: Ask): Promise<Answer> => {
+      const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.ask(path, asked)));
+      return answers.find(({ status }) => status !== 200) as Answer;
+    };
+    const general = await refusal(MODELS, { headers: KEY });
+    const messages = await refusal(COUNT, { headers: { ...KEY, ...JSON_TYPE }, body: COUNT_BODY });
     expect([general.status, general.headers['retry-after'], errorOf(general)]).toEqual([
       429,
       '1',

@@ -29,30 +29,10 @@ async function refused(count: Promise<void>): Promise<{ code: string; retryAfter
   );
 }
 
-test('a key beyond its rate is refused with the time until its next request is admitted', async () => {
-  const { clock, rates } = setUp();
-  for (let number = 0; number < 10; number++) expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
-  expect(await refused(rates.countFree(keyed('a')))).toEqual({ code: 'rate_limit_exceeded', retryAfterSeconds: 1 });
-  expect(await refused(rates.countFree(keyed('b')))).toBeUndefined();
-  clock.now = 500;
-  expect(await refused(rates.countFree(keyed('a')))).toBeUndefined();
-});
-
 test('many keys do not multiply the rate of their account [limit-free-rate]', async () => {
   const { rates } = setUp();
   const outcomes = await Promise.all(Array.from({ length: 100 }, (_, number) => refused(rates.countFree(keyed(`key ${number}`)))));
   expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(2 * 4 * 5);
-});
-
-test('a refusal without a valid key is delayed only beyond the rate of its address', async () => {
-  const { rates } = setUp();
-  for (let number = 0; number < 5; number++) expect(rates.countUnkeyed(unkeyed('1.2.3.4'))).toBeUndefined();
-  expect([rates.isOverRate('1.2.3.4'), rates.isOverRate('1.2.3.5')]).toEqual([true, false]);
-  const slow = unkeyed('1.2.3.4');
-  const held = rates.countUnkeyed(slow);
-  expect([held, rates.countUnkeyed(unkeyed('1.2.3.5'))]).toEqual([expect.any(Promise), undefined]);
-  slow.stop();
-  await held;
 });
 
 test('only a share of the connections is delayed at once', async () => {

@@ -14,15 +14,15 @@ const REFUSAL_DELAY_MS = 1_000;
 const DELAYED_SHARE = 1 / 4;
 const ENTRIES_MAX = 20_000;
 
-export interface RateSettings {
+interface RateSettings {
   freeRequestsPerSecond: number;
   unkeyedRequestsPerSecond: number;
   connectionsMax: number;
 }
 
 /**
- * Rate limits of free requests in this replica: by key and account for free endpoints, by client address for requests without a valid key. The
- * address of a request with a valid key does not matter, because many tenants may share one behind a proxy.
+ * Rate limits of free requests in this replica: by key and account for free endpoints, by client address for requests without a valid
+ * key. The address of a request with a valid key does not matter, because many tenants may share one behind a proxy.
  */
 export class RequestRates {
   private readonly keys: RateLimiter;

@@ -72,21 +72,3 @@ test('an HTTP/1.0 client gets the plain body, ended by the connection', async ()
   expect(body).toBe('abc');
   expect(head).not.toMatch(/chunked/i);
 });
-
-test('the connection serves another request afterwards', async () => {
-  const socket = await connectTo((chunks) => chunks.end('x'));
-  for (const _ of [1, 2]) {
-    let text = '';
-    const replied = new Promise<void>((resolve) => {
-      socket.on('data', (bytes) => {
-        text += bytes;
-        if (LAST.test(text)) resolve();
-      });
-    });
-    socket.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
-    await replied;
-    expect(text).toContain('\r\n\r\n1\r\nx\r\n');
-    socket.removeAllListeners('data');
-  }
-  socket.destroy();
-});

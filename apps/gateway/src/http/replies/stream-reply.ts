@@ -122,9 +122,7 @@ export class StreamReply implements Reply {
     body.end(text);
   }
 
-  /**
-   * Resolves on `drain`, or when the reply is stopped: a destroyed socket never drains. Disconnects a client that does not read for `drainMs`.
-   */
+  /** Resolves on `drain`, or when the reply is stopped, because a destroyed socket never drains. Disconnects the client after `drainMs`. */
   private drained(): Promise<void> {
     this.draining = true;
     const { response, stopped } = this;

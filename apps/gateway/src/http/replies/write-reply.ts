@@ -42,8 +42,8 @@ export function writeStreamHead(exchange: HttpExchange, response: ServerResponse
 }
 
 /**
- * Writes an error reply. `body` is the error in the format of the endpoint. The client can read it at once; the reply ends when the client has
- * stopped sending its body.
+ * Writes an error reply. `body` is the error in the format of the endpoint. The client can read it at once; the reply ends when the
+ * client has stopped sending its body.
  */
 export function writeError(request: GatewayRequest, response: ServerResponse, error: GatewayError, body: string, allow?: string): void {
   const { exchange } = request;

@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 /**
- * One client connection. It serves one request at a time in order of arrival. Node parses pipelined requests ahead; they wait here, and each
- * starts in its own turn of the event loop, so that other connections run in between.
+ * One client connection. It serves one request at a time in order of arrival. Node parses pipelined requests ahead; they wait here, and
+ * each starts in its own turn of the event loop, so that other connections run in between.
  */
 export class Connection {
   /** Address of the peer: the client, or the last proxy in front of the gateway. */

@@ -2,8 +2,9 @@ import type { Socket } from 'node:net';
 import { Connection } from './connection.js';
 
 /**
- * The open client connections, limited in number. At the limit, a new connection replaces the oldest one that never carried a valid key, else
- * the one that is idle for longest, so that unused connections cannot exclude other clients. Running requests with a valid key are never cut.
+ * The open client connections, limited in number. At the limit, a new connection replaces the oldest one that never carried a valid key,
+ * else the one that is idle for longest, so that unused connections cannot exclude other clients. Running requests with a valid key are
+ * never cut.
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();

@@ -28,15 +28,15 @@ const LIMITS = {
 };
 
 /**
- * Milliseconds between the end of the shutdown grace and the closing of all connections: enough for the upstream to stop (1 s), for billing to
- * settle (`SETTLE_ANSWER_MS`), and for the client to read its error.
+ * Milliseconds between the end of the shutdown grace and the closing of all connections: enough for the upstream to stop (1 s), for
+ * billing to settle (`SETTLE_ANSWER_MS`), and for the client to read its error.
  */
 export const FORCED_CLOSE_MS = 4_000;
 
 /** Milliseconds a client has to read the refusal of an unreadable request before its connection is closed. */
 const REFUSED_MS = 1_000;
 
-export interface ClientLimits {
+interface ClientLimits {
   /** Client connections open at once. */
   connectionsMax: number;
   /** Proxies in front of the gateway whose `X-Forwarded-For` is trusted. */

@@ -12,7 +12,7 @@ export function isProbe({ method }: IncomingMessage, route: Route | undefined): 
   return route !== undefined && PROBES.has(route) && (method === 'GET' || method === 'HEAD');
 }
 
-/** Answers a probe in one write. Probes have no key, request id, log line, metric or rate limit: a flood of them must not look like an outage. */
+/** Answers a probe in one write. Probes have no key, request id, log line, metric or rate limit, so that they never fail under load. */
 export function answerProbe(response: ServerResponse, route: Route | undefined, isReady: () => boolean): void {
   const isOk = route !== ROUTES.readyz || isReady();
   const body = isOk ? OK : NOT_READY;

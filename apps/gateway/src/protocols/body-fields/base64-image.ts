@@ -5,15 +5,15 @@ import { invalidField } from './body-fields.js';
 /** Limit of an image in decoded bytes. */
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 
-export interface InlineImage {
+interface InlineImage {
   mediaType: ImageMediaType;
   /** Canonical base64: padded, without white space. */
   base64: string;
 }
 
 /**
- * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB decoded,
- * and `unsupported_content` for another media type.
+ * Parses `data:image/png;base64,…`. Throws `image_url_not_supported` for a link, which is never fetched, `request_too_large` above 5 MB
+ * decoded, and `unsupported_content` for another media type.
  */
 export function parseImageDataUrl(url: string, param: string): InlineImage {
   const comma = url.slice(0, HEAD_LENGTH_MAX).indexOf(',');

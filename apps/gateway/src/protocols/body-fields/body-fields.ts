@@ -2,14 +2,15 @@ import { GatewayError } from '#inference/errors.js';
 import { isExactNumber } from '#inference/exact-json.js';
 
 /**
- * An object of untrusted JSON. The readers below serve the parts of a body that are too large or too varied for a DTO. Their `path` is the
- * location of the owner in the client's notation, `''` for the body; every error names the exact field. `null` counts as absent in optional fields.
+ * An object of untrusted JSON. The readers below serve the parts of a body that are too large or too varied for a DTO. Their `path` is
+ * the location of the owner in the client's notation, `''` for the body; every error names the exact field. `null` counts as absent in
+ * optional fields.
  */
 export type JsonObject = Record<string, unknown>;
 
 /**
- * Levels of nested JSON in a body. Tool calls of replies have up to 100 levels of arguments (`ToolInput`), at most 5 levels deep when a client
- * sends the reply back. Many JSON parsers of upstreams stop at 128.
+ * Levels of nested JSON in a body. Tool calls of replies have up to 100 levels of arguments (`ToolInput`), at most 5 levels deep when a
+ * client sends the reply back. Many JSON parsers of upstreams stop at 128.
  */
 export const JSON_LEVELS_MAX = 128;
 

@@ -14,8 +14,8 @@ import {
 import { invalidField, isAbsent, type JsonObject } from './body-fields.js';
 
 /**
- * Validates the flat fields of a body and returns them as an instance of the DTO. Undeclared fields are not read, so messages and schemas are
- * not cloned or stripped. `null` counts as absent. Throws `invalid_request` with the first invalid field.
+ * Validates the flat fields of a body and returns them as an instance of the DTO. Undeclared fields are not read, so messages and schemas
+ * are not cloned or stripped. `null` counts as absent. Throws `invalid_request` with the first invalid field.
  */
 export function validateFields<Fields extends object>(Fields: new () => Fields, body: JsonObject): Fields {
   const fields = new Fields();
@@ -67,8 +67,8 @@ interface FieldRules {
 const knownRules = new WeakMap<new () => object, FieldRules[]>();
 
 /**
- * Returns the rules of a DTO, collected once from its decorators. `validateSync` looks them up and builds a report for every body, which is a
- * tenth of the gateway's work for a small request; it runs only for invalid bodies.
+ * Returns the rules of a DTO, collected once from its decorators. `validateSync` looks them up and builds a report for every body, which
+ * is a tenth of the gateway's work for a small request; it runs only for invalid bodies.
  */
 function rulesOf(Fields: new () => object): FieldRules[] {
   let rules = knownRules.get(Fields);
@@ -97,7 +97,7 @@ function rulesOf(Fields: new () => object): FieldRules[] {
   return rules;
 }
 
-/** Returns the error of a field. Messages of class-validator begin with the property, those of the decorators above do not. */
+/** Returns the error of a field. Unlike the decorators above, class-validator's messages begin with the property. */
 function refusalOf({ property, constraints }: Pick<ValidationError, 'property' | 'constraints'>): Error {
   const [message = 'is not valid'] = Object.values(constraints ?? {});
   return invalidField(property, message.startsWith(`${property} `) ? message.slice(property.length + 1) : message);

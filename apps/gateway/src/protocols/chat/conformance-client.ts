@@ -33,8 +33,8 @@ interface Message {
 }
 
 /**
- * A strict client of the format, for tests. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule of
- * the format. The ids in brackets are rules of `docs/rules.yaml`.
+ * A strict client of the format, for tests. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule.
+ * The ids in brackets are rules of `docs/rules.yaml`.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const last = parse(frames.at(-1));

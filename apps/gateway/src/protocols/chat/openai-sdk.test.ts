@@ -61,21 +61,6 @@ const tools: ChatCompletionFunctionTool[] = ['get_weather', 'now'].map((name) =>
   function: { name, strict: true, parameters: { type: 'object', properties: {}, additionalProperties: true } },
 }));
 
-const failure = (code: ErrorCode): StreamEvent => ({ type: 'completion-failure', code, message: 'The model failed.' });
-
-test('create [chat-completion, C-22]', async () => {
-  const completion = await clientOf(textReply).chat.completions.create({ model: 'sim-fast', messages });
-  expect(completion).toEqual({
-    id: 'chatcmpl-x1',
-    object: 'chat.completion',
-    created: 1_760_000_000,
-    model: 'sim-fast',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'Hi 🙂', reasoning_content: 'Think.' }, finish_reason: 'stop' }],
-    usage: renderedUsage,
-  });
-  expect(completion._request_id).toBe('req_x1');
-});
-
 test('create with stream: chunks in order, usage last [chat-usage]', async () => {
   const params = { model: 'sim-fast', messages, stream: true, stream_options: { include_usage: true } } as const;
   const chunks = [];
@@ -119,18 +104,6 @@ test('parse helper: strict tools of a plain reply [C-9]', async () => {
     { function: { parsed_arguments: { city: 'Oslo' } } },
     { function: { parsed_arguments: {} } },
   ]);
-});
-
-test('JSON output is parsed by the helpers', async () => {
-  const answer: StreamEvent[] = [{ type: 'text-delta', text: '{"n":1}' }, usageReport, { type: 'completion-finish', reason: 'stop' }];
-  const response_format = {
-    type: 'json_schema' as const,
-    json_schema: { name: 'n', strict: true, schema: { type: 'object', properties: { n: { type: 'integer' } } } },
-  };
-  const plain = await clientOf(answer).chat.completions.parse({ model: 'sim-fast', messages, response_format });
-  const streamed = await clientOf(answer).chat.completions.stream({ model: 'sim-fast', messages, response_format }).finalChatCompletion();
-  for (const completion of [plain, streamed])
-    expect(completion.choices[0]?.message).toMatchObject({ content: '{"n":1}', parsed: { n: 1 } });
 });
 
 test('a refusal has its own field, and the helpers do not parse it as JSON [chat-content-null]', async () => {
@@ -206,30 +179,3 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
     });
   },
 );
-
-test('an invalid request names its field', async () => {
-  const params = {
-    model: 'sim-fast',
-    messages: [{ role: 'user' as const, content: [{ type: 'image_url' as const, image_url: { url: 'https://a.example/b.png' } }] }],
-  };
-  await expect(clientOf(textReply).chat.completions.create(params)).rejects.toMatchObject({
-    status: 400,
-    code: 'image_url_not_supported',
-    param: 'messages[0].content[0].image_url.url',
-  });
-});
-
-test('a failure in the stream raises APIError with its code after the received content [C-34]', async () => {
-  const events: StreamEvent[] = [{ type: 'text-delta', text: 'Hi' }, usageReport, failure('upstream_timeout')];
-  const texts: unknown[] = [];
-  const reading = async () => {
-    const stream = await clientOf(events).chat.completions.create({ model: 'sim-fast', messages, stream: true });
-    for await (const chunk of stream) texts.push(chunk.choices[0]?.delta.content);
-  };
-  const error: unknown = await reading().catch((caught) => caught);
-  expect(error).toBeInstanceOf(OpenAI.APIError);
-  expect(error).toMatchObject({ code: 'upstream_timeout', type: 'api_error' });
-  expect(texts).toEqual(['', 'Hi']);
-  const helper = clientOf(events).chat.completions.stream({ model: 'sim-fast', messages });
-  await expect(helper.finalChatCompletion()).rejects.toMatchObject({ code: 'upstream_timeout' });
-});

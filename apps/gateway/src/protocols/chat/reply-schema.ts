@@ -30,7 +30,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatToolCall: replyObject({
     id: text,
     type: word('function'),
-    function: replyObject({ name: text, arguments: described(text, 'JSON as the model wrote it: validate it.') }),
+    function: replyObject({ name: text, arguments: described(text, 'JSON as written by the model: validate it.') }),
   }),
   ChatUsage: replyObject({
     prompt_tokens: described(count, 'Cached tokens included.'),
@@ -43,7 +43,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
     description:
       'The `data:` of one event. Each event is a chunk; the last one is the text `[DONE]`, or an error if the reply failed. A stream ' +
-      'without `[DONE]` is not complete. Comments (lines that begin with a colon) keep the connection alive.',
+      'without `[DONE]` is incomplete. Comments (lines that begin with a colon) are keep-alives.',
   },
   ChatCompletionChunk: replyObject(
     {

@@ -19,10 +19,10 @@ import {
 import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
-  model: 'Id of a model of `GET /v1/models`, case-sensitive.',
+  model: 'Id of a model from `GET /v1/models`, case-sensitive.',
   stream: 'True: the reply is sent as server-sent events.',
-  max_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
-  max_completion_tokens: 'The same as `max_tokens`. If both are sent, they must be equal.',
+  max_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
+  max_completion_tokens: 'Same as `max_tokens`. If both are sent, they must be equal.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling; adjust this or `temperature`.',
   user: 'A stable id of your end user.',
@@ -32,8 +32,6 @@ const { required, optional } = fieldSchemas(ChatFields, {
 const textPart = requestObject({ type: word('text'), text });
 const mode = word('none', 'auto', 'required');
 const allowed = { mode, tools: list(ref('ChatAllowedTool')) };
-
-const HINT = 'A hint: forwarded if the upstream supports it, else ignored. An invalid value is ignored, too.';
 
 /** Schemas of the bodies of `POST /v1/chat/completions`. A test checks that they agree with the parsers. */
 export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
@@ -50,16 +48,16 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
-        seed: described({ type: 'integer' }, HINT),
-        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, HINT),
-        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, HINT),
-        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, HINT),
-        parallel_tool_calls: described(flag, HINT),
+        seed: described({ type: 'integer' }, 'A hint: forwarded if the upstream supports it. An invalid value is ignored.'),
+        presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
+        frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
+        reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A hint, like `seed`.'),
+        parallel_tool_calls: described(flag, 'A hint, like `seed`.'),
       },
     ),
     description:
-      'Other fields are ignored, except those that would change the reply: `functions`, `function_call`, `audio`, an audio modality, ' +
-      '`logprobs` and `top_logprobs` are refused.',
+      'Other fields are ignored, except those that would change the reply: `functions`, `function_call`, `audio`, an audio ' +
+      'modality, `logprobs` and `top_logprobs` are refused.',
   },
   ChatMessage: byProperty('role', {
     system: 'ChatInstructionMessage',

@@ -39,7 +39,7 @@ function renderMessage(completion: Completion) {
   };
 }
 
-/** True when the `content` of a reply without text is null, not `''`: next to tool calls, and when reasoning used the whole output limit. */
+/** True when `content` without text is null, not `''`: with tool calls, and when reasoning used the whole output limit. */
 export function isEmptyContentNull(hasToolCalls: boolean, hasReasoning: boolean, finishReason: FinishReason): boolean {
   return hasToolCalls || (hasReasoning && finishReason === 'length');
 }

@@ -44,8 +44,8 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
 }
 
 /**
- * Parses `tool_choice`. Returns the choice and the tools for the upstream: all of them, or only the allowed ones. Without tools the choice is
- * dropped: clients send it, but upstreams refuse it.
+ * Parses `tool_choice`. Returns the choice and the tools for the upstream: all of them, or only the allowed ones. Without tools the choice
+ * is dropped: clients send it, but upstreams refuse it.
  */
 export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUse {
   const choice = source.tool_choice;

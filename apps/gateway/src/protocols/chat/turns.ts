@@ -57,8 +57,8 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
 }
 
 /**
- * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning is
- * kept for upstreams that require it. A message without text and without tool calls gets an empty text.
+ * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning
+ * is kept for upstreams that require it. A message without text and without tool calls gets an empty text.
  */
 function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
@@ -75,7 +75,7 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
 }
 
 /**
- * Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are not valid JSON. Empty
+ * Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are invalid. Empty
  * arguments become `{}`.
  */
 function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {

@@ -1,6 +1,6 @@
 /**
- * A schema in the JSON Schema dialect of OpenAPI 3.1. The functions below build the schemas of the formats. An optional field of a request may
- * also be null; an optional field of a reply is absent.
+ * A schema in the JSON Schema dialect of OpenAPI 3.1. The functions below build the schemas of the formats. An optional field of a
+ * request may also be null; an optional field of a reply is absent.
  */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
@@ -14,14 +14,10 @@ export function ref(name: string): JsonSchema {
 }
 
 export function requestObject(required: Properties, optional: Properties = {}): JsonSchema {
-  return objectOf(required, Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, orNull(schema)])));
+  return replyObject(required, Object.fromEntries(Object.entries(optional).map(([name, schema]) => [name, orNull(schema)])));
 }
 
 export function replyObject(required: Properties, optional: Properties = {}): JsonSchema {
-  return objectOf(required, optional);
-}
-
-function objectOf(required: Properties, optional: Properties): JsonSchema {
   const names = Object.keys(required);
   return { type: 'object', ...(names.length > 0 && { required: names }), properties: { ...required, ...optional } };
 }
@@ -35,6 +31,7 @@ export const anyObject: JsonSchema = { type: 'object' };
 /** Any value. */
 export const anything: JsonSchema = {};
 
+/** One of the given strings. */
 export function word(...words: readonly string[]): JsonSchema {
   return words.length === 1 ? { type: 'string', const: words[0] } : { type: 'string', enum: words };
 }

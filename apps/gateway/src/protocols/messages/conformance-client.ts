@@ -30,8 +30,8 @@ interface Block {
 type Usage = Record<'input_tokens' | 'cache_creation_input_tokens' | 'cache_read_input_tokens' | 'output_tokens', number>;
 
 /**
- * A strict client of the format. It joins the events of a stream, and throws when the stream breaks a rule of the format. A text or thinking
- * block without content is a keep-alive and not part of the reply.
+ * A strict client of the format. It joins the events of a stream, and throws when the stream breaks a rule of the format. A text or
+ * thinking block without content is a keep-alive and not part of the reply.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const events = frames.map(asEvent);
@@ -39,12 +39,12 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const joiner = new Joiner();
   if (last?.type === 'error') {
     for (const event of events.slice(0, -1)) joiner.add(event);
-    demand(!joiner.ended, 'no error follows a whole message');
+    demand(!joiner.ended, 'no error follows a complete message');
     demand(typeof last.error?.type === 'string' && typeof last.error.message === 'string', 'an error has a type and a message [M-27]');
     return { error: last.error };
   }
   for (const event of events) joiner.add(event);
-  demand(joiner.ended, 'a whole message ends with message_stop [messages-event-stop, M-22]');
+  demand(joiner.ended, 'a complete message ends with message_stop [messages-event-stop, M-22]');
   return { reply: joiner.message };
 }
 
@@ -113,7 +113,7 @@ class Joiner {
     };
     demand(
       JSON.stringify(content_block) === JSON.stringify(expected[content_block?.type ?? '']),
-      'a block starts empty and whole [M-23, M-26]',
+      'a block starts empty with all its fields [M-23, M-26]',
     );
     demand(content_block?.type !== 'tool_use' || /^[A-Za-z0-9_-]+$/.test(content_block.id ?? ''), 'ids are safe [M-13]');
     demand(content_block?.type !== 'thinking' || index === 0, 'thinking comes first [messages-block-order]');
@@ -123,7 +123,7 @@ class Joiner {
 
   private addDelta({ index, delta }: Event): void {
     const { block } = this;
-    demand(block !== undefined && index === this.index, 'a delta is of the open block');
+    demand(block !== undefined && index === this.index, 'a delta belongs to the open block');
     if (block?.type === 'text') block.text += pieceOf(delta, 'text_delta', delta?.text);
     if (block?.type === 'thinking') block.thinking += pieceOf(delta, 'thinking_delta', delta?.thinking);
     if (block?.type === 'tool_use') this.inputText += pieceOf(delta, 'input_json_delta', delta?.partial_json);

@@ -25,7 +25,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     type: word('tool_use'),
     id: text,
     name: text,
-    input: described(anyObject, 'Arguments that are not a JSON object end with a member `_raw` that holds all the model wrote.'),
+    input: described(anyObject, 'Arguments that are not a JSON object end with a member `_raw` that holds all that the model wrote.'),
   }),
   MessageUsage: replyObject({
     input_tokens: described(count, 'Cached tokens not included.'),
@@ -47,7 +47,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     }),
     description:
       'The `data:` of one event, whose `event:` is its `type`. Blocks come one after the other. The last event is `message_stop`, or ' +
-      '`error` after a failure; a stream without either is not complete. `ping` and empty deltas keep the connection alive.',
+      '`error` after a failure; a stream without either is incomplete. `ping` and empty deltas are keep-alives.',
   },
   MessageStart: replyObject({
     type: word('message_start'),

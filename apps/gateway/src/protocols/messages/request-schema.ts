@@ -19,8 +19,8 @@ import {
 import { MessagesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(MessagesFields, {
-  model: "Id of a model of `GET /v1/models`, case-sensitive. Other vendors' names are `not_found_error`.",
-  max_tokens: 'The most tokens to generate, reasoning included.',
+  model: "Id of a model from `GET /v1/models`, case-sensitive. Other vendors' names are `not_found_error`.",
+  max_tokens: 'Maximum number of tokens to generate, including reasoning.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
   stream: 'True: the reply is sent as server-sent events.',
@@ -28,12 +28,15 @@ const { required, optional } = fieldSchemas(MessagesFields, {
 const { max_tokens, ...otherFields } = optional;
 
 const prompt = {
-  messages: described({ ...list(ref('MessagesTurn')), minItems: 1 }, 'The whole conversation; neighbours of one role are one turn.'),
+  messages: described(
+    { ...list(ref('MessagesTurn')), minItems: 1 },
+    'The whole conversation. Consecutive messages of one role are one turn.',
+  ),
 };
 const promptOptions = {
   system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
   output_config: described(requestObject({}, { format: ref('MessagesOutputFormat') }), 'The format of the output; `effort` is ignored.'),
-  output_format: described(ref('MessagesOutputFormat'), 'The same as `output_config.format`, which is used if both are sent.'),
+  output_format: described(ref('MessagesOutputFormat'), 'Older form of `output_config.format`, which takes precedence.'),
   tools: described({ ...list(ref('MessagesTool')), maxItems: TOOLS_MAX }, 'Tools the model may use; each name once.'),
 };
 const role = (value: string) => ({ role: word(value) });
@@ -50,11 +53,11 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         stop_sequences: described(stopSequences, 'A matched one is reported as `end_turn`.'),
         thinking: described(
           requestObject({}, { type: text }),
-          'With any `type` but `disabled` reasoning is shown. Budgets are not applied; reasoning is billed either way.',
+          'Any `type` except `disabled` shows reasoning. Budgets are not applied; reasoning is billed either way.',
         ),
       },
     ),
-    description: 'Other fields are ignored, except `thread`, which is refused: nothing is stored.',
+    description: 'Other fields are ignored, except `thread`, which is refused because nothing is stored.',
   },
   CountTokensRequest: {
     ...requestObject({ model: required.model ?? anything, ...prompt }, promptOptions),
@@ -119,7 +122,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ),
   MessagesServerTool: {
     ...requestObject({ type: { type: 'string', not: { const: 'custom' } } }),
-    description: 'Accepted and dropped, whatever it is.',
+    description: 'A server tool of any type: accepted and dropped.',
   },
   MessagesOutputFormat: requestObject({ type: word('json_schema'), schema: described(anyObject, 'JSON Schema of the text.') }),
   MessagesToolChoice: either(

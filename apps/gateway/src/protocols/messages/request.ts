@@ -25,7 +25,7 @@ export interface MessagesRequest extends ParsedRequest {
 }
 
 /** The fields of a request that determine the size of its prompt. */
-export type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
+type CountRequest = Pick<InferenceRequest, 'model' | 'turns' | 'tools' | 'output'>;
 
 /** Parses a body of `POST /v1/messages`. Throws a `GatewayError` with its `param`. */
 export function parseRequest(body: unknown): MessagesRequest {
@@ -64,8 +64,8 @@ function parsePrompt(source: JsonObject, model: string): CountRequest {
 }
 
 /**
- * Throws `unsupported_parameter` for `thread`: a client that continues a thread sends only its new messages. The tool runner of Anthropic's SDK
- * then continues without a thread (see `errors.ts`).
+ * Throws `unsupported_parameter` for `thread`: a client that continues a thread sends only its new messages. The tool runner of
+ * Anthropic's SDK then continues without a thread (see `errors.ts`).
  */
 function refuseThread(source: JsonObject): void {
   if (isAbsent(source.thread)) return;

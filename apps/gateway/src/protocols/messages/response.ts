@@ -6,7 +6,7 @@ import { renderStopReason, type StopReason } from './finish-reason.js';
 import type { MessagesRequest } from './request.js';
 import { type MessageUsage, renderUsage } from './usage.js';
 
-/** Renders the body of a plain reply: thinking, text, tool use. Text after a call follows all calls, as in a stream, which cannot reopen a block. */
+/** Renders the body of a plain reply: thinking, text, tool use. Text after a call follows all calls, as in a stream. */
 export function renderCompletion(reply: ReplyContext, { showThinking }: ReplyOptions<MessagesRequest>, completion: Completion): string {
   const { text, trailingText, refusal, trailingRefusal, leadingReasoning, toolCalls, finishReason, usage } = completion;
   const blocks: string[] = [];

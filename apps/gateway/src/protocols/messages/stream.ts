@@ -84,8 +84,8 @@ class MessageStream implements StreamRenderer {
   }
 
   /**
-   * Renders a ping, and every 60 s an event that clients see: an empty delta. If no block is open, it opens the block that most likely comes
-   * next.
+   * Renders a ping, and every 60 s an event that clients see: an empty delta. If no block is open, it opens the block that most likely
+   * comes next.
    */
   keepAlive(silentMs: number): string {
     if (!this.opened) return this.open();

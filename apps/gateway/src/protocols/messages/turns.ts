@@ -34,8 +34,8 @@ export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
 
 /**
  * Builds the turns. Consecutive messages of one role are one turn. Tool results between two assistant turns come first, because upstreams
- * accept nothing between a call and its result. Everything else keeps its place, so that the start of the prompt stays the same from request
- * to request.
+ * accept nothing between a call and its result. Everything else keeps its place, so that the start of the prompt stays the same from
+ * request to request.
  */
 class Conversation {
   private readonly turns: Turn[] = [];
@@ -131,7 +131,7 @@ function addAssistantMessage(conversation: Conversation, message: JsonObject, pa
 /** Types of blocks from server tools, in conversations that began at Anthropic. */
 const SERVER_TOOL_BLOCK = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
-/** Parses a block of an assistant message. Returns undefined for blocks that are dropped. Thinking is kept for upstreams that require it. */
+/** Parses a block of an assistant message. Returns undefined for dropped blocks. Thinking is kept for upstreams that require it. */
 function parseAssistantPart(block: JsonObject, path: string, names: WireNames): AssistantTurn['parts'][number] | undefined {
   const type = readName(block, 'type', path);
   switch (type) {

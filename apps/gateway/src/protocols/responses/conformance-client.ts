@@ -37,8 +37,8 @@ const TEXTS: Record<string, { delta: string; done: string; field: string; index?
 };
 
 /**
- * A strict client of the format. It builds each item from its deltas alone, throws when the stream breaks a rule of the format, and checks that
- * the last event repeats exactly the built items.
+ * A strict client of the format. It builds each item from its deltas alone, throws when the stream breaks a rule of the format, and
+ * checks that the last event repeats exactly the built items.
  */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const events = frames.map(readEvent);
@@ -56,9 +56,9 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const { status, output: _output, usage, error, incomplete_details, completed_at, ...constant } = final;
   const { status: _s, output: _o, usage: _u, error: _e, incomplete_details: _i, completed_at: began, ...opened } = opening;
   demand(isDeepStrictEqual(constant, opened), 'nothing else of the Response changes [R-3, R-4]');
-  demand(began === null && (completed_at !== null) === (status === 'completed'), 'it is completed when it says so, and only then [R-3]');
+  demand(began === null && (completed_at !== null) === (status === 'completed'), 'completed_at is set only when completed [R-3]');
   if (status === 'failed') return { error };
-  demand(status === 'completed' || status === 'incomplete', 'the stream ends with an end');
+  demand(status === 'completed' || status === 'incomplete', 'the stream ends with a final state');
   demand(usage !== null && error === null && (incomplete_details === null) === (status === 'completed'), 'the end is consistent');
   return { reply: final };
 }
@@ -106,7 +106,7 @@ function readItem(events: Fields[], outputIndex: number): Item {
     isDeepStrictEqual({ ...finished, status: 'in_progress' }, built),
     'the done item is the added one and its deltas [responses-event-items, R-6, T-34]',
   );
-  demand(finished.status === 'completed' || finished.status === 'incomplete', 'a done item says how [R-7]');
+  demand(finished.status === 'completed' || finished.status === 'incomplete', 'a done item has its final status [R-7]');
   return finished;
 }
 
@@ -118,7 +118,7 @@ function readText(body: Fields[], id: string, kind: string, outputIndex: number)
   let text = '';
   while (body[0]?.type === delta) {
     const event = body.shift();
-    demand(typeof event?.delta === 'string' && event.delta !== '', 'a delta says something [responses-event-delta-fields]');
+    demand(typeof event?.delta === 'string' && event.delta !== '', 'a delta is not empty [responses-event-delta-fields]');
     expectEvent(event, { type: delta, ...place, delta: event?.delta, ...(kind === 'message' && { logprobs: [] }) });
     text += event?.delta;
   }

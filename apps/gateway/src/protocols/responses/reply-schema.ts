@@ -22,7 +22,7 @@ const ITEM_STATUS = word('in_progress', 'completed', 'incomplete');
 
 const item = (type: string, prefix: string) => ({ id: { type: 'string', pattern: `^${prefix}_` }, type: word(type), status: ITEM_STATUS });
 const call = { call_id: text, name: text };
-const namespace = { namespace: described(text, 'Present if the tool was declared in a namespace.') };
+const namespace = { namespace: described(text, 'Namespace of the tool, if it was declared in one.') };
 
 /** Returns the schema of an event about one item. */
 function itemEvent(type: string, fields: Record<string, JsonSchema>): JsonSchema {
@@ -95,12 +95,12 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ResponseReasoning: replyObject({ ...item('reasoning', 'rs'), summary: list(ref('ResponseSummary')), encrypted_content: NULL }),
   ResponseMessage: replyObject({ ...item('message', 'msg'), role: word('assistant'), content: list(ref('ResponsePart')) }),
   ResponseFunctionCall: replyObject(
-    { ...item('function_call', 'fc'), ...call, arguments: described(text, 'JSON as the model wrote it: validate it.') },
+    { ...item('function_call', 'fc'), ...call, arguments: described(text, 'JSON as written by the model: validate it.') },
     namespace,
   ),
   ResponseCustomCall: replyObject({ ...item('custom_tool_call', 'ctc'), ...call, input: text }, namespace),
   ResponsePart: byProperty('type', { output_text: 'ResponseText', refusal: 'ResponseRefusal' }),
-  ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, "The model's refusal to answer.") }),
+  ResponseRefusal: replyObject({ type: word('refusal'), refusal: described(text, "The model's refusal.") }),
   ResponseText: replyObject({ type: word('output_text'), text, annotations: EMPTY, logprobs: EMPTY }),
   ResponseSummary: replyObject({ type: word('summary_text'), text }),
   ResponseUsage: replyObject({
@@ -147,7 +147,7 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
     description:
       'The `data:` of one event, whose `event:` is its `type`. Items come one after the other, each ended by ' +
       '`response.output_item.done`. The last event is `response.completed`, `response.incomplete` or `response.failed`; a stream ' +
-      'without one is not complete. Comments (lines that begin with a colon) and `keepalive` keep the connection alive.',
+      'without one is incomplete. Comments (lines that begin with a colon) and `keepalive` are keep-alives.',
   },
   ...Object.fromEntries(Object.entries(EVENTS).map(([type, [component, schema]]) => [component, schema(type)])),
 };
@@ -167,7 +167,7 @@ function echo(): Record<string, JsonSchema> {
     temperature: { type: 'number' },
     text: repeated({ format: ref('ResponseTextFormat') }),
     tool_choice: either({ type: 'string' }, { type: 'object' }),
-    tools: described(list(ref('ResponseTool')), 'The tools of the request, except hosted ones.'),
+    tools: described(list(ref('ResponseTool')), 'Tools of the request, without hosted tools.'),
     top_p: { type: 'number' },
   };
 }

@@ -18,11 +18,11 @@ import {
 import { ResponsesFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ResponsesFields, {
-  model: 'Id of a model of `GET /v1/models`, case-sensitive.',
+  model: 'Id of a model from `GET /v1/models`, case-sensitive.',
   instructions: 'A system message before the input.',
   stream: 'True: the reply is sent as server-sent events.',
   parallel_tool_calls: 'Accepted, ignored, echoed.',
-  max_output_tokens: "The most tokens to generate, reasoning included. Absent: the model's default.",
+  max_output_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
 });
@@ -45,7 +45,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         ...optional,
         tools: described(
           list(ref('ResponsesTool')),
-          `Each pair of namespace and name once. At most ${TOOLS_MAX} functions and custom tools; those of namespaces count.`,
+          `Each pair of namespace and name once. At most ${TOOLS_MAX} functions and custom tools; those in namespaces count.`,
         ),
         tool_choice: described(
           ref('ResponsesToolChoice'),
@@ -129,14 +129,14 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: list(either(ref('ResponsesFunctionTool'), ref('ResponsesCustomTool'), hostedTool('Any other tool is dropped.', DECLARED))),
       },
     ),
-    description: 'The model sees its tools by their plain names; their calls are returned with name and namespace.',
+    description: 'The model sees its tools by plain name. Their calls are returned with name and namespace.',
   },
   ResponsesToolChoice: either(
     mode,
     described(requestObject({ type: word(...DECLARED), name }, { namespace: text }), 'Forces one of `tools`.'),
     described(
       requestObject({ type: word('allowed_tools'), mode, tools: list(ref('ResponsesAllowedTool')) }),
-      'The model sees only the listed tools.',
+      'Only the listed `tools` are sent to the model.',
     ),
   ),
   ResponsesAllowedTool: either(

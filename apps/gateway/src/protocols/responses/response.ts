@@ -22,7 +22,7 @@ export type OutputItem =
   | { kind: 'reasoning' | 'message' | 'refusal'; text: string }
   | { kind: 'function' | 'custom'; text: string; callId: string; tool: ToolKey };
 
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
+type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /**
  * Returns the items in order: reasoning, message, refusal, calls. Text and refusals after a call become messages behind the calls, as in a
@@ -100,8 +100,8 @@ export interface ResponseState {
 }
 
 /**
- * Returns a function that renders the Response object in any state, always with OpenAI's full set of fields. The constant parts, above all the
- * echo of the request, are rendered once.
+ * Returns a function that renders the Response object in any state, always with OpenAI's full set of fields. The constant parts, above
+ * all the echo of the request, are rendered once.
  */
 export function responseRenderer(reply: ReplyContext, { echo }: ReplyOptions<ResponsesRequest>): (state: ResponseState) => string {
   const head = JSON.stringify({ id: `resp_${reply.id}`, object: 'response', created_at: reply.createdSeconds }).slice(0, -1);

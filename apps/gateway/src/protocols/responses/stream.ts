@@ -32,7 +32,7 @@ const COMMENT = ': keep-alive\n\n';
 interface OpenItem {
   item: OutputItem;
   place: ItemPlace;
-  /** A delta is `deltaStart`, its sequence number, `deltaFields`, the quoted text and `deltaEnd`. Only the text is rendered for each delta. */
+  /** A delta is `deltaStart`, its sequence number, `deltaFields`, the quoted text and `deltaEnd`. Only the text is rendered each time. */
   deltaStart: string;
   deltaFields: string;
   deltaEnd: string;

@@ -134,7 +134,7 @@ function reasoningText(item: JsonObject): string {
   return (texts.find((found) => found.length > 0) ?? []).join('\n\n');
 }
 
-/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are not valid JSON. */
+/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are invalid. */
 function parseCall(item: JsonObject, path: string, kind: ToolCallPart['kind'], declared: DeclaredTools): ToolCallPart {
   const callId = readName(item, 'call_id', path);
   const tool = readToolKey(item, path);

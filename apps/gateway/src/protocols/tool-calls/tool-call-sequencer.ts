@@ -3,9 +3,9 @@ import type { StreamEvent } from '#inference/stream-event.js';
 export type ToolCallEvent = Extract<StreamEvent, { type: 'tool-call-start' | 'tool-call-delta' | 'tool-call-end' }>;
 
 /**
- * Releases the events of one tool call at a time, in order of start. Events of a later call wait until all earlier calls have ended. Blocks of
- * the messages format cannot interleave, and the stream helper of OpenAI's SDK treats the first piece of another call as the end of the
- * previous one and fails to parse its arguments.
+ * Releases the events of one tool call at a time, in order of start. Events of a later call wait until all earlier calls have ended.
+ * Blocks of the messages format cannot interleave, and the stream helper of OpenAI's SDK treats the first piece of another call as the
+ * end of the previous one and fails to parse its arguments.
  */
 export class ToolCallSequencer {
   private current = 0;

@@ -1,8 +1,8 @@
 /**
- * Converts the arguments that a model writes for one call into pieces of text that always join to a JSON object. A member is released when it
- * is complete and valid, in the model's own text: numbers keep their digits, and clients never act on half a value. Arguments that are not a
- * JSON object, or are nested too deeply, end with a member `_raw` that holds all that the model wrote. The joined text does not depend on how
- * the arguments were split, so plain and streamed replies agree.
+ * Converts the arguments that a model writes for one call into pieces of text that always join to a JSON object. A member is released
+ * when it is complete and valid, in the model's own text: numbers keep their digits, and clients never act on half a value. Arguments
+ * that are not a JSON object, or are nested too deeply, end with a member `_raw` that holds all that the model wrote. The joined text
+ * does not depend on how the arguments were split, so plain and streamed replies agree.
  */
 export class ToolInput {
   private raw = '';

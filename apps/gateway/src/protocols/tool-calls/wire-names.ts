@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import type { ToolKey } from '#inference/tool.js';
 
 /**
- * Assigns the tools of one request names for the upstream: safe (`[A-Za-z0-9_-]{1,64}`) and unique. A safe name that is free is kept. Any other
- * gets a hash of its key, not a counter, so that it is the same in the next request of the conversation; a changed name would invalidate the
- * upstream's prompt cache.
+ * Assigns the tools of one request names for the upstream: safe (`[A-Za-z0-9_-]{1,64}`) and unique. A safe name that is free is kept. Any
+ * other gets a hash of its key, not a counter, so that it is the same in the next request of the conversation; a changed name would
+ * invalidate the upstream's prompt cache.
  */
 export class WireNames {
   private readonly byKey = new Map<string, string>();

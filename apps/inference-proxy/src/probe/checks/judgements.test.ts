@@ -18,7 +18,7 @@ const REFUSED_EVIDENCE = 'refused with 400: “Unknown parameter”';
 const BUSY = failed({ kind: 'refused', code: 'model_capacity', status: 429, text: 'requests' });
 const BUSY_EVIDENCE = 'too many requests (429): try again later';
 
-describe('what a failure says of the one thing that was asked for', () => {
+describe('what a failure proves about the feature', () => {
   test.each<[name: string, result: ProbeResult, verdict: string, evidence: string]>([
     ['a refusal of the request', REFUSED, 'no', REFUSED_EVIDENCE],
     ['a refusal without words', failed({ status: 422, text: '' }), 'no', 'refused with 422'],
@@ -78,7 +78,7 @@ describe('streams', () => {
     ],
   ])('%s', (_name, ...row) => expectFinding(...row));
 
-  test('tokens a second are those between first and last content', () => {
+  test('tokens per second count from the first to the last content', () => {
     const usage = { ...REPORTED, outputTokens: 50 };
     expect(tokensPerSecond(result({ contentAtMs: [400, 600, 900], usage }))).toBe(100);
     expect(tokensPerSecond(result({ contentAtMs: [400, 410], usage }))).toBeNull();
@@ -149,7 +149,7 @@ describe('parameters', () => {
     ['no summary', judgeSummary(REFUSED), 'no', REFUSED_EVIDENCE, { reasoningSummary: false }],
   ])('%s', (_name, ...row) => expectFinding(...row));
 
-  test('the sequence to stop at is a word from the middle', () => {
+  test('the stop sequence is a word from the middle of the text', () => {
     expect(stopIn('one two three four five six seven eight')).toBe('five');
     expect(stopIn('Yes.')).toBeUndefined();
     expect(stopIn('')).toBeUndefined();

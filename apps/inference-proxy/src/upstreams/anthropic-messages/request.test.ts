@@ -14,7 +14,7 @@ const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'x', k
 const TOOL: Tool = { key: { name: 'x' }, wireName: 'x', kind: 'function', description: 'X', strict: true };
 const PATCH: Tool = { key: { name: 'patch' }, wireName: 'patch', kind: 'custom' };
 
-/** Of `a.1`, which the dialect does not take. */
+/** Digest of `a.1`, an id that the dialect refuses. */
 const DIGEST = 'call_4a5f06ec672e3c2321239ec81dd50afa8a8059e0a55fb936';
 
 test('nothing that was not asked for, but a cap [U-19]', () => {

@@ -160,7 +160,7 @@ describe('turns', () => {
       { id: 'c', type: 'function', function: { name: 'ns__x', arguments: '{"input":"*** Begin\\n"}' } },
     ];
     expect(messagesOf([turn])).toEqual([{ role: 'assistant', content: null, tool_calls: calls }]);
-    // U-12: some want their reasoning back.
+    // Some servers require their reasoning back.
     expect(messagesOf([turn], { reasoningEcho: true })).toEqual([
       { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: calls },
     ]);

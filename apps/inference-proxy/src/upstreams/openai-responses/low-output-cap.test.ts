@@ -19,7 +19,7 @@ const text = (value: string): StreamEvent => ({ type: 'text-delta', text: value 
 const piece = (value: string): StreamEvent => ({ type: 'tool-call-delta', index: 0, text: value });
 const finish = (reason: FinishReason): StreamEvent => ({ type: 'completion-finish', reason });
 
-/** What is left of the events under a cap of two tokens: eight bytes. */
+/** Returns the events that a cap of two tokens (eight bytes) keeps. */
 function kept(...events: StreamEvent[]): StreamEvent[] {
   const left: StreamEvent[] = [];
   new LowOutputCap(2).keep((all) => void all.push(...events), left);

@@ -4,7 +4,7 @@ import { ADAPTERS } from '../adapters.js';
 
 const PICTURE: Turn = { role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'iVBORw0KGgo=' }] };
 
-/** What a refusal is for the client, in every dialect that it may come in. */
+/** Returns the distinct codes that all dialects give a refusal. */
 function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const call = callOf(true, turns === undefined ? {} : { turns });
@@ -14,7 +14,36 @@ function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
 
 const says = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
 
-describe("a prompt that is too long is the client's to shorten [U-23]", () => {
+test.each([
+  [400, 'rejected', 'upstream_error', 'bad-request', false],
+  [401, 'denied', 'model_unavailable', 'access-denied', true],
+  [402, 'denied', 'model_unavailable', 'access-denied', true],
+  [403, 'refused', 'upstream_error', 'forbidden', true],
+  [404, 'refused', 'model_unavailable', 'model-missing', true],
+  [408, 'timeout', 'upstream_timeout', 'timeout', false],
+  [413, 'rejected', 'context_length_exceeded', 'context-overflow', false],
+  [418, 'refused', 'upstream_error', 'other', false],
+  [422, 'rejected', 'upstream_error', 'bad-request', false],
+  [429, 'refused', 'model_capacity', 'rate-limit', false],
+  [500, 'refused', 'upstream_error', 'other', false],
+  [503, 'refused', 'model_unavailable', 'overloaded', false],
+  [504, 'timeout', 'upstream_timeout', 'timeout', false],
+  [529, 'refused', 'model_unavailable', 'overloaded', false],
+])('status %i is %s, %s, %s in every dialect [U-23]', (status, kind, code, family, isOperatorsFault) => {
+  const body = JSON.stringify(says('something', { type: 'some_error', param: null, code: null }));
+  for (const adapter of Object.values(ADAPTERS)) {
+    const failure = adapter.parseError({ status, headers: {}, body }, callOf(true));
+    expect(failure).toMatchObject({ kind, code, isOperatorsFault, refusal: { family, status, upstreamCode: 'some_error' } });
+  }
+});
+
+test('a code that is neither a word nor a number is ignored', () => {
+  for (const code of [{ toString: 1, valueOf: 1 }, [{ toString: null }], null, true])
+    expect(codesOf(500, says('no', { code }))).toEqual(['upstream_error']);
+  expect(codesOf(500, says('no', { code: '429' }))).toEqual(['upstream_error']); // the status of the reply counts
+});
+
+describe('a prompt that is too long is context_length_exceeded [error-context-length, U-23]', () => {
   test.each<[string, number, unknown]>([
     ['OpenAI', 400, says("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.")],
     ['OpenAI, by code', 400, says('No.', { code: 'context_length_exceeded' })],
@@ -89,12 +118,15 @@ describe("a prompt that is too long is the client's to shorten [U-23]", () => {
       says("This model's maximum context length is 131072 tokens. However, you requested 150000 tokens (142000 in the messages)."),
     ],
     ['a status alone', 413, ''],
+    ['a bare text', 400, says('too many tokens')],
+    ['a formula', 400, says('inputs tokens + max_new_tokens must be <= max_model_len')],
+    ['a limit', 400, says('Prompt contains 40000 tokens, over the limit of 32000 tokens')],
   ])('%s', (_server, status, body) => {
     expect(codesOf(status, body)).toEqual(['context_length_exceeded']);
   });
 });
 
-describe("content that the model refuses is the client's to change (unsupported_content)", () => {
+describe('content that the model refuses is unsupported_content', () => {
   test.each<[string, number, unknown]>([
     [
       'Azure',
@@ -143,16 +175,17 @@ describe('images that the model refuses', () => {
     ['Groq', 400, says("'messages.0.content' : value must be a string")],
     ['OpenRouter', 404, says('No endpoints found that support image input', { code: 404 })],
     ['a body too large for it', 413, says('image too large')],
+    ['a data URL', 400, says('Unable to load image from the data URL')],
   ])('%s', (_server, status, body) => {
     expect(codesOf(status, body, [PICTURE])).toEqual(['unsupported_content']);
   });
 
-  test('where there is none, the same words are no fault of the client', () => {
+  test('the same text without an image is upstream_error', () => {
     expect(codesOf(400, says('image_url is only supported by certain models'))).toEqual(['upstream_error']);
   });
 });
 
-describe('an upstream that does not serve us says nothing of the request: another route is tried, and the operator told', () => {
+describe('a denied key or account is retried on another route and reported to the operator', () => {
   function denials(status: number, body: unknown, headers = {}): unknown[] {
     return Object.values(ADAPTERS).map((adapter) => {
       const failure = adapter.parseError({ status, headers, body: JSON.stringify(body) }, callOf(true));
@@ -180,7 +213,7 @@ describe('an upstream that does not serve us says nothing of the request: anothe
     expect(denials(status, body)).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 60 }));
   });
 
-  test('no credit, and it says when there will be', () => {
+  test('no credit, with Retry-After', () => {
     const body = says('No.', { code: 'insufficient_quota' });
     expect(denials(429, body, { 'retry-after': '7' })).toEqual(Array(3).fill({ ...denied, retryAfterSeconds: 7 }));
   });
@@ -213,13 +246,13 @@ describe('an upstream that does not serve us says nothing of the request: anothe
     ],
     ['what a client has written', 400, says("messages[0].content: 'insufficient_quota, API key not valid'"), 'rejected'],
     ['a part of what is asked', 402, says('This request requires more credits, or fewer max_tokens.'), 'denied'],
-  ])('not for long, or not at all: %s', (_what, status, body, kind) => {
+  ])('neither permanent nor a lack of credit: %s', (_what, status, body, kind) => {
     const [found] = denials(status, body) as [{ kind: string; retryAfterSeconds?: number }];
     expect([found.kind, found.retryAfterSeconds === 60]).toEqual([kind, false]);
   });
 });
 
-describe('everything else stays ours: another request may well succeed', () => {
+describe('other refusals are not the fault of the client', () => {
   test.each<[string, number, unknown, string]>([
     ['a field', 400, says("Unknown parameter: 'seed'."), 'upstream_error'],
     [

@@ -33,7 +33,7 @@ interface Outcome {
 }
 
 /**
- * What each family of refusals is for the client. Only a prompt that does not fit and content that the model does not take are the
+ * The outcome of each family of refusals. Only a prompt that does not fit and content that the model does not take are the
  * client's fault (400), so that client libraries do not retry. Any other rejected request is ours (502).
  */
 const OUTCOMES: Record<RefusalFamily, Outcome> = {

@@ -45,11 +45,11 @@ export const IMAGE_REFUSALS: readonly RegExp[] = [
 
 /** Patterns of a refusal of our key or account. */
 export interface DenialPatterns {
-  /** Of machine-readable codes, with any status. */
+  /** Match machine-readable codes, with any status. */
   codes: RegExp;
-  /** Of texts, with a status that is about our account. */
+  /** Match texts, with a status that is about our account. */
   texts?: RegExp;
-  /** Of the beginnings of texts, with other statuses: further on, a text may repeat what the client wrote. */
+  /** Match the beginnings of texts, with other statuses: further on, a text may repeat what the client wrote. */
   openings: RegExp;
 }
 

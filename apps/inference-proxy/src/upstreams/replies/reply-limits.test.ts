@@ -6,7 +6,7 @@ import { ADAPTERS } from '../adapters.js';
 import { renderArguments } from './reply-limits.js';
 import { WholeJson } from './whole-json.js';
 
-/** What a reply makes us remember without a client ever seeing it: bounded, so that no upstream can fill the memory with it. */
+/** Pushes payloads until the parser fails. Text that no client sees must not fill the memory. */
 function readUntilFailure(kind: (typeof UPSTREAM_KINDS)[number], payload: (n: number) => unknown): { count: number; failure: string } {
   const tools = [
     { key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const },

@@ -67,7 +67,7 @@ export function countValues(json: string, valuesMax: number): number {
   return values;
 }
 
-/** Where the quote is that closes the one at `start`, or the end. */
+/** Returns the index of the quote that closes the one at `start`, or the end. */
 function endOfText(json: string, start: number): number {
   for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -7,7 +7,7 @@ import { ADAPTERS } from '../adapters.js';
 import { parseReplyJson } from './json-object.js';
 
 /*
- * While a reply is read nobody else is served, and an upstream chooses what is in it: the work grows with its bytes and no faster.
+ * Parsing a reply blocks other requests, and the upstream chooses its content: the work must grow linearly with its bytes.
  */
 const TOOLS = [
   { key: { name: 'get_weather' }, wireName: 'get_weather', kind: 'function' as const },
@@ -33,7 +33,7 @@ test.each<[string, (typeof UPSTREAM_KINDS)[number], (size: number) => unknown[],
     16,
   ],
   [
-    'a text that is told whole after each of its pieces',
+    'a text that is repeated whole after each delta',
     'openai-responses',
     (size) =>
       range(size).flatMap(() => [

@@ -38,7 +38,7 @@ test.each([
   expect(whole(Array.from(text))).toBe(input);
 });
 
-/** A JSON text in one of its many writings. */
+/** JSON of a string with any escapes. */
 const wrapped = fc.tuple(fc.string({ unit: 'binary' }), fc.boolean(), fc.constantFrom('', ' ', '\n  ')).map(([input, ascii, space]) => {
   const quoted = JSON.stringify(input);
   const escaped = quoted.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -11,7 +11,7 @@ const IN_TURN = { systemMessages: 'anywhere', alternatingRoles: true } as const;
 const t = (value: string) => ({ type: 'text' as const, text: value });
 const CALL: ToolCallPart = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' };
 
-/** A conversation in short: `system: A`, `user: B`, `assistant: C`, `call`, `result`. */
+/** Parses a conversation: `system: A`, `user: B`, `assistant: C`, `call`, `result`. */
 function turnsOf(...lines: string[]): Turn[] {
   return lines.map((line): Turn => {
     if (line === 'call') return { role: 'assistant', parts: [CALL] };
@@ -21,7 +21,7 @@ function turnsOf(...lines: string[]): Turn[] {
   });
 }
 
-/** The same, read back; the parts of one turn with `+` between them. */
+/** Renders turns as the lines of `turnsOf`, the parts of a turn joined by `+`. */
 function linesOf(turns: readonly Turn[]): string[] {
   return turns.map((turn) => {
     if (turn.role === 'tool') return 'result';

@@ -3,7 +3,7 @@ import type { Random } from '../simulation/random.js';
 import type { ChaosSystem } from './chaos-system.js';
 
 /** A fault, `atMs` after the start of a round. */
-export type Blow = { atMs: number; target: string } & (
+export type InjectedFault = { atMs: number; target: string } & (
   | { kind: 'kill' }
   /** SIGSTOP, then SIGCONT. */
   | { kind: 'freeze'; forMs: number }
@@ -27,11 +27,11 @@ export interface Campaign {
 }
 
 /** Plans the faults of one round. A killed process may be killed again while it starts. */
-export function planBlows(random: Random, campaign: Campaign, { processes, links }: ChaosSystem, killsLeft: number): Blow[] {
+export function planFaults(random: Random, campaign: Campaign, { processes, links }: ChaosSystem, killsLeft: number): InjectedFault[] {
   const whole = ([least, most]: readonly [number, number]): number => Math.floor(random.between(least, most + 1));
   const atMs = (): number => Math.floor(random.between(campaign.trafficMs / 3, (campaign.trafficMs * 2) / 3));
   const kills = Math.min(killsLeft, whole(campaign.killsAtOnce));
-  const blows: Blow[] = Array.from({ length: kills }, () => ({ atMs: atMs(), target: one(random, processes), kind: 'kill' }));
+  const injected: InjectedFault[] = Array.from({ length: kills }, () => ({ atMs: atMs(), target: one(random, processes), kind: 'kill' }));
   const spared = new Set<string>();
   for (let count = whole(campaign.othersAtOnce); count > 0; count--) {
     const forMs = whole(campaign.outageMs);
@@ -39,20 +39,20 @@ export function planBlows(random: Random, campaign: Campaign, { processes, links
     const target = one(random, kind === 'freeze' ? processes : links);
     if (spared.has(target)) continue; // one outage of a target at a time: the first to end would end both
     spared.add(target);
-    if (kind === 'freeze') blows.push({ atMs: atMs(), target, kind, forMs });
-    else if (kind === 'cut') blows.push({ atMs: atMs(), target, kind, forMs, how: random.chance(0.6) ? 'silence' : 'refusal' });
-    else blows.push({ atMs: atMs(), target, kind });
+    if (kind === 'freeze') injected.push({ atMs: atMs(), target, kind, forMs });
+    else if (kind === 'cut') injected.push({ atMs: atMs(), target, kind, forMs, how: random.chance(0.6) ? 'silence' : 'refusal' });
+    else injected.push({ atMs: atMs(), target, kind });
   }
-  return blows.sort((a, b) => a.atMs - b.atMs);
+  return injected.sort((a, b) => a.atMs - b.atMs);
 }
 
 /** Name for counting, such as `postgres: kill` or `billing-1 to nats: silence`. */
-export function nameOfBlow(blow: Blow): string {
-  return `${blow.target.replaceAll(/-\d/g, '')}: ${blow.kind === 'cut' ? blow.how : blow.kind}`;
+export function nameOfFault(fault: InjectedFault): string {
+  return `${fault.target.replaceAll(/-\d/g, '')}: ${fault.kind === 'cut' ? fault.how : fault.kind}`;
 }
 
 function one(random: Random, targets: readonly string[]): string {
   const target = random.pick(targets);
-  if (target === undefined) throw new RangeError('there is nothing to strike at');
+  if (target === undefined) throw new RangeError('no target for a fault');
   return target;
 }

@@ -36,24 +36,24 @@ export async function readBills(database: pg.Client, accountId: string): Promise
 }
 
 /** Violations in the bill of a request. Each request has a key of its own. */
-export function judge(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
+export function violationsOf(story: Story, bills: readonly Bill[], mayBeReaped: boolean): string[] {
   const { outcome } = story;
   const [bill] = bills;
-  const faults: string[] = [];
-  if (bills.length > 1) faults.push(`it was billed ${bills.length} times`);
+  const found: string[] = [];
+  if (bills.length > 1) found.push(`it was billed ${bills.length} times`);
   const paid = bill?.paid ?? 0n;
-  if (paid > (bill?.held ?? 0n)) faults.push(`paid ${paid}, held ${bill?.held}`);
-  if (paid > mostOwed(story)) faults.push(`paid ${paid}, and everything its upstream has is worth ${mostOwed(story)}`);
+  if (paid > (bill?.held ?? 0n)) found.push(`paid ${paid}, held ${bill?.held}`);
+  if (paid > mostOwed(story)) found.push(`paid ${paid}, and its whole reply costs ${mostOwed(story)}`);
   const isReaped = bill?.reason === 'lease-expired';
 
   const gotSomething = outcome.kind === 'completed' || story.bytesSeen > 0;
-  if (isReaped && gotSomething && !mayBeReaped) faults.push('it was reaped although its gateway or the proxies lived');
+  if (isReaped && gotSomething && !mayBeReaped) found.push('it was reaped although its gateway or the proxies lived');
   const due = owed(story);
-  if (due !== undefined && due !== paid && !(isReaped && mayBeReaped)) faults.push(`paid ${paid}, owed ${due}`);
-  if (outcome.kind === 'refused' && outcome.status === 500) faults.push(`what fails is not unexpected: ${outcome.message}`);
+  if (due !== undefined && due !== paid && !(isReaped && mayBeReaped)) found.push(`paid ${paid}, owed ${due}`);
+  if (outcome.kind === 'refused' && outcome.status === 500) found.push(`internal error: ${outcome.message}`);
   const tokensSeen = Math.floor(story.bytesSeen / 4);
-  if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) faults.push(`its client has seen ${tokensSeen} tokens`);
-  return faults.map((fault) => `${describe(story)}: ${fault}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
+  if (tokensSeen > (bill?.outputTokens ?? 0) && !isReaped) found.push(`its client received ${tokensSeen} tokens`);
+  return found.map((violation) => `${describe(story)}: ${violation}; ${bill ? `${bill.reason}, ${bill.outputTokens} tokens` : 'no bill'}`);
 }
 
 /** Exact cost if known: the usage of a complete reply, or 0 for an error without content. */
