@@ -21,7 +21,7 @@ interface SettlementLimits {
  * what it recorded first. A hold whose settlement is refused, or is still pending at the end of a shutdown, ends with its lease.
  */
 export class SettleOnEnd {
-  private readonly unanswered = new Set<Promise<unknown>>();
+  private readonly pendingSettlements = new Set<Promise<unknown>>();
 
   constructor(
     private readonly billing: Pick<BillingClient, 'settle'>,
@@ -31,12 +31,12 @@ export class SettleOnEnd {
 
   /** Number of settlements that billing has not answered yet. */
   get pending(): number {
-    return this.unanswered.size;
+    return this.pendingSettlements.size;
   }
 
   /** Throws `model_unavailable` when the number of pending settlements has reached `settlementsPendingMax`. */
   checkBacklog(): void {
-    if (this.unanswered.size < this.limits.settlementsPendingMax) return;
+    if (this.pendingSettlements.size < this.limits.settlementsPendingMax) return;
     throw new GatewayError('model_unavailable', 'Billing is temporarily unavailable. Try again.', { retryAfterSeconds: 5 });
   }
 
@@ -46,14 +46,14 @@ export class SettleOnEnd {
    */
   async settle(request: SettleRequest): Promise<SettleOutcome | undefined> {
     const answered = this.untilAnswered(request);
-    this.unanswered.add(answered);
+    this.pendingSettlements.add(answered);
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
     });
     const outcome = answered.finally(() => {
       clearTimeout(timer);
-      this.unanswered.delete(answered);
+      this.pendingSettlements.delete(answered);
     });
     return Promise.race([outcome, tooLong]);
   }
@@ -68,8 +68,8 @@ export class SettleOnEnd {
   async flush(timeoutMs: number): Promise<number> {
     const deadline = AbortSignal.timeout(timeoutMs);
     const over = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve(), { once: true }));
-    while (this.unanswered.size > 0 && !deadline.aborted) await Promise.race([Promise.allSettled(this.unanswered), over]);
-    return this.unanswered.size;
+    while (this.pendingSettlements.size > 0 && !deadline.aborted) await Promise.race([Promise.allSettled(this.pendingSettlements), over]);
+    return this.pendingSettlements.size;
   }
 
   private async untilAnswered(request: SettleRequest): Promise<SettleOutcome | undefined> {
