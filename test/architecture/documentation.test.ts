@@ -57,7 +57,7 @@ test.each([
   ['metric of the gateway', gatewayMetrics],
   ['metric of billing', createBillingMetrics],
   ['metric of the catalog', createCatalogMetrics],
-  ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => [])],
+  ['metric of the inference-proxy', (registry) => new ProxyMetrics(registry).watch(() => ({ routes: [], models: [] }))],
 ] as [string, (registry: Registry) => unknown][])(
   'docs/operations.md has each metric with its type and labels, and no other: %s',
   (title, register) => {

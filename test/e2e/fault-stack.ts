@@ -21,7 +21,7 @@ export interface Answer {
 export type Bill = Pick<NonNullable<BilledRequest['settlement']>, 'reason' | 'usage' | 'costPicoUsd'>;
 
 /** Upstreams fail on purpose here: circuits close again at once. */
-const NO_COOLDOWN = { ROUTE_COOLDOWN_MS: '1', ROUTE_COOLDOWN_MAX_MS: '1', RETRY_AFTER_MAX_MS: '0' };
+const NO_COOLDOWN = { ROUTE_COOLDOWN_MS: '1', RETRY_AFTER_MAX_MS: '0' };
 
 /** A whole system with upstreams of the test's own. */
 export class FaultStack {

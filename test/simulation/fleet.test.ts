@@ -6,13 +6,13 @@ const SEEDS = Array.from({ length: longOr(2, 100) }, (_, index) => index + 1);
 const THREE: FleetOptions['servers'] = { a: {}, b: {}, c: {} };
 const SECOND = 1_000;
 
-/** Runs a story with each seed. */
+/** Runs `story` with each seed. */
 async function withSeeds(options: FleetOptions, story: (fleet: Fleet) => Promise<void>): Promise<void> {
   for (const seed of SEEDS) await Fleet.run({ ...options, seed }, story);
 }
 
 const a = (fleet: Fleet): SimulatedServer => fleet.servers.a as SimulatedServer;
-/** A third of the traffic, as near as chance lets it come. */
+/** True for about a third of the traffic. */
 const isThird = (share = 0): boolean => share >= 25 && share <= 42;
 
 function percentile(values: readonly number[], percent: number): number {
@@ -32,7 +32,7 @@ test('weights are shares of the traffic', async () => {
   });
 });
 
-test('a higher tier gets nothing while the lower one has room, and what does not fit', async () => {
+test('a route of a higher priority number gets only what the lower one has no room for', async () => {
   const servers = { a: { concurrencyMax: 8 }, b: { priority: 1 } };
   await withSeeds({ servers, requestsPerSecond: 10 }, async (fleet) => {
     await fleet.traffic(10 * SECOND);
@@ -61,7 +61,7 @@ test('a slow server gets little, and its share again within ten seconds of being
 });
 
 test.each(['gone', 'hung', 'status 500', 'status 429'] as const)(
-  'no client notices a server that is %s; it is hardly called, and has its share again within ten seconds',
+  'one server is %s: no request is lost, it is hardly called, and has its share again ten seconds after its recovery',
   async (state) => {
     await withSeeds({ servers: THREE }, async (fleet) => {
       await fleet.traffic(5 * SECOND);
@@ -90,68 +90,70 @@ test('a server that hangs loses its traffic before the first timeout', async () 
 });
 
 test.each([
-  ['leave at once', 300, 6],
-  ['leave long before the timeout of a call', 1_000, 3],
-] as const)(
-  'a server that hangs loses its traffic also when its clients %s, and has its share again within ten seconds',
-  async (_what, patienceMs, sharePercentMax) => {
-    await withSeeds({ servers: THREE, patienceMs }, async (fleet) => {
-      await fleet.traffic(5 * SECOND);
-      a(fleet).state = 'hung';
-      const illAt = fleet.now;
-      await fleet.traffic(30 * SECOND);
-      expect(fleet.shares(illAt + 0.5 * SECOND, fleet.now).a).toBeLessThanOrEqual(sharePercentMax);
-      a(fleet).state = 'well';
-      const wellAt = fleet.now;
-      await fleet.traffic(20 * SECOND);
-      expect(isThird(fleet.shares(wellAt + 10 * SECOND, fleet.now).a)).toBe(true);
-      expect(fleet.failures).toEqual([]);
-    });
-  },
-);
-
-test('nobody runs down a server that has come back: its traffic grows with the seconds', async () => {
-  await withSeeds({ servers: THREE, requestsPerSecond: 200 }, async (fleet) => {
-    await fleet.traffic(2 * SECOND);
-    a(fleet).state = 'gone';
-    await fleet.traffic(10 * SECOND);
+  ['long before a call times out', 5 * SECOND, 4],
+  ['after slowStartMs', 15 * SECOND, 1],
+] as const)('one server hangs, and its clients disconnect %s: it loses its traffic', async (_when, patienceMs, sharePercentMax) => {
+  const timeouts = { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: 60 * SECOND, totalMs: 600 * SECOND };
+  await withSeeds({ servers: THREE, patienceMs, timeouts }, async (fleet) => {
+    await fleet.traffic(5 * SECOND);
+    a(fleet).state = 'hung';
+    const hungAt = fleet.now;
+    await fleet.traffic(30 * SECOND);
+    expect(fleet.shares(hungAt + 0.5 * SECOND, fleet.now).a).toBeLessThanOrEqual(sharePercentMax);
     a(fleet).state = 'well';
-    const callsBefore = a(fleet).calls.length;
-    await fleet.traffic(20 * SECOND);
-    // From the first call that was answered.
-    const probeAt = a(fleet).calls[callsBefore] ?? 0;
-    const perSecond = [0, 1, 2, 3, 6].map((second) => a(fleet).callsBetween(probeAt + second * SECOND, probeAt + (second + 1) * SECOND));
-    expect(perSecond[0]).toBeLessThan(30);
-    expect(perSecond[1]).toBeLessThan(50);
-    expect(perSecond[4]).toBeGreaterThan(45);
+    const wellAt = fleet.now;
+    await fleet.traffic(30 * SECOND);
+    expect(isThird(fleet.shares(wellAt + 20 * SECOND, fleet.now).a)).toBe(true);
     expect(fleet.failures).toEqual([]);
   });
 });
 
-test.each(['gone', 'hung', 'status 500', 'status 429'] as const)(
-  'when all are %s there is no storm, and ten seconds after it everything is served again',
+test('streams that are slow for all clients open no circuit for those who wait: half of them disconnect', async () => {
+  const servers = { a: { firstContentMs: 30 * SECOND }, b: { firstContentMs: 30 * SECOND } };
+  const timeouts = { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: 60 * SECOND, totalMs: 600 * SECOND };
+  await withSeeds({ servers, timeouts, requestsPerSecond: 3, patienceMs: 20 * SECOND, impatientShare: 0.5 }, async (fleet) => {
+    await fleet.traffic(120 * SECOND);
+    await fleet.calm();
+    expect(fleet.left.length).toBeGreaterThan(fleet.requests * 0.3);
+    expect(fleet.failures).toEqual([]);
+  });
+});
+
+test.each(['gone', 'status 500', 'status 429'] as const)(
+  'all servers are %s: retries keep to their budget, and every request is served from the recovery on',
   async (state) => {
-    await withSeeds({ servers: THREE }, async (fleet) => {
+    await withSeeds({ servers: THREE, options: { retryBurst: 100 } }, async (fleet) => {
       await fleet.traffic(5 * SECOND);
       const [callsBefore, requestsBefore] = [fleet.calls, fleet.requests];
       for (const server of Object.values(fleet.servers)) server.state = state;
       await fleet.traffic(30 * SECOND);
-      expect(fleet.calls - callsBefore).toBeLessThan((fleet.requests - requestsBefore) * 0.3);
+      expect(fleet.calls - callsBefore).toBeLessThanOrEqual((fleet.requests - requestsBefore) * 1.2 + 100 + 60);
       for (const server of Object.values(fleet.servers)) server.state = 'well';
       const wellAt = fleet.now;
       await fleet.traffic(15 * SECOND);
       await fleet.calm();
-      expect(fleet.failures.filter(({ at }) => at > wellAt + 10 * SECOND)).toEqual([]);
-      const codes = new Set(fleet.failures.map(({ code }) => code));
-      const known = ['model_capacity', 'model_unavailable', 'upstream_error', 'upstream_timeout'];
-      expect([...codes].filter((code) => !known.includes(code))).toEqual([]);
+      expect(fleet.failures.filter(({ at }) => at > wellAt)).toEqual([]);
     });
   },
 );
 
-test('failures that trip no breaker cost no more second calls than the budget has', async () => {
-  const terms = { retryBurst: 50 };
-  await withSeeds({ servers: THREE, terms }, async (fleet) => {
+test('all servers hang: they get few calls, and every request is served ten seconds after their recovery', async () => {
+  await withSeeds({ servers: THREE }, async (fleet) => {
+    await fleet.traffic(5 * SECOND);
+    const [callsBefore, requestsBefore] = [fleet.calls, fleet.requests];
+    for (const server of Object.values(fleet.servers)) server.state = 'hung';
+    await fleet.traffic(30 * SECOND);
+    expect(fleet.calls - callsBefore).toBeLessThan((fleet.requests - requestsBefore) * 0.3);
+    for (const server of Object.values(fleet.servers)) server.state = 'well';
+    const wellAt = fleet.now;
+    await fleet.traffic(15 * SECOND);
+    await fleet.calm();
+    expect(fleet.failures.filter(({ at }) => at > wellAt + 10 * SECOND)).toEqual([]);
+  });
+});
+
+test('failures that open no circuit cost no more retries than the budget has', async () => {
+  await withSeeds({ servers: THREE, options: { retryBurst: 50 } }, async (fleet) => {
     for (const server of Object.values(fleet.servers)) server.state = 'flaky';
     await fleet.traffic(60 * SECOND);
     await fleet.calm();
@@ -159,7 +161,7 @@ test('failures that trip no breaker cost no more second calls than the budget ha
   });
 });
 
-test('more than all can take waits its turn, is never more than the caps, and the rest is told when to come back', async () => {
+test('load beyond the caps waits in the queue, and the rest is refused with model_capacity', async () => {
   const servers = { a: { concurrencyMax: 5 }, b: { concurrencyMax: 5 } };
   await withSeeds({ servers, requestsPerSecond: 100 }, async (fleet) => {
     await fleet.traffic(20 * SECOND);
@@ -211,19 +213,19 @@ describe('a model with one route', () => {
   const ALONE: FleetOptions['servers'] = { a: { firstContentMs: 1_200 } };
 
   test.each(['gone', 'status 500', 'status 429'] as const)(
-    'a hiccup (%s) costs those whose calls have failed their answer, and nobody else',
+    'a short outage (%s) costs only the requests that came during it',
     async (state) => {
       await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
         await fleet.traffic(5 * SECOND);
-        const callsBefore = fleet.calls;
+        const requestsBefore = fleet.requests;
         a(fleet).state = state;
         await fleet.traffic(0.3 * SECOND);
         a(fleet).state = 'well';
-        const [wellAt, calls] = [fleet.now, fleet.calls - callsBefore];
+        const [wellAt, requests] = [fleet.now, fleet.requests - requestsBefore];
         await fleet.traffic(10 * SECOND);
         await fleet.calm();
         expect(fleet.failures.filter(({ at }) => at > wellAt)).toEqual([]);
-        expect(fleet.failures.length).toBeLessThanOrEqual(calls);
+        expect(fleet.failures.length).toBeLessThanOrEqual(requests);
       });
     },
   );
@@ -237,32 +239,35 @@ describe('a model with one route', () => {
     });
   });
 
-  test.each(['gone', 'status 500', 'status 429'] as const)(
-    'in an outage (%s) it gets few calls, clients hear of it at once, and a second after it all are served',
-    async (state) => {
-      await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
-        await fleet.traffic(5 * SECOND);
-        a(fleet).state = state;
-        await fleet.traffic(5 * SECOND);
-        const [callsBefore, requestsBefore, waitingBefore] = [fleet.calls, fleet.requests, fleet.underWay];
-        await fleet.traffic(30 * SECOND);
-        expect((fleet.calls - callsBefore) / (fleet.requests - requestsBefore)).toBeLessThan(0.2);
-        expect(Math.max(waitingBefore, fleet.underWay)).toBeLessThanOrEqual(1);
-        a(fleet).state = 'well';
-        const wellAt = fleet.now;
-        await fleet.traffic(10 * SECOND);
-        await fleet.calm();
-        expect(fleet.failures.filter(({ at }) => at > wellAt + SECOND)).toEqual([]);
-      });
-    },
-  );
-
-  test('with little traffic nearly every request is tried, and none more than once', async () => {
-    await withSeeds({ servers: ALONE, requestsPerSecond: 0.5 }, async (fleet) => {
+  test('in a long outage no request is called twice, and every request is served from the recovery on', async () => {
+    await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
       a(fleet).state = 'status 500';
-      await fleet.traffic(120 * SECOND);
-      expect(fleet.calls / fleet.requests).toBeGreaterThan(0.7);
-      expect(fleet.calls).toBeLessThanOrEqual(fleet.requests);
+      const [callsBefore, requestsBefore] = [fleet.calls, fleet.requests];
+      await fleet.traffic(30 * SECOND);
+      expect(fleet.calls - callsBefore).toBe(fleet.requests - requestsBefore);
+      a(fleet).state = 'well';
+      const wellAt = fleet.now;
+      await fleet.traffic(10 * SECOND);
+      await fleet.calm();
+      expect(fleet.failures.filter(({ at }) => at > wellAt)).toEqual([]);
+    });
+  });
+
+  test('while it hangs requests are refused at once, and it is called again within ten seconds of its recovery', async () => {
+    await withSeeds({ servers: ALONE, requestsPerSecond: 40 }, async (fleet) => {
+      await fleet.traffic(5 * SECOND);
+      a(fleet).state = 'hung';
+      await fleet.traffic(5 * SECOND);
+      const [callsBefore, requestsBefore, waitingBefore] = [fleet.calls, fleet.requests, fleet.underWay];
+      await fleet.traffic(30 * SECOND);
+      expect((fleet.calls - callsBefore) / (fleet.requests - requestsBefore)).toBeLessThan(0.05);
+      expect(Math.max(waitingBefore, fleet.underWay)).toBeLessThanOrEqual(1);
+      a(fleet).state = 'well';
+      const wellAt = fleet.now;
+      await fleet.traffic(15 * SECOND);
+      await fleet.calm();
+      expect(fleet.failures.filter(({ at }) => at > wellAt + 10 * SECOND)).toEqual([]);
     });
   });
 });

@@ -11,10 +11,10 @@ import { POISON, SimulatedServer } from './simulated-server.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** The defaults of the service. */
-export const TERMS: RoutingOptions = {
-  restMs: 1_000,
-  restMsMax: 2_000,
-  waitMsMax: 60_000,
+const DEFAULTS: RoutingOptions = {
+  cooldownMs: 3_000,
+  slowStartMs: 10_000,
+  retryAfterMaxMs: 60_000,
   retryPercent: 20,
   retryBurst: 1_000,
   queueMax: 100,
@@ -24,12 +24,15 @@ export const TERMS: RoutingOptions = {
 export interface FleetOptions {
   seed?: number;
   requestsPerSecond?: number;
-  terms?: Partial<RoutingOptions>;
-  /** Of the requests, the part that breaks every server. */
+  options?: Partial<RoutingOptions>;
+  /** Fraction of the requests that break every server. */
   poisonShare?: number;
-  /** After so long without an answer a client leaves; by default none does. */
+  /** Milliseconds without content after which a client disconnects; by default none does. */
   patienceMs?: number;
-  /** Requests come from so many accounts, one after the other. */
+  /** Fraction of the clients that disconnect after `patienceMs`; by default all. */
+  impatientShare?: number;
+  timeouts?: typeof TIMEOUTS;
+  /** Number of accounts, which send requests in turn. */
   accounts?: number;
   servers: Record<string, { weight?: number; concurrencyMax?: number; firstContentMs?: number; priority?: number }>;
 }
@@ -37,16 +40,16 @@ export interface FleetOptions {
 const SILENT = createLogger('fleet', 'silent');
 const TIMEOUTS = { connectMs: 1_000, firstByteMs: 2_000, idleMs: 3_000, totalMs: 20_000 };
 
-/** One proxy in front of a fleet of servers of one model, in virtual time: requests come at random, each from another conversation. */
+/** One inference-proxy in front of the servers of one model, in virtual time. Requests come at random, each of another conversation. */
 export class Fleet {
   readonly servers: Record<string, SimulatedServer> = {};
-  /** Codes of the failures that clients saw, with the times of their requests; without those who asked for it. */
+  /** Failures that clients saw, with the times of their requests; without those of the requests that break servers. */
   readonly failures: { at: number; accountId: string; code: string }[] = [];
   private readonly firstContents: { accountId: string; ms: number }[] = [];
   requests = 0;
-  /** When they came whose clients have left. */
+  /** Times of the requests whose clients disconnected. */
   readonly left: number[] = [];
-  /** Requests that have had no answer yet. */
+  /** Requests in progress. */
   underWay = 0;
   private readonly table: RouteTable;
   private readonly dependencies: InferenceDependencies;
@@ -56,12 +59,14 @@ export class Fleet {
     private readonly random: Random,
     private readonly options: FleetOptions,
   ) {
-    this.table = new RouteTable(new ProxyMetrics(new Registry()), { ...TERMS, ...options.terms }, SILENT, random.next);
+    this.table = new RouteTable(new ProxyMetrics(new Registry()), { ...DEFAULTS, ...options.options }, SILENT, random.next);
     for (const [id, { firstContentMs = 100 }] of Object.entries(options.servers))
       this.servers[id] = new SimulatedServer(id, { firstContentMs, streamMs: 200 }, random);
     this.table.apply({
       revision: 1,
-      upstreams: Object.keys(options.servers).map((id) => upstreamNamed(id, { timeouts: TIMEOUTS, connectionsMax: 1_000 })),
+      upstreams: Object.keys(options.servers).map((id) =>
+        upstreamNamed(id, { timeouts: options.timeouts ?? TIMEOUTS, connectionsMax: 1_000 }),
+      ),
       models: [
         {
           id: 'model',
@@ -93,7 +98,7 @@ export class Fleet {
     };
   }
 
-  /** Lets `story` happen to a fleet. The same seed gives the same run. */
+  /** Runs `story` with a fleet. The same seed gives the same run. */
   static async run(options: FleetOptions, story: (fleet: Fleet) => Promise<void>): Promise<void> {
     const time = new VirtualTime();
     time.install();
@@ -112,30 +117,30 @@ export class Fleet {
     return Object.values(this.servers).reduce((sum, { calls }) => sum + calls.length, 0);
   }
 
-  /** Traffic of all accounts for so long. */
+  /** Sends the requests of all accounts for `forMs`. */
   async traffic(forMs: number): Promise<void> {
     const { requestsPerSecond = 100, accounts = 20 } = this.options;
     this.schedule(forMs, requestsPerSecond, () => `account-${this.requests % accounts}`);
     await this.time.run(forMs);
   }
 
-  /** Traffic of these accounts at once, each with so many requests a second. */
+  /** Sends the requests of these accounts for `forMs`. */
   async trafficOf(requestsPerSecond: Record<string, number>, forMs: number): Promise<void> {
     for (const [account, rate] of Object.entries(requestsPerSecond)) this.schedule(forMs, rate, () => account);
     await this.time.run(forMs);
   }
 
-  /** Until nothing is under way any more. */
+  /** Sends nothing until no request is in progress. */
   async calm(): Promise<void> {
     await this.time.run(60_000);
   }
 
-  /** Milliseconds from request to first content, of each of the account's streams that had any. */
+  /** Milliseconds from request to first content of each of the account's streams that had content. */
   firstContentMs(accountId: string): number[] {
     return this.firstContents.filter((content) => content.accountId === accountId).map(({ ms }) => ms);
   }
 
-  /** Of the calls in this time, the part that each server got, in percent. */
+  /** Percentage of the calls between two times that each server got. */
   shares(from: number, to: number): Record<string, number> {
     const counts = Object.values(this.servers).map((server) => [server.id, server.callsBetween(from, to)] as const);
     const all = counts.reduce((sum, [, count]) => sum + count, 0);
@@ -175,8 +180,9 @@ export class Fleet {
     };
     this.underWay++;
     const client = new AbortController();
-    const { patienceMs } = this.options;
-    const patience = patienceMs === undefined ? undefined : setTimeout(() => this.leave(client, at), patienceMs);
+    const { patienceMs, impatientShare } = this.options;
+    const isPatient = patienceMs === undefined || (impatientShare !== undefined && !this.random.chance(impatientShare));
+    const patience = isPatient ? undefined : setTimeout(() => this.leave(client, at), patienceMs);
     const reader = { signal: client.signal, callerIsThere: async () => true };
     let hasContent = false;
     for await (const batch of streamInference(job, reader, this.dependencies)) {

@@ -17,7 +17,7 @@ import { SettleOnEnd } from '../../apps/gateway/src/pipeline/settle-on-end.js';
 import { type InferenceDependencies, streamInference } from '../../apps/inference-proxy/src/calls/stream-inference.js';
 import { LeaseKeeper } from '../../apps/inference-proxy/src/leases/lease-keeper.js';
 import { SettleForGateway } from '../../apps/inference-proxy/src/leases/settle-for-gateway.js';
-import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-call.js';
+import type { RouteCall } from '../../apps/inference-proxy/src/routing/route-state.js';
 import { ADAPTERS } from '../../apps/inference-proxy/src/upstreams/adapters.js';
 import { CAPABILITIES } from '../../apps/inference-proxy/test/conformance.js';
 import { type Network, Process } from './network.js';

@@ -8,9 +8,10 @@ export class InferenceProxyConfig extends ServiceConfig {
   @IsInt() @Min(1) @Max(10) attemptsMax = 3;
   /** Milliseconds after which no further call is started for a request. The default is a little above the default of firstByteMs. */
   @IsInt() @Min(0) failoverMs = 130_000;
-  /** Milliseconds that a route's circuit breaker stays open; doubled each time in a row, up to the maximum. */
-  @IsInt() @Min(1) routeCooldownMs = 1_000;
-  @IsInt() @Min(1) routeCooldownMaxMs = 2_000;
+  /** Milliseconds from the failure that opens a route's circuit to the call that probes it. */
+  @IsInt() @Min(1) routeCooldownMs = 3_000;
+  /** Milliseconds after which a stream that its client cancels before any content counts as a timeout. */
+  @IsInt() @Min(1) slowStartMs = 10_000;
   /** Longest `Retry-After` that is honoured, in milliseconds. */
   @IsInt() @Min(0) retryAfterMaxMs = 60_000;
   /** Retry budget of a model: in percent of its requests, and at once. */

@@ -1,6 +1,8 @@
 import { type DynamicModule, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type { Registry } from 'prom-client';
+import { catalogChanged, routeList } from '#contracts/catalog.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { RevisionFollower } from '#messaging/revision-follower.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
@@ -10,7 +12,6 @@ import { SettleForGateway } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
 import { ProbeController } from './probe/probe.controller.js';
 import { ProbeRunner } from './probe/probe-runner.js';
-import { followCatalog } from './routing/follow-catalog.js';
 import { RouteStatusController } from './routing/route-status.controller.js';
 import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
@@ -29,11 +30,12 @@ class InferenceProxyModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
 export function inferenceProxyModule({ config, logger, registry, messaging }: InferenceProxyDependencies): DynamicModule {
-  const { attemptsMax, failoverMs, settleAfterAbortMs, catalogRefreshMs } = config;
+  const { attemptsMax, failoverMs, settleAfterAbortMs, catalogRefreshMs: refreshMs } = config;
   const routes = new RouteTable(new ProxyMetrics(registry), routingOptions(config), logger);
   const leases = new LeaseKeeper(messaging, logger, undefined, settleAfterAbortMs);
   const settlements = new SettleForGateway(messaging, logger, settleAfterAbortMs);
-  const follow = (): (() => void) => followCatalog(messaging, routes, catalogRefreshMs, logger);
+  const followed = { endpoint: routeList, changed: catalogChanged, refreshMs, apply: routes.apply.bind(routes) };
+  const follow = (): (() => void) => new RevisionFollower(messaging, followed, logger).start();
   return {
     module: InferenceProxyModule,
     controllers: [InferenceController, RouteStatusController, ProbeController],
@@ -47,9 +49,8 @@ export function inferenceProxyModule({ config, logger, registry, messaging }: In
 }
 
 function routingOptions(config: InferenceProxyConfig): RoutingOptions {
-  const { routeCooldownMs: restMs, routeCooldownMaxMs: restMsMax, retryAfterMaxMs: waitMsMax } = config;
-  const { retryPercent, retryBurst, queueMax, queueWaitMs } = config;
-  return { restMs, restMsMax, waitMsMax, retryPercent, retryBurst, queueMax, queueWaitMs };
+  const { routeCooldownMs: cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs } = config;
+  return { cooldownMs, slowStartMs, retryAfterMaxMs, retryPercent, retryBurst, queueMax, queueWaitMs };
 }
 
 /** Work beside the requests. Nest calls the hooks, the last one when its transport has closed and every stream has ended. */

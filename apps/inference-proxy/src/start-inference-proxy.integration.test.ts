@@ -192,7 +192,7 @@ test('a faulty ticket is refused', async () => {
   const { ticket, request } = job();
   await expect(collect(gateway.openStream(generate, { ticket: { ...ticket, holdId: 'x' }, request }))).rejects.toMatchObject({
     code: 'invalid_request',
-    param: 'holdId',
+    param: 'ticket.holdId',
   });
 });
 

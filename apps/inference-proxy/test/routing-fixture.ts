@@ -7,9 +7,9 @@ import { CAPABILITIES } from './conformance.js';
 
 /** Nobody waits in line, and a route that has failed may be called again at once, unless its upstream said otherwise. */
 export const TEST_ROUTING_OPTIONS: RoutingOptions = {
-  restMs: 0,
-  restMsMax: 0,
-  waitMsMax: 60_000,
+  cooldownMs: 0,
+  slowStartMs: 10_000,
+  retryAfterMaxMs: 60_000,
   retryPercent: 20,
   retryBurst: 100,
   queueMax: 0,

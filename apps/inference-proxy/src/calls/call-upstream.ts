@@ -28,8 +28,6 @@ const LARGE_PROMPT_TOKENS = 50_000;
 export interface CallTarget {
   client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
   model: string;
-  /** The reply has said all, and has not ended: nobody else can use its socket until `isOver`. */
-  lingers?(reply: Pick<UpstreamReply, 'setDeadline'>, isOver: Promise<void>): void;
 }
 
 /**
@@ -83,8 +81,8 @@ export async function* callUpstream(
     if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
     yield shaper.endStopped(); // for the client, the reply was complete at the stop sequence
   } finally {
-    const isOver = shaper.finished && !shaper.wasCut ? reply.drain() : reply.close();
-    if (isOver) target.lingers?.(reply, isOver);
+    if (shaper.finished && !shaper.wasCut) reply.drain();
+    else reply.close();
   }
 }
 

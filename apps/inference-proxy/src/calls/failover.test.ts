@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { leastMs } from '#testing/least-ms.js';
 import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
-import type { RouteCall } from '../routing/route-call.js';
+import type { RouteCall } from '../routing/route-state.js';
 import type { RoutingOptions } from '../routing/route-table.js';
 import { streamInference } from './stream-inference.js';
 
@@ -119,7 +119,7 @@ describe('another route', () => {
 
   test('is used while the breaker of the first is open', async () => {
     upstream.behave(answering(500, ''));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 60_000 } });
     await collect(stream);
     for (let request = 0; request < 9; request++) await collect(streamInference(job, reader(), dependencies));
     expect(upstream.calls).toBe(5);
@@ -127,7 +127,7 @@ describe('another route', () => {
 
   test('is used while the circuit of a route that exceeds limits is open', async () => {
     upstream.behave(streaming(`data: ${'x'.repeat(2 ** 20)}\n\n`));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 60_000, restMsMax: 60_000 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 60_000 } });
     expect(await collect(stream)).toEqual(SAVED);
     for (let request = 0; request < 9; request++) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     expect(upstream.calls).toBe(5);
@@ -135,7 +135,7 @@ describe('another route', () => {
 
   test('is used until a probe of the first succeeds', async () => {
     upstream.behave(answering(500, ''));
-    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { restMs: 20, restMsMax: 20 } });
+    const { stream, job, dependencies } = setUp({ upstreams: both(), terms: { cooldownMs: 20 } });
     await collect(stream);
     while (upstream.calls < 6) expect(await collect(streamInference(job, reader(), dependencies))).toEqual(SAVED);
     upstream.behave(streaming(chunk('first', 'stop'), DONE));

@@ -9,7 +9,7 @@ import { logFailure } from '../failures/log-failure.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseKeeper, LeaseLoss } from '../leases/lease-keeper.js';
 import type { SettleForGateway } from '../leases/settle-for-gateway.js';
-import type { RouteCall } from '../routing/route-call.js';
+import type { RouteCall } from '../routing/route-state.js';
 import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';

@@ -1,6 +1,6 @@
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { asFailure, type UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RouteCall } from '../routing/route-call.js';
+import type { RouteCall } from '../routing/route-state.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 
 /** End of a reply that was read on. `stopped`: the proxy ended it. */

@@ -1,8 +1,7 @@
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RouteCall } from '../routing/route-call.js';
-import type { RouteState } from '../routing/route-state.js';
+import type { RouteCall, RouteState } from '../routing/route-state.js';
 import type { RouteTable } from '../routing/route-table.js';
 import { readApiKey } from '../transport/api-key.js';
 import { callUpstream } from './call-upstream.js';

@@ -3,7 +3,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from '../routing/route-call.js';
+import type { CallEnd, RouteCall } from '../routing/route-state.js';
 import type { RouteTable, RoutingOptions } from '../routing/route-table.js';
 
 let upstream: TestUpstream;
@@ -19,9 +19,9 @@ afterEach(async () => {
 });
 
 /** One model with one route. */
-function setUp(terms: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
+function setUp(options: Partial<RoutingOptions> = {}, over: Partial<Upstream> = {}) {
   const registry = new Registry();
-  table = testTable(terms, registry);
+  table = testTable(options, registry);
   const routes = [{ upstream: 'test', model: 'theirs', weight: 1, priority: 0 }];
   const apply = (edit: Partial<Upstream>, ...ids: string[]): void =>
     table.apply({ revision: 1, upstreams: [{ ...upstream.definition(), ...over, ...edit }], models: ids.map((id) => ({ id, routes })) });
@@ -74,16 +74,20 @@ test('a changed dialect duplicates no series, and dialects of one provider share
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
-describe('the breaker state of a route is', () => {
-  test('2 during the cooldown', async () => {
-    const { breakerState } = setUp({ restMs: 60_000, restMsMax: 60_000 });
-    take().end(FAILED);
+describe('the breaker of a route is shown as', () => {
+  const failAll = (): void => {
+    for (let call = 0; call < 5; call++) take().end(FAILED);
+  };
+
+  test('2 until its cooldown has ended', async () => {
+    const { breakerState } = setUp({ cooldownMs: 60_000 });
+    failAll();
     expect(await breakerState()).toBe(2);
   });
 
-  test('1 after the cooldown and during the probe; 0 when the probe brings content', async () => {
-    const { breakerState } = setUp({ restMs: 0, restMsMax: 0 });
-    take().end(FAILED);
+  test('1 while a probe is due or in flight, and 0 after its success', async () => {
+    const { breakerState } = setUp({ cooldownMs: 0 });
+    failAll();
     const due = await breakerState();
     const probe = take();
     const probing = await breakerState();
@@ -91,8 +95,8 @@ describe('the breaker state of a route is', () => {
     expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
   });
 
-  test('2 while the health check of its upstream fails, and 0 from its next success', async () => {
-    const { apply, lines, breakerState } = setUp({ restMs: 0, restMsMax: 0 }, { healthCheck: { path: '/health', intervalMs: 20 } });
+  test('2 while the health check of its upstream fails, and 0 from its next good answer', async () => {
+    const { apply, lines, breakerState } = setUp({}, { healthCheck: { path: '/health', intervalMs: 20 } });
     while ((await breakerState()) === 0) await new Promise(setImmediate);
     apply({}, 'm', 'new');
     const failing = (await lines(/^tollgate_upstream_breaker_state\{/)).map((line) => line.split(' ')[1]);

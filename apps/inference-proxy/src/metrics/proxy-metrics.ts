@@ -21,22 +21,14 @@ const RETRY_OUTCOMES = ['made', 'over-budget'] as const;
 /** End of a wait in the admission queue. `left`: the client disconnected. */
 export type WaitOutcome = 'served' | 'refused' | 'left';
 
-/** A model and its routes, as the gauges read them. */
-interface WatchedModel {
-  id: string;
-  /** Requests in its admission queue. */
-  waiting: number;
-  routes: readonly WatchedRoute[];
+/** All routes and models at one moment, as the gauges read them. */
+export interface RoutingSnapshot {
+  routes: { upstream: string; model: string; upstreamModel: string; circuit: keyof typeof CIRCUITS }[];
+  /** `waiting` is the number of requests in the admission queue. */
+  models: { model: string; waiting: number }[];
 }
 
-interface WatchedRoute {
-  /** The model's name at the upstream. */
-  model: string;
-  client: { upstream: { id: string } };
-  upstream: { isWell: boolean };
-  breaker: { state: 'closed' | 'open' | 'half-open' };
-  restMs(now: number): number;
-}
+const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
 /**
  * Metrics of upstream calls, per route. Names follow OpenTelemetry's conventions for generative AI where they have one. Routes count
@@ -75,21 +67,17 @@ export class ProxyMetrics {
   }
 
   /** Adds gauges that read the state of the routes at each scrape. */
-  watch(models: () => readonly WatchedModel[]): void {
+  watch(read: () => RoutingSnapshot): void {
     const registers = [this.registry];
     new Gauge({
       name: 'tollgate_upstream_breaker_state',
-      help: 'Circuit breaker of the route: 0 closed, 1 half-open, 2 open',
+      help: 'Circuit breaker of the route: 0 closed, 1 half-open or due a probe, 2 open',
       labelNames: LABELS,
       registers,
       collect() {
         this.reset();
-        const now = performance.now();
-        for (const { id, routes } of models())
-          for (const route of routes) {
-            const labels = { upstream: route.client.upstream.id, model: id, upstream_model: route.model };
-            this.set(labels, breakerState(route, now));
-          }
+        for (const { upstream, model, upstreamModel, circuit } of read().routes)
+          this.set({ upstream, model, upstream_model: upstreamModel }, CIRCUITS[circuit]);
       },
     });
     new Gauge({
@@ -99,7 +87,7 @@ export class ProxyMetrics {
       registers,
       collect() {
         this.reset();
-        for (const { id, waiting } of models()) this.set({ model: id }, waiting);
+        for (const { model, waiting } of read().models) this.set({ model }, waiting);
       },
     });
   }
@@ -168,12 +156,4 @@ export class ProxyMetrics {
       },
     });
   }
-}
-
-/** A route whose cooldown is over is half-open until a request probes it. */
-function breakerState(route: WatchedRoute, now: number): 0 | 1 | 2 {
-  if (!route.upstream.isWell) return 2;
-  const { state } = route.breaker;
-  if (state === 'closed') return 0;
-  return state === 'open' && route.restMs(now) > 0 ? 2 : 1;
 }

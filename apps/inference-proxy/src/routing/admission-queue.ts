@@ -6,37 +6,36 @@ export interface QueueOptions {
   queueWaitMs: number;
 }
 
-/** What a waiting request gets of its turn: what it waits for, nothing yet, or an end to its waiting. */
-export type Turn<Grant> = { grant: Grant } | { refusal: unknown } | undefined;
+/** Outcome of an attempt to serve a request: what it waits for, a refusal, or undefined while it has to wait. */
+export type Admission<Grant> = { grant: Grant } | { refusal: unknown } | undefined;
 
 interface Waiter<Grant> {
   accountId: string;
-  tryTurn: () => Turn<Grant>;
-  isChoosy: boolean;
+  admit: () => Admission<Grant>;
+  excludesTried: boolean;
   until: number;
   resolve: (grant: Grant) => void;
   reject: (reason: unknown) => void;
-  leave: () => void;
+  stopListening: () => void;
 }
 
 /**
- * Requests of one model that wait for room. Accounts are served round robin, and have fair shares of the places; within an account it is
- * first come, first served, but a request that can use what has become free does not wait for one that cannot. One timer for all of
- * them, and none while the queue is empty.
+ * Requests of one model that wait for room. Accounts are served round robin and have fair shares of the places. Requests of one account
+ * are served in the order they came, but one that can use what has become free does not wait for one that cannot.
  */
 export class AdmissionQueue<Grant> {
-  /** All that wait, oldest first. */
+  /** All waiters, oldest first. */
   private readonly waiters = new Set<Waiter<Grant>>();
-  /** The same by account, the account that was served last at the end. */
+  /** The same by account; the account that was served last is at the end. */
   private readonly accounts = new Map<string, Set<Waiter<Grant>>>();
   private readonly places = new FairShares();
+  /** One for all waiters; none while the queue is empty. */
   private timer: NodeJS.Timeout | undefined;
 
-  /** `tooLate` makes the error of a request whose time is over, `nextChangeMs` says when serving is worth while without a release. */
   constructor(
-    private readonly terms: QueueOptions,
-    private readonly tooLate: (accountId: string) => unknown,
-    private readonly nextChangeMs: () => number,
+    private readonly options: QueueOptions,
+    /** Makes the error of a request that has waited for `queueWaitMs`. */
+    private readonly tooLate: () => unknown,
   ) {}
 
   get size(): number {
@@ -44,35 +43,36 @@ export class AdmissionQueue<Grant> {
   }
 
   /** True when another request of the account may wait. */
-  hasRoomFor(accountId: string): boolean {
-    return this.places.admits(accountId, this.terms.queueMax);
+  hasRoom(accountId: string): boolean {
+    return this.places.admits(accountId, this.options.queueMax);
   }
 
-  /** When the first of them is given up. */
+  /** When the oldest waiter is given up. */
   get oldestUntil(): number {
     const [oldest] = this.waiters;
     return oldest?.until ?? Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Only when there is room for the account. Rejects with the signal's reason when it fires, else with what the turn, or `tooLate`, says.
-   * `isChoosy`: it cannot use everything that may become free.
+   * Waits until `admit` grants. Rejects with its refusal, with `tooLate()`, or with the signal's reason. Call only when there is room.
+   * `excludesTried` is true for a request that cannot use every route.
    */
-  wait(accountId: string, tryTurn: () => Turn<Grant>, isChoosy: boolean, signal: AbortSignal): Promise<Grant> {
+  wait(accountId: string, admit: () => Admission<Grant>, excludesTried: boolean, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => this.remove(waiter, () => reject(signal.reason));
-      const leave = (): void => signal.removeEventListener('abort', onAbort);
-      const waiter = { accountId, tryTurn, isChoosy, until: performance.now() + this.terms.queueWaitMs, resolve, reject, leave };
+      const stopListening = (): void => signal.removeEventListener('abort', onAbort);
+      const until = performance.now() + this.options.queueWaitMs;
+      const waiter = { accountId, admit, excludesTried, until, resolve, reject, stopListening };
       signal.addEventListener('abort', onAbort, { once: true });
       this.add(waiter);
       this.setTimer();
     });
   }
 
-  /** Something has become free, or is known to be lost. */
+  /** Call when something has become free, or has been lost. */
   serve(): void {
-    // An account that gets something goes to the end of the map, where this loop meets it again: until none gets anything.
+    // An account that is served goes to the end of the map, where this loop meets it again, until none can be served.
     for (const [accountId, waiters] of this.accounts) {
       if (!this.serveOne(waiters) || waiters.size === 0) continue;
       this.accounts.delete(accountId);
@@ -81,15 +81,15 @@ export class AdmissionQueue<Grant> {
     this.setTimer();
   }
 
-  /** Serves the first of an account's requests that can be. False when there is none. */
+  /** Serves the first request of an account that can be served. Returns false when there is none. */
   private serveOne(waiters: ReadonlySet<Waiter<Grant>>): boolean {
     for (const waiter of waiters) {
-      const turn = waiter.tryTurn();
-      if (turn !== undefined) {
-        this.remove(waiter, () => ('grant' in turn ? waiter.resolve(turn.grant) : waiter.reject(turn.refusal)));
+      const admission = waiter.admit();
+      if (admission !== undefined) {
+        this.remove(waiter, () => ('grant' in admission ? waiter.resolve(admission.grant) : waiter.reject(admission.refusal)));
         return true;
       }
-      if (!waiter.isChoosy) return false; // nothing is left for this account
+      if (!waiter.excludesTried) return false; // nothing is left for this account
     }
     return false;
   }
@@ -103,7 +103,7 @@ export class AdmissionQueue<Grant> {
     else others.add(waiter);
   }
 
-  private remove(waiter: Waiter<Grant>, tell: () => void): void {
+  private remove(waiter: Waiter<Grant>, complete: () => void): void {
     const { accountId } = waiter;
     const others = this.accounts.get(accountId);
     this.waiters.delete(waiter);
@@ -111,21 +111,19 @@ export class AdmissionQueue<Grant> {
     others?.delete(waiter);
     if (others?.size === 0) this.accounts.delete(accountId);
     if (this.waiters.size === 0) clearTimeout(this.timer);
-    waiter.leave();
-    tell();
+    waiter.stopListening();
+    complete();
   }
 
   private setTimer(): void {
     clearTimeout(this.timer);
-    if (this.waiters.size === 0) return;
-    const dueMs = Math.min(this.oldestUntil - performance.now(), this.nextChangeMs());
-    this.timer = setTimeout(() => this.onTimer(), Math.max(1, dueMs));
+    if (this.waiters.size > 0) this.timer = setTimeout(() => this.onTimer(), Math.max(1, this.oldestUntil - performance.now()));
   }
 
   private onTimer(): void {
     const now = performance.now();
-    this.serve();
-    for (const waiter of this.waiters) if (waiter.until <= now) this.remove(waiter, () => waiter.reject(this.tooLate(waiter.accountId)));
+    this.serve(); // a cooldown may have ended since
+    for (const waiter of this.waiters) if (waiter.until <= now) this.remove(waiter, () => waiter.reject(this.tooLate()));
     this.setTimer();
   }
 }

@@ -1,42 +1,32 @@
-import { type ChoiceTerms, type Choosable, chooseRoute } from './choose-route.js';
+import { chooseRoute, type RouteView } from './choose-route.js';
 import { hashOf } from './prompt-prefix.js';
-
-interface FakeRoute extends Choosable {
-  name: string;
-}
 
 let names = 0;
 
-function route(
-  over: Partial<Record<'weight' | 'latencyMs' | 'waitingMs', number>> &
-    Partial<Omit<FakeRoute, 'weight' | 'latencyMs' | 'waitingMs' | 'availability'>> & {
-      availability?: ReturnType<Choosable['availability']>;
-    } = {},
-): FakeRoute {
-  const { weight = 1, latencyMs, waitingMs = 0, availability = 'ready', name = `route-${names++}`, ...rest } = over;
+function route(over: Partial<RouteView> = {}): RouteView {
   return {
-    name,
-    hash: hashOf(name),
+    hash: hashOf(`route-${names++}`),
     priority: 0,
+    weight: 1,
     inFlight: 0,
-    availability: () => availability,
-    weight: () => weight,
-    latencyMs: () => latencyMs,
-    usualMs: undefined,
-    waitingMs: () => waitingMs,
-    ...rest,
+    latencyMs: undefined,
+    waitingMs: 0,
+    circuit: 'closed',
+    hasRoom: true,
+    ...over,
   };
 }
 
-function choose(routes: FakeRoute[], over: Partial<ChoiceTerms<FakeRoute>> = {}): FakeRoute | 'full' | 'down' {
-  return chooseRoute(routes, { now: 0, accountId: 'account', prefixKey: () => 7, random: () => 0, tried: new Set(), ...over });
+function choose(routes: RouteView[], key = 7, random = 0): RouteView | 'full' | 'none' {
+  const choice = chooseRoute(routes, key, () => random);
+  return typeof choice === 'number' ? (routes[choice] as RouteView) : choice;
 }
 
 /** The share of each route, in percent, of 4,000 conversations. */
-function shares(routes: FakeRoute[]): number[] {
+function shares(routes: RouteView[]): number[] {
   const counts = routes.map(() => 0);
-  for (let key = 0; key < 4_000; key++) {
-    const at = routes.indexOf(choose(routes, { prefixKey: () => hashOf(`${key}`), random: () => (key % 97) / 97 }) as FakeRoute);
+  for (let conversation = 0; conversation < 4_000; conversation++) {
+    const at = routes.indexOf(choose(routes, hashOf(`${conversation}`), (conversation % 97) / 97) as RouteView);
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count) => Math.round(count / 40));
@@ -44,29 +34,26 @@ function shares(routes: FakeRoute[]): number[] {
 
 const about = (percent: number): number => expect.closeTo(percent, -0.7) as unknown as number;
 
-test('weights decide among equals, and a weight of 0 is never used', () => {
-  expect(shares([route({ weight: 1 }), route({ weight: 3 }), route({ weight: 0 })])).toEqual([about(25), about(75), 0]);
+test('weights decide among equals', () => {
+  expect(shares([route({ weight: 1 }), route({ weight: 3 })])).toEqual([about(25), about(75)]);
 });
 
 test('one conversation stays on one route', () => {
   const routes = [route(), route(), route()];
-  const taken = Array.from({ length: 20 }, (_, index) => choose(routes, { random: () => index / 20 }));
+  const taken = Array.from({ length: 20 }, (_, index) => choose(routes, 7, index / 20));
   expect(new Set(taken).size).toBe(1);
 });
 
 test('the preferred route may be twice as busy as another, and no more', () => {
-  const [a, b] = [route({ name: 'a' }), route({ name: 'b' })];
-  const preferred = choose([a, b]) as FakeRoute;
-  const other = preferred === a ? b : a;
-  const busy = (inFlight: number) => ({ ...preferred, inFlight });
-  const idle = { ...other, inFlight: 10 };
-  expect(choose([busy(21), idle])).toMatchObject({ name: preferred.name });
-  expect(choose([busy(22), idle])).toBe(idle);
+  const routes = [route(), route()];
+  const preferred = routes.indexOf(choose(routes) as RouteView);
+  const withCalls = (inFlight: number): RouteView[] => routes.map((one, at) => ({ ...one, inFlight: at === preferred ? inFlight : 10 }));
+  const chosen = [21, 22].map((inFlight) => chooseRoute(withCalls(inFlight), 7, () => 0));
+  expect(chosen).toEqual([preferred, 1 - preferred]);
 });
 
 test('busy is in proportion to the weight', () => {
-  const [light, heavy] = [route({ weight: 1, inFlight: 10 }), route({ weight: 3, inFlight: 30 })];
-  expect(shares([light, heavy])).toEqual([about(25), about(75)]);
+  expect(shares([route({ weight: 1, inFlight: 10 }), route({ weight: 3, inFlight: 30 })])).toEqual([about(25), about(75)]);
 });
 
 test('a route that answers more than twice as slowly gets nothing while another has room', () => {
@@ -74,62 +61,42 @@ test('a route that answers more than twice as slowly gets nothing while another 
   expect(shares([route({ latencyMs: 190 }), route({ latencyMs: 100 })])).toEqual([about(50), about(50)]);
 });
 
-test('a route nobody knows yet gets its share, not everything', () => {
+test('a route of unknown latency gets its share, not everything', () => {
   expect(shares([route({ latencyMs: 100 }), route(), route({ latencyMs: 100 })])).toEqual([about(33), about(33), about(33)]);
 });
 
-test('a route that does not answer loses its share while it is silent, whatever it was before', () => {
+test('a route that does not answer loses its share while a stream waits, whatever its latency was', () => {
   expect(shares([route({ latencyMs: 100, waitingMs: 500 }), route({ latencyMs: 100 })])[0]).toBe(0);
   expect(shares([route({ waitingMs: 500 }), route({ latencyMs: 100 })])[0]).toBe(0);
   expect(shares([route({ waitingMs: 500 }), route({ latencyMs: 400 })])).toEqual([about(50), about(50)]);
   expect(shares([route({ waitingMs: 5_000 }), route()])[0]).toBe(0);
 });
 
-test('where nothing came lately, a wait is long or short by what is usual, and what is usual makes no route better than another', () => {
-  expect(shares([route({ usualMs: 100, waitingMs: 300 }), route({ usualMs: 100 })])[0]).toBe(0);
-  expect(shares([route({ usualMs: 60_000, waitingMs: 5_000 }), route({ usualMs: 60_000 })])).toEqual([about(50), about(50)]);
-  expect(shares([route({ usualMs: 100 }), route({ usualMs: 9_000 }), route()])).toEqual([about(33), about(33), about(33)]);
-});
-
-test('the lowest tier with a usable route is taken', () => {
+test('the lowest priority with a route that has room is taken', () => {
   const [low, high] = [route({ priority: 1 }), route({ priority: 2 })];
   expect(choose([high, low])).toBe(low);
-  expect(choose([high, route({ priority: 1, availability: 'down' })])).toBe(high);
-  expect(choose([high, route({ priority: 1, availability: 'full' })])).toBe(high);
-  expect(choose([high, low], { tried: new Set([low]) })).toBe(high);
+  expect(choose([high, { ...low, circuit: 'open' }])).toBe(high);
+  expect(choose([high, { ...low, hasRoom: false }])).toBe(high);
 });
 
-describe('a route that has rested', () => {
-  const [ready, resting] = [route(), route({ availability: 'probe' })];
-
-  test('gets the next request', () => {
-    expect(choose([ready, resting])).toBe(resting);
-    expect(choose([resting])).toBe(resting);
-  });
-
-  test('but not one that has failed elsewhere, if there is another route', () => {
-    const failed = route();
-    expect(choose([failed, ready, resting], { tried: new Set([failed]) })).toBe(ready);
-    expect(choose([failed, resting], { tried: new Set([failed]) })).toBe(resting);
-  });
-
-  test('and not one that a lower tier can take', () => {
-    expect(choose([route({ priority: 1, availability: 'probe' }), ready])).toBe(ready);
-  });
+test('a route that is due a probe goes first, unless a lower priority can take the request', () => {
+  const [ready, due] = [route(), route({ circuit: 'half-open' })];
+  expect(choose([ready, due])).toBe(due);
+  expect(choose([{ ...due, priority: 1 }, ready])).toBe(ready);
 });
 
-test.each<[string, FakeRoute[], string]>([
-  ['there is none', [], 'down'],
-  ['the only one is down', [route({ availability: 'down' })], 'down'],
-  ['the only one is full', [route({ availability: 'full' })], 'full'],
-  ['all have no weight', [route({ weight: 0 }), route({ weight: 0 })], 'down'],
-  ['one is full and one down', [route({ availability: 'full' }), route({ availability: 'down' })], 'full'],
-])('when %s', (_name, routes, outcome) => {
+test('panic mode: when all circuits are open, routes are chosen as if none was', () => {
+  const open = (over: Partial<RouteView> = {}): RouteView => route({ circuit: 'open', ...over });
+  expect(shares([open({ weight: 1 }), open({ weight: 3 })])).toEqual([about(25), about(75)]);
+  const backup = open({ priority: 1 });
+  expect(choose([open({ hasRoom: false }), backup])).toBe(backup);
+});
+
+test.each<[string, RouteView[], string]>([
+  ['there is none', [], 'none'],
+  ['the only one is full', [route({ hasRoom: false })], 'full'],
+  ['one is full and the circuit of the other is open', [route({ hasRoom: false }), route({ circuit: 'open' })], 'full'],
+  ['all circuits are open, and all routes full', [route({ circuit: 'open', hasRoom: false })], 'full'],
+])('no route is chosen when %s', (_name, routes, outcome) => {
   expect(choose(routes)).toBe(outcome);
-});
-
-test('what was tried does not count as full', () => {
-  const full = route({ availability: 'full' });
-  expect(choose([full, route({ availability: 'down' })], { tried: new Set([full]) })).toBe('down');
-  expect(choose([full], { tried: new Set([full]) })).toBe('down');
 });

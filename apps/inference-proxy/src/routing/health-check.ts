@@ -3,22 +3,15 @@ import type { Upstream } from '#contracts/catalog.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 
 const ANSWER_MS_MAX = 5_000;
-/** One lost packet is no illness. */
+/** Failures in a row that make an upstream unhealthy: one lost packet does not. */
 const FAILURES_MAX = 2;
 
-export interface HealthObserver {
-  /** Once an illness, with what came instead of a good answer. */
-  isIll(why: string): void;
-  /** One good answer after that. */
-  isWellAgain(): void;
-}
-
 /**
- * Asks an upstream every so often whether it is well, on a socket of its own. `GET path` without a key: 2xx is well, and so are 401
- * and 403, from a server that wants one.
+ * Asks an upstream at an interval whether it is healthy, on a socket of its own, with `GET path` and no key. 2xx is healthy, and so are
+ * 401 and 403, which come from a server that requires a key.
  */
 export class HealthCheck {
-  private failures: number;
+  private failures = 0;
   private readonly pool: Pool;
   private readonly timer: NodeJS.Timeout;
   private isAsking = false;
@@ -26,22 +19,20 @@ export class HealthCheck {
 
   constructor(
     private readonly upstream: Upstream,
-    private readonly observer: HealthObserver,
-    /** Found to be so by the check before this one. */
-    isIll = false,
+    /** Called with the reason when the upstream becomes unhealthy, and with undefined when it is healthy again. */
+    private readonly onChange: (failure: string | undefined) => void,
   ) {
-    this.failures = isIll ? FAILURES_MAX : 0;
     this.pool = createUpstreamPool({ ...upstream, connectionsMax: 1 });
     this.timer = setInterval(() => void this.ask(), this.intervalMs);
     this.timer.unref();
     void this.ask();
   }
 
-  get isWell(): boolean {
+  get isHealthy(): boolean {
     return this.failures < FAILURES_MAX;
   }
 
-  /** From now on nothing is told. */
+  /** Ends the check; `onChange` is not called any more. */
   async close(): Promise<void> {
     this.isClosed = true;
     clearInterval(this.timer);
@@ -52,30 +43,28 @@ export class HealthCheck {
     return this.upstream.healthCheck?.intervalMs ?? ANSWER_MS_MAX;
   }
 
-  /** One look at it; while one is under way, none. */
+  /** Asks once. Does nothing while an answer is awaited. */
   async ask(): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;
-    const why = await this.whatIsWrong();
+    const failure = await this.findFailure();
     this.isAsking = false;
     if (this.isClosed) return;
-    const wasWell = this.isWell;
-    this.failures = why === undefined ? 0 : this.failures + 1;
-    if (this.isWell === wasWell) return;
-    if (why === undefined) this.observer.isWellAgain();
-    else this.observer.isIll(why);
+    const wasHealthy = this.isHealthy;
+    this.failures = failure === undefined ? 0 : this.failures + 1;
+    if (this.isHealthy !== wasHealthy) this.onChange(failure);
   }
 
-  /** Undefined: nothing is. */
-  private async whatIsWrong(): Promise<string | undefined> {
+  /** Returns undefined when the upstream answers as a healthy one does. */
+  private async findFailure(): Promise<string | undefined> {
     const path = this.upstream.healthCheck?.path ?? '/';
     const answerMs = Math.min(this.intervalMs, ANSWER_MS_MAX);
     const signal = AbortSignal.timeout(answerMs);
     try {
       const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers: { 'user-agent': 'tollgate' }, signal });
       await body.dump({ limit: 64 * 1024, signal });
-      const isWell = (statusCode >= 200 && statusCode < 300) || statusCode === 401 || statusCode === 403;
-      return isWell ? undefined : `${path} answers ${statusCode}`;
+      const isHealthy = (statusCode >= 200 && statusCode < 300) || statusCode === 401 || statusCode === 403;
+      return isHealthy ? undefined : `${path} answers ${statusCode}`;
     } catch (error) {
       return signal.aborted ? `${path} does not answer within ${answerMs} ms` : `${path} cannot be asked: ${(error as Error).message}`;
     }

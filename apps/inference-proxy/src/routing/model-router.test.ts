@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from './route-call.js';
+import type { CallEnd, RouteCall } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
@@ -15,11 +15,11 @@ afterEach(async () => {
 /** Models with their routes; every upstream they name has one socket, unless `upstreams` says otherwise. */
 function setUp(
   models: Record<string, Partial<Route>[]>,
-  terms: Partial<RoutingOptions> = {},
+  options: Partial<RoutingOptions> = {},
   upstreams: Upstream[] = [],
   registry = new Registry(),
 ) {
-  const table = testTable({ queueMax: 9, queueWaitMs: 60_000, restMs: 1_000, restMsMax: 4_000, waitMsMax: 60_000, ...terms }, registry);
+  const table = testTable({ queueMax: 9, queueWaitMs: 60_000, cooldownMs: 3_000, ...options }, registry);
   tables.push(table);
   let revision = 0;
   const apply = (now: Record<string, Partial<Route>[]>): void => {
@@ -43,7 +43,7 @@ function setUp(
     const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
     return table.acquire(request, accountId, new Set(tried.map(({ route }) => route)), signal, isFirst);
   };
-  /** A call at once. */
+  /** Takes a call that need not wait. */
   const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
     const call = ask(model, tried);
     if (call instanceof Promise) throw new Error('it has to wait');
@@ -58,7 +58,7 @@ const failed = (over: Partial<UpstreamFailure> = {}): CallEnd => {
 };
 const refusal = (code: string) => expect.objectContaining({ code });
 
-test('a route takes as many calls as its cap says, beside those of its upstream', () => {
+test('a route takes as many calls as its cap allows, and no more than its upstream has room for', () => {
   const { take, ask } = setUp({ m: [{ concurrencyMax: 2 }], n: [{}] }, { queueMax: 0 }, [upstreamNamed('a', { connectionsMax: 3 })]);
   const first = take();
   take();
@@ -134,20 +134,9 @@ describe('shares of accounts', () => {
     running.end(DONE);
     expect((await waiting).accountId).toBe('first');
   });
-
-  test('whichever account asks tries a route that has rested', () => {
-    const it = setUp({ m: [{}] }, { queueMax: 0, restMs: 0, restMsMax: 0 }, [upstreamNamed('a', { connectionsMax: 10 })]);
-    takeAll(it, 'first');
-    const breaker = it.table.status('here').routes[0]?.breaker;
-    it.as('second');
-    const [failing] = takeAll(it, 'second');
-    failing?.end(failed({ kind: 'unreachable' }));
-    it.as('first');
-    expect([breaker, it.take().route.breaker.state]).toEqual(['closed', 'half-open']);
-  });
 });
 
-test('whoever waits gets the next room, of any model on the upstream, in the order they came', async () => {
+test('waiting requests get the next room in order of arrival, for any model on the upstream', async () => {
   const { take, ask } = setUp({ m: [{}], n: [{}] });
   const running = take();
   const order: string[] = [];
@@ -161,7 +150,7 @@ test('whoever waits gets the next room, of any model on the upstream, in the ord
   expect(order).toEqual(['0 n', '1 m', '2 n']);
 });
 
-test('whoever has tried a route does not wait before those who can use it', async () => {
+test('a request that has tried a route does not hold up one that can use it', async () => {
   const { take, ask } = setUp({
     m: [
       { upstream: 'a', priority: 0 },
@@ -177,7 +166,7 @@ test('whoever has tried a route does not wait before those who can use it', asyn
   expect((await again).route).toBe(onB.route);
 });
 
-test('nobody waits for a route whose upstream has asked for rest', async () => {
+test('Retry-After of the only route ends the wait, and refuses new requests', async () => {
   const { take, ask } = setUp({ m: [{}] }, {}, [upstreamNamed('a', { connectionsMax: 2 })]);
   const [first, second] = [take(), take()];
   const waiting = ask();
@@ -187,65 +176,53 @@ test('nobody waits for a route whose upstream has asked for rest', async () => {
   second.end(DONE);
 });
 
-describe('when the only route has failed', () => {
-  const LONG = { restMs: 60_000, restMsMax: 60_000 };
-  const alone = (terms: Partial<RoutingOptions> = {}) => setUp({ m: [{}] }, terms, [upstreamNamed('a', { connectionsMax: 9 })]);
+describe('when the circuits of all routes are open', () => {
+  const wide = ['a', 'b'].map((id) => upstreamNamed(id, { connectionsMax: 9 }));
+  const TWO = { m: [{}, { upstream: 'b' }] };
+  const openAll = (it: ReturnType<typeof setUp>, end: CallEnd, times = 10): void => {
+    for (let call = 0; call < times; call++) it.take().end(end);
+  };
 
-  test('the next request waits a moment and is tried on it; what waits besides is served by its success', async () => {
-    const { take, ask } = alone({ restMs: 300, restMsMax: 300 });
-    take().end(failed({ kind: 'unreachable' }));
-    const waits = [ask(), ask(), ask()] as Promise<RouteCall>[];
-    const probe = await (waits[0] as Promise<RouteCall>);
-    expect(probe.route.breaker.state).toBe('half-open');
-    probe.contentCame();
-    expect((await Promise.all(waits)).map(({ route }) => route.breaker.state)).toEqual(['closed', 'closed', 'closed']);
+  test('every request is called on one of them', () => {
+    const it = setUp(TWO, {}, wide);
+    openAll(it, failed({ kind: 'unreachable' }));
+    const states = it.table.status('here').routes.map(({ breaker }) => breaker);
+    for (let call = 0; call < 5; call++) it.take();
+    expect(states).toEqual(['open', 'open']);
   });
 
-  test('who comes when an upstream has rested as it asked waits for the one call that tries it, and hears what that has found', async () => {
-    const { take, ask } = setUp({ m: [{}] }, {}, [upstreamNamed('a', { connectionsMax: 9 })]);
-    take().end(failed({ code: 'model_capacity', retryAfterSeconds: 0 }));
-    const probe = take();
-    const others = [ask(), ask()] as Promise<RouteCall>[];
-    probe.contentCame();
-    for (const call of await Promise.all(others)) call.end(DONE);
-    probe.end(DONE);
-
-    take().end(failed({ code: 'model_capacity', retryAfterSeconds: 0 }));
-    const second = take();
-    const unlucky = ask();
-    second.end(failed({ code: 'model_capacity', retryAfterSeconds: 9 }));
-    await expect(unlucky).rejects.toEqual(refusal('model_capacity'));
+  test('the caps hold', () => {
+    const it = setUp(TWO, { queueMax: 0 });
+    openAll(it, failed({ kind: 'unreachable' }));
+    it.take();
+    it.take();
+    expect(() => it.ask()).toThrow(refusal('model_capacity'));
   });
 
-  test('nobody waits for longer than a hiccup takes, and then nobody waits at all', async () => {
-    const { take, ask } = alone({ ...LONG, queueWaitMs: 20 });
-    take().end(failed({ kind: 'unreachable' }));
-    await expect(ask()).rejects.toEqual(refusal('model_unavailable'));
-    expect(() => ask()).toThrow(refusal('model_unavailable'));
+  test('Retry-After holds', () => {
+    const it = setUp({ m: [{}] }, {}, wide);
+    openAll(it, failed({ kind: 'refused' }), 5);
+    it.take().end(failed({ code: 'model_capacity', retryAfterSeconds: 30 }));
+    expect(() => it.ask()).toThrow(refusal('model_capacity'));
   });
 
-  test('who does not fit into the line is not told that all is full', () => {
-    const { take, ask } = alone({ ...LONG, queueMax: 0 });
-    take().end(failed({ kind: 'unreachable' }));
-    expect(() => ask()).toThrow(refusal('model_unavailable'));
+  test('a request is not called where it would wait in vain: on a route that times out', () => {
+    const it = setUp(TWO, {}, wide);
+    openAll(it, failed({ kind: 'timeout', code: 'upstream_timeout' }));
+    expect(() => it.ask()).toThrow(refusal('model_unavailable'));
+    expect(it.table.retryAfterSeconds('m', 'account')).toBe(3);
   });
 
-  test('it is not tried where nothing gets better until the operator acts', () => {
-    const { take, ask } = alone(LONG);
-    for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
-    expect(() => ask()).toThrow(refusal('model_unavailable'));
-  });
-
-  test('who has failed on another one does not wait for it', () => {
-    const { take, ask } = setUp({ m: [{}, { upstream: 'b' }] }, LONG);
-    const first = take();
-    first.end(failed({ kind: 'unreachable' }));
-    take().end(failed({ kind: 'unreachable' }));
-    expect(() => ask('m', [first])).toThrow(refusal('model_unavailable'));
+  test('a retry is called too, if the budget allows it', () => {
+    const it = setUp(TWO, { retryBurst: 1, retryPercent: 0 }, wide);
+    openAll(it, failed({ kind: 'unreachable' }));
+    const first = it.take();
+    expect(it.take('m', [first]).route).not.toBe(first.route);
+    expect(() => it.ask('m', [first])).toThrow(refusal('model_unavailable'));
   });
 });
 
-test('a new catalog serves who waits, and a model that is gone refuses them', async () => {
+test('a new catalog serves waiting requests, and refuses those of a model that it no longer has', async () => {
   const { take, ask, apply } = setUp({ m: [{}], n: [{}] });
   take();
   const [onM, onN] = [ask('m'), ask('n')];
@@ -254,64 +231,39 @@ test('a new catalog serves who waits, and a model that is gone refuses them', as
   await expect(onN).rejects.toEqual(refusal('model_unavailable'));
 });
 
-test('a route that stays in the catalog keeps its calls and its breaker, with its new weight', () => {
+test('a route that stays in the catalog keeps its breaker, with its new weight', () => {
   const { take, apply } = setUp({ m: [{ weight: 1 }] });
   const call = take();
-  call.end(failed({ kind: 'unreachable' }));
+  call.end(failed());
+  for (let more = 0; more < 4; more++) take().end(failed());
   apply({ m: [{ weight: 7 }, { upstream: 'b' }] });
   expect(call.route).toMatchObject({ breaker: { state: 'open' }, definition: { weight: 7 } });
   expect(take().route.client.upstream.id).toBe('b');
 });
 
-test('an upstream nobody can reach is down for all models at once; another one is not', () => {
-  const { take, ask } = setUp({ m: [{}], n: [{}], o: [{ upstream: 'b' }] }, { queueMax: 0 });
-  take('m').end(failed({ kind: 'unreachable' }));
-  expect(() => ask('n')).toThrow(refusal('model_unavailable'));
-  expect(take('o').route.client.upstream.id).toBe('b');
-});
-
-test('a failing route says nothing of another model on the same upstream', () => {
-  const { take, ask } = setUp({ m: [{}], n: [{}] }, { queueMax: 0 });
+test('a failing route says nothing about another model on the same upstream', () => {
+  const { take, table } = setUp({ m: [{}], n: [{}] });
   for (let call = 0; call < 5; call++) take('m').end(failed());
-  expect(() => ask('m')).toThrow(refusal('model_unavailable'));
-  take('n').end(DONE);
-});
-
-test.each([
-  ['rejects the request', failed({ kind: 'rejected', code: 'context_length_exceeded' })],
-  ['has nothing to say', failed({ kind: 'empty' })],
-  ['says more than there is room for', failed({ kind: 'limit', code: 'model_capacity' })],
-  ['had closed an idle connection', failed({ kind: 'stale' })],
-  ['was cancelled', { outcome: 'cancelled', failure: undefined, usage: undefined }],
-])('an upstream that %s is not ill', (_, end) => {
-  const { take } = setUp({ m: [{}] });
-  for (let call = 0; call < 20; call++) take().end(end);
-  expect(take().route.breaker.state).toBe('closed');
+  expect(table.status('here').routes.map(({ breaker }) => breaker)).toEqual(['open', 'closed']);
 });
 
 describe('when to come back [H-4]', () => {
-  test('as the upstream has said', () => {
+  test('as the upstream says', () => {
     const { take, ask, table } = setUp({ m: [{}] });
     take().end(failed({ code: 'model_capacity', retryAfterSeconds: 17 }));
     expect(() => ask()).toThrow(refusal('model_capacity'));
     expect(table.retryAfterSeconds('m', 'account')).toBe(17);
   });
 
-  test('when the breaker lets the next call through; the earliest of all routes', () => {
-    const { take, table } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { restMs: 40_000, restMsMax: 40_000 });
+  test('after the cooldown; the earliest of all routes counts', () => {
+    const { take, table } = setUp({ m: [{ priority: 0 }, { upstream: 'b', priority: 1 }] }, { cooldownMs: 40_000 });
     take().end(failed({ code: 'model_unavailable', retryAfterSeconds: 60 }));
     expect(table.retryAfterSeconds('m', 'account')).toBe(1);
-    take().end(failed({ kind: 'unreachable' }));
-    expect(table.retryAfterSeconds('m', 'account')).toBe(4);
+    for (let call = 0; call < 5; call++) take().end(failed({ kind: 'unreachable' }));
+    expect(table.retryAfterSeconds('m', 'account')).toBe(40);
   });
 
-  test('of a route that must rest, when it has', () => {
-    const { take, table } = setUp({ m: [{}] }, { restMs: 4_000 });
-    for (let call = 0; call < 5; call++) take().end(failed({ kind: 'denied' }));
-    expect(table.retryAfterSeconds('m', 'account')).toBe(4);
-  });
-
-  test('by the length of the calls and of the line when all are full', async () => {
+  test('by the length of the calls and of the queue when all routes are full', async () => {
     const { take, ask, table } = setUp({ m: [{}] });
     const leaving = new AbortController();
     const running = take();
@@ -325,7 +277,7 @@ describe('when to come back [H-4]', () => {
     expect(table.retryAfterSeconds('m', 'account')).toBe(60);
   });
 
-  test('and of a line that gives up waiting, no longer than it does', async () => {
+  test('by no more of the queue than queueWaitMs', async () => {
     const { take, ask, table } = setUp({ m: [{}] }, { queueWaitMs: 2_000 });
     const leaving = new AbortController();
     take().route.statistics.durationMs = 6_000;
@@ -335,23 +287,17 @@ describe('when to come back [H-4]', () => {
     await expect(Promise.all(waits)).rejects.toThrow('left');
   });
 
-  test('a model nobody knows says nothing', () => {
+  test('an unknown model has no time', () => {
     expect(setUp({ m: [{}] }).table.retryAfterSeconds('unknown', 'account')).toBeUndefined();
   });
 });
 
-test('an upstream that breaks a limit with every reply rests like one that fails', () => {
-  const { take, ask } = setUp({ m: [{}] }, { queueMax: 0 });
-  for (let call = 0; call < 5; call++) take().end(failed({ kind: 'limit' }));
-  expect(() => ask()).toThrow(refusal('model_unavailable'));
-});
-
-describe('the budget for second calls', () => {
+describe('the retry budget', () => {
   const wide = (id: string) => upstreamNamed(id, { connectionsMax: 99 });
   const TWO = { m: [{}, { upstream: 'b', priority: 1 }] };
-  const setUpTwo = (terms: Partial<RoutingOptions>, models: Parameters<typeof setUp>[0] = TWO) => {
+  const setUpTwo = (options: Partial<RoutingOptions>, models: Parameters<typeof setUp>[0] = TWO) => {
     const registry = new Registry();
-    const it = setUp(models, { queueMax: 0, retryPercent: 0, ...terms }, [wide('a'), wide('b')], registry);
+    const it = setUp(models, { queueMax: 0, retryPercent: 0, ...options }, [wide('a'), wide('b')], registry);
     const second = (model = 'm', failedOn = it.take(model)): 'made' | 'none' => {
       try {
         it.take(model, [failedOn]);
@@ -372,7 +318,7 @@ describe('the budget for second calls', () => {
     expect([second('m'), second('m'), second('n')]).toEqual(['made', 'none', 'made']);
   });
 
-  test('gets its share from a request once, however often that asks for a route', () => {
+  test('gets its part of a request once, however often that asks for a route', () => {
     const { ask, second, take } = setUpTwo({ retryBurst: 1, retryPercent: 100 });
     const failedOn = take();
     expect(second('m', failedOn)).toBe('made');
@@ -381,14 +327,14 @@ describe('the budget for second calls', () => {
     expect(second('m', failedOn)).toBe('made');
   });
 
-  test('pays for a second call on the same route as well, after an idle connection that was closed', () => {
+  test('pays for a retry on the same route as well, after an idle connection that was closed', () => {
     const { ask } = setUpTwo({ retryBurst: 1 });
     const again = () => ask('m', [], new AbortController().signal, false);
     void again();
     expect(again).toThrow(refusal('model_unavailable'));
   });
 
-  test('is not spent where the other route rests, or there is none: it is there when one is up', async () => {
+  test('is not spent when no other route may be called', async () => {
     const { take, second, counted } = setUpTwo({ retryBurst: 2 });
     const onA = take();
     const onB = take('m', [onA]);
@@ -401,7 +347,7 @@ describe('the budget for second calls', () => {
   });
 });
 
-test('a model without a route is told among those without, for as long as it has none', () => {
+test('the status lists a model without routes for as long as it has none', () => {
   const { table, apply } = setUp({ m: [] });
   expect(table.status('here')).toMatchObject({ routes: [], withoutRoute: ['m'] });
   apply({ m: [{}] });

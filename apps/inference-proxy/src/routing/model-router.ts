@@ -1,68 +1,63 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { RetryOutcome, WaitOutcome } from '../metrics/proxy-metrics.js';
-import { AdmissionQueue, type QueueOptions, type Turn } from './admission-queue.js';
-import { chooseRoute, lastResort } from './choose-route.js';
+import { type Admission, AdmissionQueue, type QueueOptions } from './admission-queue.js';
+import { chooseRoute, type RouteView } from './choose-route.js';
 import { prefixKey } from './prompt-prefix.js';
 import { RetryBudget, type RetryOptions } from './retry-budget.js';
-import type { RouteCall } from './route-call.js';
-import type { RouteState } from './route-state.js';
+import type { RouteCall, RouteState } from './route-state.js';
 
 const RETRY_AFTER_SECONDS_MAX = 60;
-/** Nothing but a new catalog will help. */
+/** Only a new catalog will help. */
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
 export interface ModelObserver {
-  /** Somebody begins to wait: from now on `serve` must be called when anything becomes free. */
+  /** A request waits: `serve` must be called when anything becomes free. */
   waits(model: ModelRouter): void;
   waited(outcome: WaitOutcome, ms: number): void;
   retried(outcome: RetryOutcome): void;
 }
 
-/** One request for a route, as it is tried and tried again. */
-interface Asked {
+/** A request for a route. */
+interface Ask {
   request: InferenceRequest;
   accountId: string;
+  /** Routes that have failed for this request. */
   tried: ReadonlySet<RouteState>;
   isFirst: boolean;
 }
 
-/** All routes of one model: which of them gets a request, who waits for one, and how often a request may be tried again. */
+/** The routes of one model: which of them gets a request, which requests wait, and how many are retried. */
 export class ModelRouter {
-  /** Who waits has to be served when they change. */
+  /** Call `serve` when they have changed. */
   routes: readonly RouteState[] = [];
-  private readonly line: AdmissionQueue<RouteCall>;
+  private readonly queue: AdmissionQueue<RouteCall>;
   private readonly budget: RetryBudget;
 
   constructor(
     readonly id: string,
-    private readonly terms: QueueOptions & RetryOptions,
+    private readonly options: QueueOptions & RetryOptions,
     private readonly random: () => number,
     private readonly observer: ModelObserver,
   ) {
-    this.line = new AdmissionQueue(
-      terms,
-      (accountId) => this.refusal(accountId, 'waited in vain'),
-      () => this.nextChangeMs(performance.now()),
-    );
-    this.budget = new RetryBudget(terms);
+    this.queue = new AdmissionQueue(options, () => full('waited in vain'));
+    this.budget = new RetryBudget(options);
   }
 
   get waiting(): number {
-    return this.line.size;
+    return this.queue.size;
   }
 
-  /** When the first in the line is given up. */
+  /** When the first request in the queue is given up. */
   get oldestUntil(): number {
-    return this.line.oldestUntil;
+    return this.queue.oldestUntil;
   }
 
   /**
-   * A call on the best route that is not among `tried`; a promise of it while all are full, or all have just begun to rest. Throws or
-   * rejects with `UpstreamFailure`: `model_unavailable` when no route is up, `model_capacity` when all are full, and there is no place in
-   * the line or the wait was in vain; rejects with the signal's reason when it fires. `isFirst`: of this request. A further call is paid
-   * for from the budget when it is granted; `model_unavailable` when that is empty.
+   * Returns a call on a route that is not among `tried`, or a promise of one while every route is full. Throws or rejects with
+   * `UpstreamFailure`: `model_capacity` when there is no place in the queue or the wait was in vain, `model_unavailable` when there is
+   * no route or the retry budget is empty. Rejects with the signal's reason when it fires. `isFirst` is false for a retry.
    */
   acquire(
     request: InferenceRequest,
@@ -72,56 +67,63 @@ export class ModelRouter {
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {
     if (isFirst) this.budget.deposit();
-    const asked = { request, accountId, tried, isFirst };
-    const turn = this.take(asked);
-    if (turn !== undefined) {
-      if ('grant' in turn) return turn.grant;
-      throw turn.refusal;
+    const ask = { request, accountId, tried, isFirst };
+    const admission = this.admit(ask);
+    if (admission === undefined) {
+      if (!this.queue.hasRoom(accountId)) throw full('and so is the queue');
+      return this.wait(ask, signal);
     }
-    if (!this.line.hasRoomFor(accountId)) throw this.refusal(accountId, 'so many wait that the line is full, too');
-    return this.wait(asked, signal);
+    if ('refusal' in admission) throw admission.refusal;
+    return admission.grant;
   }
 
-  /** Gives what has become free to who waits for it. */
+  /** Gives waiting requests what has become free. */
   serve(): void {
-    if (this.line.size > 0) this.line.serve();
+    if (this.queue.size > 0) this.queue.serve();
   }
 
   /**
-   * When it is worth while to come back, in whole seconds from 1 to 60 (H-4): when the first route may be called again, be it
-   * its upstream that said so (`Retry-After`) or its breaker, or when the line will have moved on, by the usual length of a call.
+   * Seconds, from 1 to 60, after which a refused client may come back: when the first route may be called again, or when the queue will
+   * have moved on, by the usual length of a call.
    */
   retryAfterSeconds(accountId: string): number {
     if (this.routes.length === 0) return NO_ROUTES_RETRY_AFTER_SECONDS;
     const now = performance.now();
-    const roomMs = (route: RouteState): number => (route.isFull || !route.hasRoomFor(accountId) ? this.drainMs(route, accountId) : 0);
-    const waitMs = Math.min(...this.routes.map((route) => Math.max(route.lastResortMs(now), roomMs(route))));
+    const waitMs = Math.min(
+      ...this.routes.map((route) => Math.max(route.cooldownMs(now), route.hasRoom(accountId) ? 0 : this.drainMs(route, accountId))),
+    );
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
-  private async wait(asked: Asked, signal: AbortSignal): Promise<RouteCall> {
+  private admit({ request, accountId, tried, isFirst }: Ask): Admission<RouteCall> {
+    const now = performance.now();
+    const routes: RouteState[] = [];
+    const views: RouteView[] = [];
+    for (const route of this.routes) {
+      const view = tried.has(route) ? undefined : route.view(accountId, tried.size > 0, now);
+      if (view === undefined) continue;
+      routes.push(route);
+      views.push(view);
+    }
+    const choice = chooseRoute(views, views.length > 1 ? prefixKey(request) : 0, this.random);
+    if (choice === 'full') return undefined;
+    if (choice === 'none') return { refusal: this.unavailable(now) };
+    if (!isFirst && !this.isPaid(now)) return { refusal: unavailable('the retry budget is empty') };
+    return { grant: (routes[choice] as RouteState).begin(accountId, request.stream, now) };
+  }
+
+  private async wait(ask: Ask, signal: AbortSignal): Promise<RouteCall> {
     const since = performance.now();
     let outcome: WaitOutcome = 'refused';
     try {
-      const turn = this.line.wait(asked.accountId, () => this.take(asked), asked.tried.size > 0, signal);
+      const admission = this.queue.wait(ask.accountId, () => this.admit(ask), ask.tried.size > 0, signal);
       this.observer.waits(this);
-      const call = await turn;
+      const call = await admission;
       outcome = 'served';
       return call;
     } finally {
       this.observer.waited(outcome === 'refused' && signal.aborted ? 'left' : outcome, performance.now() - since);
     }
-  }
-
-  private take({ request, accountId, tried, isFirst }: Asked): Turn<RouteCall> {
-    const now = performance.now();
-    const choice = chooseRoute(this.routes, { now, accountId, prefixKey: () => prefixKey(request), random: this.random, tried });
-    if (choice === 'full') return undefined;
-    const route = choice === 'down' ? lastResort(this.routes, { now, tried }) : choice;
-    if (route === undefined) return { refusal: this.down() };
-    if (choice === 'down' && route.lastResortMs(now) > 0)
-      return tried.size === 0 && this.mayPass(route, now) ? undefined : { refusal: this.down() };
-    return isFirst || this.isPaid(now) ? { grant: route.begin(accountId, request.stream, now) } : { refusal: overBudget() };
   }
 
   private isPaid(now: number): boolean {
@@ -130,45 +132,25 @@ export class ModelRouter {
     return isPaid;
   }
 
-  /**
-   * So short an illness may be over before anybody has to hear of it; a longer one is told at once. What an upstream has asked for is
-   * over: those who come together then need not hear that only one of them may see whether it is.
-   */
-  private mayPass({ hopesSince, isTriedAgain }: RouteState, now: number): boolean {
-    return isTriedAgain || (hopesSince !== undefined && now - hopesSince < this.terms.queueWaitMs);
-  }
-
-  /** For those who would have waited, or have. */
-  private refusal(accountId: string, detail: string): UpstreamFailure {
-    const now = performance.now();
-    const isFull = this.routes.some((route) => route.availability(now, accountId) === 'full');
-    return isFull ? full(detail) : this.down();
-  }
-
-  private down(): UpstreamFailure {
-    const isBusy = this.routes.some(({ breaker }) => breaker.state !== 'closed' && breaker.isBusy);
-    if (isBusy) return new UpstreamFailure('refused', 'model_capacity', { detail: 'every route was told to wait' });
-    return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no route is up' });
+  private unavailable(now: number): UpstreamFailure {
+    return this.routes.some((route) => route.isBusy(now))
+      ? new UpstreamFailure('refused', 'model_capacity', { detail: 'every upstream has asked to retry later' })
+      : unavailable('the model has no route to call');
   }
 
   /**
-   * Until there is room for one more behind those who wait: calls end one after another, as many as run in the time of one. A line
-   * that moves slower than that is as short once those who wait have been given up.
+   * Milliseconds until there is room for one more request behind those that wait. Calls end one after another, as many as run in the
+   * time of one; a queue that moves slower than that is empty once its requests have been given up.
    */
   private drainMs({ statistics, upstream, inFlight }: RouteState, accountId: string): number {
-    const running = upstream.hasRoomFor(accountId) ? inFlight : upstream.inFlight;
+    const running = upstream.hasRoom(accountId) ? inFlight : upstream.calls.inUse;
     const endsEveryMs = (statistics.durationMs ?? CALL_MS_UNKNOWN) / Math.max(1, running);
-    return endsEveryMs + Math.min(endsEveryMs * this.line.size, this.terms.queueWaitMs);
-  }
-
-  /** Until a route has rested, or may be called although it rests. */
-  private nextChangeMs(now: number): number {
-    return Math.min(...this.routes.flatMap((route) => [route.restMs(now), route.lastResortMs(now)]).filter((ms) => ms > 0));
+    return endsEveryMs + Math.min(endsEveryMs * this.queue.size, this.options.queueWaitMs);
   }
 }
 
-function overBudget(): UpstreamFailure {
-  return new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'no second call is left in the budget' });
+function unavailable(detail: string): UpstreamFailure {
+  return new UpstreamFailure('unreachable', 'model_unavailable', { detail });
 }
 
 function full(detail: string): UpstreamFailure {

@@ -1,14 +1,13 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { TextPart, Turn } from '#inference/turn.js';
 
-/** Of each leading turn, so that a long system prompt does not hide which conversation it is. */
+/** Characters of each leading turn. A bound keeps a long system prompt from hiding the first user turn. */
 const LENGTH_MAX = 1_024;
 const SYSTEM_TURNS_MAX = 4;
 
 /**
- * A number for the beginning of a prompt: model, leading system turns and the first turn after them, each up to 1,024
- * characters. All requests of one conversation have the same, so that a route can be preferred whose upstream still has the
- * beginning in its cache.
+ * Returns a hash of a prompt's beginning: the model, the leading system turns and the first turn after them, 1,024 characters of each.
+ * All requests of a conversation have the same key, so that they can use the same prompt cache.
  */
 export function prefixKey({ model, turns }: Pick<InferenceRequest, 'model' | 'turns'>): number {
   let hash = mixText(OFFSET, model);
@@ -20,15 +19,15 @@ export function prefixKey({ model, turns }: Pick<InferenceRequest, 'model' | 'tu
 }
 
 /**
- * How much a key prefers a route, by rendezvous: the highest wins. When a route comes or goes, only its own keys move. Over
- * many keys each route wins in proportion to its weight.
+ * Returns how much a key prefers a route, by weighted rendezvous hashing: the highest value wins. When a route comes or goes, only its
+ * own keys move. Over many keys each route wins in proportion to its weight.
  */
 export function affinity(key: number, routeHash: number, weight: number): number {
   const chance = (finish(key ^ Math.imul(routeHash, 0x9e3779b1)) + 0.5) / 2 ** 32;
   return -weight / Math.log(chance);
 }
 
-/** What `affinity` needs to know of a route's name. */
+/** Returns the hash of a route's name, for `affinity`. */
 export function hashOf(text: string): number {
   return finish(mixText(OFFSET, text));
 }
@@ -50,7 +49,7 @@ function textOf(part: TextPart | { type: 'image'; base64: string }): string {
   return part.type === 'text' ? part.text : part.base64;
 }
 
-// FNV-1a over UTF-16 units, and the finisher of MurmurHash3 so that the keys of similar texts are unlike.
+// FNV-1a over UTF-16 units, and the finisher of MurmurHash3 so that similar texts have unlike keys.
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 

@@ -3,7 +3,7 @@ import type { ModelRouter } from './model-router.js';
 import type { RouteState } from './route-state.js';
 import type { LastFailure } from './route-statistics.js';
 
-/** What this replica says of its routes at a moment. */
+/** Renders what this replica knows about its routes. */
 export function renderRouteStatus(
   replica: string,
   catalogRevision: number | null,
@@ -21,7 +21,7 @@ export function renderRouteStatus(
 }
 
 function renderRoute(model: string, route: RouteState, now: number): RouteStatus {
-  const { upstream, client, definition, breaker, inFlight, statistics } = route;
+  const { upstream, client, definition, inFlight, statistics } = route;
   const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
     model,
@@ -29,12 +29,12 @@ function renderRoute(model: string, route: RouteState, now: number): RouteStatus
     upstreamModel: definition.model,
     priority: definition.priority,
     weight: definition.weight,
-    breaker: breaker.state,
-    restMs: Math.max(0, Math.round(route.restMs(now))),
-    isWell: upstream.isWell,
+    breaker: route.circuitState(now),
+    restMs: Math.round(route.cooldownMs(now)),
+    isWell: upstream.isHealthy,
     inFlight,
     concurrencyMax: definition.concurrencyMax ?? null,
-    upstreamInFlight: upstream.inFlight,
+    upstreamInFlight: upstream.calls.inUse,
     upstreamConnectionsMax: client.upstream.connectionsMax,
     calls,
     errors: { ...errors },

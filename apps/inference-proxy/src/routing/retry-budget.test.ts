@@ -1,24 +1,24 @@
 import { RetryBudget } from './retry-budget.js';
 
-/** How many of `wanted` second calls are allowed at a moment. */
+/** How many of `wanted` retries are allowed at a moment. */
 function allowed(budget: RetryBudget, wanted: number, now: number): number {
   return Array.from({ length: wanted }, () => budget.withdraw(now)).filter(Boolean).length;
 }
 
-test('a burst is allowed, and then a share of the requests', () => {
+test('a burst is allowed, then a share of the requests', () => {
   const budget = new RetryBudget({ retryPercent: 20, retryBurst: 10 });
   expect(allowed(budget, 50, 0)).toBe(10);
   for (let request = 0; request < 26; request++) budget.deposit();
   expect(allowed(budget, 50, 0)).toBe(5);
 });
 
-test('where there is little traffic there is one a second all the same', () => {
+test('with little traffic one retry a second is allowed', () => {
   const budget = new RetryBudget({ retryPercent: 20, retryBurst: 10 });
   allowed(budget, 10, 0);
   expect([allowed(budget, 5, 900), allowed(budget, 5, 1_100), allowed(budget, 20, 60_000)]).toEqual([0, 1, 10]);
 });
 
-test('with nothing in it there are none', () => {
+test('with a burst of 0 no retry is allowed', () => {
   const budget = new RetryBudget({ retryPercent: 0, retryBurst: 0 });
   budget.deposit();
   expect(allowed(budget, 3, 60_000)).toBe(0);

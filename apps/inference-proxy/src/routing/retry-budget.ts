@@ -1,7 +1,7 @@
 export interface RetryOptions {
-  /** Second calls in percent of requests, in the long run. */
+  /** Retries in percent of requests, in the long run. */
   retryPercent: number;
-  /** Second calls at once: what a dying upstream may owe. */
+  /** Retries at once, which an upstream that has just failed may need. */
   retryBurst: number;
 }
 
@@ -9,29 +9,29 @@ export interface RetryOptions {
 const PER_SECOND_MIN = 1;
 
 /**
- * What a model may spend on second calls, so that an outage does not multiply its own load: every request brings a share of
- * a call, every second a little, and each second call takes a whole one.
+ * Token bucket of a model's retries, so that an outage does not multiply its own load: every request adds a part of a retry, every
+ * second adds one, and each retry takes one.
  */
 export class RetryBudget {
-  private calls: number;
+  private retries: number;
   private filledAt: number | undefined;
 
-  constructor(private readonly terms: RetryOptions) {
-    this.calls = terms.retryBurst;
+  constructor(private readonly options: RetryOptions) {
+    this.retries = options.retryBurst;
   }
 
-  /** A request has come. */
+  /** Call once for every request. */
   deposit(): void {
-    this.calls = Math.min(this.terms.retryBurst, this.calls + this.terms.retryPercent / 100);
+    this.retries = Math.min(this.options.retryBurst, this.retries + this.options.retryPercent / 100);
   }
 
-  /** Whether a second call may be made; if so, it has been paid for. */
+  /** Takes a retry. Returns false when none is left. */
   withdraw(now: number): boolean {
     const elapsedMs = now - (this.filledAt ?? now);
     this.filledAt = now;
-    this.calls = Math.min(this.terms.retryBurst, this.calls + (PER_SECOND_MIN * elapsedMs) / 1_000);
-    if (this.calls < 1) return false;
-    this.calls -= 1;
+    this.retries = Math.min(this.options.retryBurst, this.retries + (PER_SECOND_MIN * elapsedMs) / 1_000);
+    if (this.retries < 1) return false;
+    this.retries -= 1;
     return true;
   }
 }

@@ -1,45 +1,53 @@
 import { Registry } from 'prom-client';
 import type { Route } from '#contracts/catalog.js';
 import { upstreamNamed } from '../../test/routing-fixture.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
+import { UpstreamFailure, type UpstreamFailureOptions } from '../failures/upstream-failure.js';
 import { ProxyMetrics } from '../metrics/proxy-metrics.js';
-import { type CallEnd, type RouteCall } from './route-call.js';
+import type { RouteView } from './choose-route.js';
+import type { CallEnd, RouteCall } from './route-state.js';
 import { RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
 const SECOND = 1_000;
-const TERMS = { restMs: SECOND, restMsMax: 2 * SECOND, waitMsMax: 60 * SECOND };
-const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
-const LEFT: CallEnd = { outcome: 'cancelled', failure: undefined, usage: undefined };
+const OPTIONS = { cooldownMs: 3 * SECOND, slowStartMs: 10 * SECOND, retryAfterMaxMs: 60 * SECOND };
+const COMPLETED: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
+const CANCELLED: CallEnd = { outcome: 'cancelled', failure: undefined, usage: undefined };
 
 const upstreams: UpstreamState[] = [];
 afterEach(async () => {
   for (const upstream of upstreams.splice(0)) await upstream.close();
 });
 
-/** A route, what happens on it, and the time, which is the test's own. */
+/** A route, what happens on it, and its clock. */
 class Story {
   now = 0;
   readonly route: RouteState;
+  /** `Retry-After` of the upstream, as observers are told. */
+  readonly retryAfters: number[] = [];
 
   constructor() {
-    const timeouts = { connectMs: 5 * SECOND, firstByteMs: 120 * SECOND, idleMs: SECOND, totalMs: SECOND };
-    const definition = upstreamNamed('a', { timeouts, connectionsMax: 999 });
-    const upstream = new UpstreamState(definition);
+    const definition = upstreamNamed('a', { connectionsMax: 999 });
+    const upstream = new UpstreamState(definition, () => undefined);
     upstreams.push(upstream);
     const route: Route = { upstream: 'a', model: 'theirs', weight: 1, priority: 0 };
     const metrics = new ProxyMetrics(new Registry()).ofRoute(definition, 'm', 'theirs');
-    const observer = { breakerMoved: () => undefined, callEnded: () => undefined };
-    this.route = new RouteState(upstream, { route, client: upstream.client, metrics }, TERMS, observer);
-    upstream.routes.add(this.route);
+    const retryAfter = (_route: RouteState, ms: number): void => void this.retryAfters.push(ms);
+    const observer = { circuitChanged: () => undefined, retryAfter, callEnded: () => undefined };
+    this.route = new RouteState(upstream, { route, client: upstream.client, metrics }, OPTIONS, observer);
+  }
+
+  after(ms: number): this {
+    this.now += ms;
+    return this;
   }
 
   begin(isStream = true): RouteCall {
     return this.route.begin('account', isStream, this.now);
   }
 
-  after(ms: number): this {
-    this.now += ms;
+  content(call: RouteCall): this {
+    call.firstContentAt = this.now;
+    this.route.contentCame(call, this.now);
     return this;
   }
 
@@ -48,172 +56,166 @@ class Story {
     return this;
   }
 
-  /** A stream that brings its first content after so long, and ends. */
+  /** A stream with its first content after so long. */
   answers(firstContentMs: number): this {
     const call = this.begin();
-    this.after(firstContentMs);
-    call.firstContentAt = this.now;
-    this.route.contentCame(call, this.now);
-    return this.end(call, DONE);
+    return this.after(firstContentMs).content(call).end(call, COMPLETED);
   }
 
-  /** Calls one after the other, each given up by its client after so long. */
-  left(times: number, afterMs: number, isStream = true): this {
+  /** Calls one after the other, each cancelled by its client after so long. */
+  cancelled(times: number, afterMs: number, isStream = true): this {
     for (let call = 0; call < times; call++) {
       const begun = this.begin(isStream);
-      this.after(afterMs).end(begun, LEFT);
+      this.after(afterMs).end(begun, CANCELLED);
     }
     return this;
   }
 
-  fails(times: number, kind: UpstreamFailure['kind'], code: UpstreamFailure['code'] = 'upstream_error'): this {
-    const failure = new UpstreamFailure(kind, code);
+  fails(
+    times: number,
+    kind: UpstreamFailure['kind'],
+    code: UpstreamFailure['code'] = 'upstream_error',
+    options?: UpstreamFailureOptions,
+  ): this {
+    const failure = new UpstreamFailure(kind, code, options);
     for (let call = 0; call < times; call++) this.end(this.begin(), { outcome: code, failure, usage: undefined });
     return this;
   }
 
-  get state(): string {
-    return this.route.breaker.state;
+  view(isRetry = false): RouteView | undefined {
+    return this.route.view('account', isRetry, this.now);
   }
 
-  get waitingMs(): number {
-    return Math.round(this.route.waitingMs(this.now));
-  }
-
-  /** Until it may be called again. */
-  get restMs(): number {
-    return Math.max(0, this.route.restMs(this.now));
+  get circuit(): RouteView['circuit'] | undefined {
+    return this.view()?.circuit;
   }
 }
 
 const story = (): Story => new Story();
 
-describe('a stream that its client leaves before it has content', () => {
-  test('takes at least as long as it was waited for, and what several wait in a row adds up', () => {
-    expect(story().left(1, 300).waitingMs).toBe(300);
-    const several = story();
-    const calls = [several.begin(), several.begin(), several.begin()];
-    several.after(300);
-    for (const call of calls) several.end(call, LEFT);
-    expect(several.waitingMs).toBe(900);
+test.each<[UpstreamFailure['kind'], UpstreamFailure['code']]>([
+  ['unreachable', 'model_unavailable'],
+  ['unanswered', 'upstream_error'],
+  ['refused', 'upstream_error'],
+  ['denied', 'model_unavailable'],
+  ['broken', 'upstream_error'],
+  ['limit', 'upstream_error'],
+])('five failures in a row open the circuit: %s', (kind, code) => {
+  const failing = story().fails(5, kind, code);
+  expect([failing.circuit, failing.route.cooldownMs(failing.now)]).toEqual(['open', 3 * SECOND]);
+});
+
+test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
+  ['rejects the request', 'rejected', 'context_length_exceeded'],
+  ['returns an empty reply', 'empty', 'upstream_error'],
+])('an upstream that %s is healthy', (_what, kind, code) => {
+  expect(story().fails(4, 'broken').fails(1, kind, code).fails(4, 'broken').circuit).toBe('closed');
+  expect(story().fails(5, 'broken').after(3_000).fails(1, kind, code).circuit).toBe('closed');
+});
+
+test('a complete reply without content shows the upstream to be healthy', () => {
+  const failing = story().fails(4, 'broken');
+  expect(failing.end(failing.begin(), COMPLETED).fails(4, 'broken').circuit).toBe('closed');
+});
+
+test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
+  ['meets an idle connection that was closed', 'stale', 'upstream_error'],
+  ['does not fit into the memory of this replica', 'limit', 'model_capacity'],
+])('a call that %s says nothing about the upstream', (_what, kind, code) => {
+  expect(story().fails(4, 'broken').fails(20, kind, code).circuit).toBe('closed');
+  expect(story().fails(4, 'broken').fails(1, kind, code).fails(1, 'broken').circuit).toBe('open');
+  expect(story().fails(5, 'broken').after(3_000).fails(1, kind, code).circuit).toBe('half-open');
+});
+
+describe('a call that its client ends before any content', () => {
+  test('counts as a timeout after slowStartMs', () => {
+    const hung = story().cancelled(4, 10_001);
+    expect(hung.circuit).toBe('closed');
+    expect(hung.cancelled(1, 10_001).circuit).toBe('open');
+    expect(hung.route.statistics.lastFailure).toMatchObject({
+      kind: 'timeout',
+      detail: 'no content after 10 s, when the client disconnected',
+    });
   });
 
-  test('is forgotten within seconds, and at once when content comes', () => {
-    expect(story().left(1, 300).after(2_000).waitingMs).toBe(110);
-    expect(story().left(1, 300).after(4_001).waitingMs).toBe(0);
-    expect(story().left(5, 300).answers(20).waitingMs).toBe(0);
+  test('says nothing before that', () => {
+    expect(story().fails(4, 'broken').cancelled(20, 10_000).circuit).toBe('closed');
+    expect(story().fails(5, 'broken').after(3_000).cancelled(1, 10_000).circuit).toBe('half-open');
   });
 
-  test('is a failure when it has waited for ten seconds, and five times the usual: five in a row have the route rest', () => {
-    const quick = story().answers(200);
-    expect(quick.left(4, 10 * SECOND).state).toBe('closed');
-    expect(quick.left(1, 10 * SECOND).state).toBe('open');
-    expect(quick.route.statistics.lastFailure).toMatchObject({ kind: 'timeout', detail: 'no content for 10 s, until the client left' });
+  test('says nothing when it is no stream: a plain reply brings its content last', () => {
+    expect(story().cancelled(20, 100_000, false).circuit).toBe('closed');
   });
 
-  test('is one failure together with all that leave at the same time: they may be a batch that somebody has stopped', () => {
-    const batch = story().answers(200);
-    const calls = Array.from({ length: 50 }, () => batch.begin());
-    batch.after(20 * SECOND);
-    for (const call of calls) batch.end(call, LEFT);
-    expect(batch.state).toBe('closed');
-  });
-
-  test.each([
-    ['less than ten seconds', 200, 9_999],
-    ['less than five times the usual, of a model that thinks for a minute', 60 * SECOND, 120 * SECOND],
-  ])('is none when it has waited for %s', (_what, usualMs, leftAfterMs) => {
-    expect(story().answers(usualMs).left(20, leftAfterMs).state).toBe('closed');
-  });
-
-  test('is none on a route that has never answered: nobody knows what is usual', () => {
-    expect(story().left(20, 100 * SECOND).state).toBe('closed');
-  });
-
-  test('is none when it has had content, nor is a plain reply: it may take long', () => {
-    expect(
-      story()
-        .answers(200)
-        .left(20, 100 * SECOND, false).state,
-    ).toBe('closed');
-    const answered = story().answers(200);
-    for (let call = 0; call < 20; call++) {
-      const begun = answered.begin();
-      begun.firstContentAt = answered.after(100).now;
-      answered.route.contentCame(begun, answered.now);
-      answered.after(100 * SECOND).end(begun, LEFT);
-    }
-    expect([answered.state, answered.waitingMs]).toEqual(['closed', 0]);
+  test('after content, is a healthy call', () => {
+    const healthy = story().fails(4, 'broken');
+    const call = healthy.begin();
+    expect(healthy.content(call).after(100_000).end(call, CANCELLED).fails(4, 'broken').circuit).toBe('closed');
   });
 });
 
-describe('a probe', () => {
-  const rested = (): Story => story().answers(200).fails(5, 'broken').after(SECOND);
+test('a circuit that a timeout has opened is not called before its probe is due, not even in panic mode', () => {
+  const hung = story().fails(4, 'broken').fails(1, 'timeout', 'upstream_timeout');
+  expect(hung.view()).toBeUndefined();
+  expect(hung.after(3_000).circuit).toBe('half-open');
+});
 
-  test('that its client leaves sooner than answers usually come gives its place to the next, however often', () => {
-    const probing = rested().left(9, 199);
-    expect([probing.state, probing.restMs]).toEqual(['half-open', 0]);
-    expect([probing.answers(200).state, probing.restMs]).toEqual(['closed', 0]);
+test('a retry does not probe, and calls an open circuit only in panic mode', () => {
+  const failing = story().fails(5, 'broken').after(3_000);
+  expect([failing.circuit, failing.view(true)?.circuit]).toEqual(['half-open', 'open']);
+  expect(story().fails(5, 'timeout', 'upstream_timeout').after(3_000).view(true)).toBeUndefined();
+});
+
+describe('Retry-After', () => {
+  const TOLD = { retryAfterSeconds: 17 };
+
+  test('keeps every call away, and the next one is an ordinary call [U-23]', () => {
+    const told = story().fails(1, 'refused', 'model_capacity', TOLD);
+    expect([told.view(), told.route.cooldownMs(told.now), told.route.isBusy(told.now)]).toEqual([undefined, 17_000, true]);
+    expect([told.route.circuitState(told.now), told.after(17_000).circuit, told.route.isBusy(told.now)]).toEqual(['open', 'closed', false]);
   });
 
-  test('that is waited for longer in vain holds up the next', () => {
-    expect(rested().left(1, 200).restMs).toBe(800);
-  });
-
-  test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
-    ['meets an idle connection that was closed', 'stale', 'upstream_error'],
-    ['meets no room of ours', 'limit', 'model_capacity'],
-  ])('that %s gives its place to the next', (_what, kind, code) => {
-    const probing = rested().fails(1, kind, code);
-    expect([probing.state, probing.restMs]).toEqual(['half-open', 0]);
-  });
-
-  test('as a plain request that is left within a second does, too', () => {
-    const probing = rested();
-    const call = probing.begin(false);
-    expect(probing.after(500).restMs).toBe(500);
-    expect(probing.end(call, LEFT).restMs).toBe(0);
+  test('is honoured up to retryAfterMaxMs, and never shortened by another call', () => {
+    const told = story()
+      .fails(1, 'refused', 'model_unavailable', { retryAfterSeconds: 3_600 })
+      .fails(1, 'refused', 'model_unavailable', TOLD);
+    expect([told.route.cooldownMs(told.now), told.route.isBusy(told.now)]).toEqual([60_000, false]);
+    expect(told.retryAfters).toEqual([60_000]);
   });
 });
 
-describe('an upstream that has come back', () => {
-  test('is not ill again for what probes that were begun before still tell', () => {
-    const back = story().fails(5, 'broken').after(SECOND);
-    const first = back.begin();
-    const second = back.after(SECOND).begin();
-    back.after(100).route.contentCame(second, back.now);
-    const failure = new UpstreamFailure('unreachable', 'model_unavailable');
-    back.after(3_900).end(first, { outcome: failure.code, failure, usage: undefined });
-    expect(back.state).toBe('closed');
+describe('latency', () => {
+  test('is learned from the first content of streams, and from streams that had none in time', () => {
+    expect(story().answers(200).view()?.latencyMs).toBe(200);
+    const plain = story();
+    const call = plain.begin(false);
+    expect(plain.after(900).content(call).view()?.latencyMs).toBeUndefined();
+    expect(story().cancelled(1, 12_000).view()?.latencyMs).toBe(12_000);
   });
 
-  test('is neither slow nor failing for how long calls have been waiting that were begun before', () => {
-    const back = story().answers(200);
-    const lost = back.begin();
-    back
-      .after(9 * SECOND)
-      .fails(5, 'broken')
-      .after(SECOND);
-    const probe = back.begin();
-    probe.firstContentAt = back.after(100).now;
-    back.route.contentCame(probe, back.now);
-    expect([back.state, back.waitingMs]).toEqual(['closed', 0]);
-    back.after(SECOND).end(lost, LEFT);
-    expect([back.waitingMs, back.route.statistics.lastFailure?.kind]).toEqual([0, 'broken']);
+  test('counts the stream that has waited longest for content', () => {
+    const waiting = story();
+    const [first, second] = [waiting.begin(), waiting.after(300).begin()];
+    expect(waiting.after(200).view()?.waitingMs).toBe(500);
+    expect(waiting.content(first).view()?.waitingMs).toBe(200);
+    expect(waiting.end(second, CANCELLED).view()?.waitingMs).toBe(0);
   });
 });
 
-describe('a reply without content', () => {
-  const EMPTY = new UpstreamFailure('empty', 'upstream_error');
+test('calls that began before the circuit closed say nothing about the upstream that has come back', () => {
+  const back = story().answers(200);
+  const lost = [back.begin(), back.begin(), back.begin(), back.begin(), back.begin(), back.begin()];
+  back.after(9_000).fails(5, 'broken').after(3_000).answers(100);
+  expect(back.view()).toMatchObject({ circuit: 'closed', waitingMs: 0 });
+  const failure = new UpstreamFailure('timeout', 'upstream_timeout', { retryAfterSeconds: 60 });
+  for (const call of lost) back.end(call, { outcome: failure.code, failure, usage: undefined });
+  expect(back.view()).toMatchObject({ circuit: 'closed' });
+  expect(back.view()?.latencyMs).toBeLessThan(200);
+});
 
-  test.each<[string, CallEnd]>([
-    ['that is complete, cut by its length while it was thinking', DONE],
-    ['that should have had some', { outcome: EMPTY.code, failure: EMPTY, usage: undefined }],
-  ])('%s shows the upstream to be well', (_what, end) => {
-    const failing = story().fails(4, 'broken');
-    for (let call = 0; call < 20; call++) failing.end(failing.begin(), end);
-    expect(failing.fails(4, 'broken').state).toBe('closed');
-    const probing = story().fails(5, 'broken').after(SECOND);
-    expect(probing.end(probing.begin(), end).state).toBe('closed');
-  });
+test('the success of any call that began after the circuit opened closes it', () => {
+  const failing = story().fails(5, 'broken');
+  const inPanic = failing.after(1_000).begin();
+  failing.after(2_000).fails(1, 'broken'); // the probe
+  expect([failing.circuit, failing.content(inPanic).circuit]).toEqual(['open', 'closed']);
 });

@@ -1,298 +1,261 @@
 import type { Route } from '#contracts/catalog.js';
+import type { Usage } from '#inference/usage.js';
 import { FairShares } from '#messaging/fair-shares.js';
-import { UpstreamFailure } from '../failures/upstream-failure.js';
-import {
-  type Breaker,
-  type BreakerEvent,
-  type BreakerOptions,
-  callableAt,
-  lastResortAt,
-  NEW_BREAKER,
-  reduce,
-  type TripTerms,
-  trafficShare,
-} from './breaker.js';
-import type { Availability, Choosable } from './choose-route.js';
+import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
+import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
+import { type Breaker, type BreakerOptions, begun, cooldownMs, failed, NEW_BREAKER, succeeded, withdrawn } from './breaker.js';
+import type { RouteView } from './choose-route.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
-import { type CallEnd, RouteCall } from './route-call.js';
-import type { RouteEntry, RouteObserver } from './route-entry.js';
 import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamClient } from './upstream-client.js';
 import type { UpstreamState } from './upstream-state.js';
 
-/** A call that fails within this time has not cost its client much. */
-const QUICK_MS = 1_000;
-/**
- * A stream that its client has left counts as failed when it had brought nothing for so long, and for so many times what is usual on its
- * route. Both, because clients differ: some leave after 20 s, and must not take a model for ill that thinks for a minute; and where all
- * answers are quick, a single long prompt may take many times as long. Of a route that has never answered nothing is usual: there only
- * its own timeout counts.
- */
-const LEFT_MS_MIN = 10_000;
-const LEFT_USUALS_MIN = 5;
-/** Those that leave within this time count once: they may all be one client's, who has stopped a batch. */
-const LEFT_GAP_MS = 1_000;
+/** A route as the catalog has it now. Calls in flight keep the entry that they began with. */
+export interface RouteEntry {
+  route: Route;
+  client: UpstreamClient;
+  metrics: RouteMetrics;
+}
 
-/** A way to a model: an upstream, and the model's name there. Taken for one call with `begin`. */
-export class RouteState implements Choosable {
+export interface RouteOptions extends BreakerOptions {
+  /** Longest `Retry-After` of an upstream that is honoured. */
+  retryAfterMaxMs: number;
+}
+
+export interface RouteObserver {
+  circuitChanged(route: RouteState): void;
+  /** The upstream has asked for no call for so long. */
+  retryAfter(route: RouteState, ms: number): void;
+  /** There may be room for another call. */
+  callEnded(): void;
+}
+
+export interface CallEnd {
+  outcome: CallOutcome;
+  failure: UpstreamFailure | undefined;
+  /** Undefined when no content was returned. */
+  usage: Usage | undefined;
+}
+
+/** What this replica knows about a route, which is a model's name at an upstream. Times are those of `performance.now()`. */
+export class RouteState {
   breaker: Breaker = NEW_BREAKER;
-  readonly hash: number;
   readonly statistics = new RouteStatistics();
+  private readonly hash: number;
   private readonly calls = new FairShares();
   private readonly latency = new PeakLatency();
-  /** Of calls whose clients have left, since the last content: how long they have waited for it. */
-  private readonly unanswered = new PeakLatency();
-  /** When one of them last counted as failed. */
-  private leftAt = Number.NEGATIVE_INFINITY;
-  /** Calls of earlier ones went elsewhere, as somebody else, or to an upstream that was ill: what they took says nothing any more. */
-  private firstEpoch = 0;
-  /** That of the trip which the upstream's health check made. */
-  private failedCheckEpoch: number | undefined;
-  /** Streams without content yet, oldest first. */
+  /** Streams without content, oldest first. */
   private readonly waiting = new Set<RouteCall>();
+  /** The upstream has asked for no call before `until`. */
+  private retryAfter = { until: Number.NEGATIVE_INFINITY, isBusy: false };
 
   constructor(
     readonly upstream: UpstreamState,
     private entry: RouteEntry,
-    private readonly terms: BreakerOptions,
+    private readonly options: RouteOptions,
     private readonly observer: RouteObserver,
   ) {
-    const { upstream: id, model } = entry.route;
-    this.hash = hashOf(`${id}\n${model}`);
-  }
-
-  /** The model's name at the upstream. */
-  get model(): string {
-    return this.entry.route.model;
-  }
-
-  get priority(): number {
-    return this.entry.route.priority;
+    this.hash = hashOf(`${entry.route.upstream}\n${entry.route.model}`);
   }
 
   get definition(): Route {
     return this.entry.route;
   }
 
-  /** What the next call goes by. */
+  /** How the next call reaches the upstream. */
   get client(): UpstreamClient {
     return this.entry.client;
-  }
-
-  /**
-   * Another weight, tier, cap or entry of its upstream; what is known of the route stays. Only where another server is called now, or
-   * as somebody else, does its health begin anew, since nobody wants to wait for a rest that an upstream has been mended of. True then.
-   */
-  redefine(entry: RouteEntry): boolean {
-    const isLike = entry.client.isLike(this.entry.client);
-    this.entry = entry;
-    if (!isLike) this.beginAnew();
-    return !isLike;
   }
 
   get inFlight(): number {
     return this.calls.inUse;
   }
 
-  get isFull(): boolean {
+  /** Replaces the entry. Returns true when it leads to another server, or there by another key: what was learned is dropped then. */
+  redefine(entry: RouteEntry): boolean {
+    const isSame = entry.client.isSameServer(this.client);
+    this.entry = entry;
+    if (isSame) return false;
+    this.breaker = { ...NEW_BREAKER, since: performance.now() };
+    this.retryAfter.until = Number.NEGATIVE_INFINITY;
+    this.latency.forget();
+    this.waiting.clear();
+    return true;
+  }
+
+  /**
+   * The route as an account sees it; undefined when it may not be called at all. A retry does not probe, so that it fails only once: to
+   * a retry, a probe that is due is an open circuit.
+   */
+  view(accountId: string, isRetry: boolean, now: number): RouteView | undefined {
+    const { weight, priority } = this.definition;
+    if (weight <= 0 || now < this.retryAfter.until) return undefined;
+    const circuit = isRetry && this.breaker.state !== 'closed' ? 'open' : this.circuit(now);
+    if (circuit === 'open' && this.breaker.state !== 'closed' && this.breaker.isSlow) return undefined;
+    return {
+      hash: this.hash,
+      priority,
+      weight,
+      inFlight: this.inFlight,
+      latencyMs: this.latency.readMs(now),
+      waitingMs: this.waitingMs(now),
+      circuit,
+      hasRoom: this.hasRoom(accountId),
+    };
+  }
+
+  /** `half-open` means here that the next call is a probe. */
+  private circuit(now: number): RouteView['circuit'] {
+    if (!this.upstream.isHealthy) return 'open';
+    if (this.breaker.state === 'closed') return 'closed';
+    return cooldownMs(this.breaker, now) > 0 ? 'open' : 'half-open';
+  }
+
+  /** True while the account may begin another call, by the caps of the upstream and of the route. */
+  hasRoom(accountId: string): boolean {
     const { concurrencyMax } = this.definition;
-    return this.upstream.isFull || (concurrencyMax != null && this.inFlight >= concurrencyMax);
+    return this.upstream.hasRoom(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
   }
 
-  /** True while the account may begin another call: it has not used up its share of the upstream's connections or of the route's cap. */
-  hasRoomFor(accountId: string): boolean {
-    const { concurrencyMax } = this.definition;
-    return this.upstream.hasRoomFor(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
+  /** The circuit as operators see it: open as well while `Retry-After` or the health check keeps calls away, half-open once a probe is due. */
+  circuitState(now: number): RouteView['circuit'] {
+    if (now < this.retryAfter.until) return 'open';
+    return this.breaker.state === 'half-open' && this.upstream.isHealthy ? 'half-open' : this.circuit(now);
   }
 
-  /** Until it may be called again; not above 0 when it may. */
-  restMs(now: number): number {
-    return this.upstream.isWell ? callableAt(this.breaker) - now : (this.client.upstream.healthCheck?.intervalMs ?? 0);
+  /** Milliseconds until the upstream may be called: `Retry-After`, cooldown and health check. */
+  cooldownMs(now: number): number {
+    const healthMs = this.upstream.isHealthy ? 0 : (this.client.upstream.healthCheck?.intervalMs ?? 0);
+    return Math.max(this.retryAfter.until - now, cooldownMs(this.breaker, now), healthMs);
   }
 
-  /** Until it may be called for want of another route; not above 0 when it may. */
-  lastResortMs(now: number): number {
-    return this.upstream.isWell ? lastResortAt(this.breaker, this.terms) - now : this.restMs(now);
-  }
-
-  /** It has rested for as long as its upstream asked, and a call is finding out whether that was enough. */
-  get isTriedAgain(): boolean {
-    return this.breaker.state === 'half-open' && this.breaker.isBusy && this.upstream.isWell;
-  }
-
-  /** Since when nothing has come of it; undefined when it does not rest, or when it is no use to call it before it has rested. */
-  get hopesSince(): number | undefined {
-    const { breaker } = this;
-    return breaker.state !== 'closed' && breaker.mayBeTried && this.upstream.isWell ? breaker.since : undefined;
-  }
-
-  availability(now: number, accountId: string): Availability {
-    if (this.definition.weight <= 0 || !this.upstream.isWell || callableAt(this.breaker) > now) return 'down';
-    if (this.isFull) return 'full';
-    if (this.breaker.state !== 'closed') return 'probe'; // every account gains from what a probe finds, so shares do not apply
-    return this.hasRoomFor(accountId) ? 'ready' : 'full';
-  }
-
-  weight(now: number): number {
-    return this.definition.weight * trafficShare(this.breaker, now);
-  }
-
-  latencyMs(now: number): number | undefined {
-    return this.latency.readMs(now);
-  }
-
-  get usualMs(): number | undefined {
-    return this.statistics.firstContentMs;
-  }
-
-  waitingMs(now: number): number {
-    const unansweredMs = this.unanswered.readMs(now) ?? 0;
-    for (const call of this.waiting) return Math.max(unansweredMs, now - call.startedAt);
-    return unansweredMs;
+  /** True while the upstream has asked for no call because it is at capacity. */
+  isBusy(now: number): boolean {
+    return this.retryAfter.isBusy && now < this.retryAfter.until;
   }
 
   begin(accountId: string, isStream: boolean, now: number): RouteCall {
-    this.happen({ type: 'call-begun' }, now);
+    this.update(begun(this.breaker, now, this.options));
     this.calls.add(accountId, 1);
-    this.upstream.callBegins(accountId);
+    this.upstream.calls.add(accountId, 1);
     const { client, metrics } = this.entry;
     metrics.inFlight += 1;
-    const call = new RouteCall(this, client, metrics, accountId, this.breaker.epoch, now, isStream);
+    const call = new RouteCall(this, client, metrics, accountId, now, isStream);
     if (isStream) this.waiting.add(call);
     return call;
   }
 
-  isUnreachable(now: number, mayBeTried: boolean): void {
-    this.happen({ type: 'unreachable', epoch: this.breaker.epoch, isBusy: false, mayBeTried }, now);
-  }
-
-  /** Its upstream's health check does. */
-  failsCheck(why: UpstreamFailure, now: number): void {
-    this.statistics.failed(why, now);
-    const { state } = this.breaker;
-    this.isUnreachable(now, false);
-    if (state === 'closed') this.failedCheckEpoch = this.breaker.epoch;
-  }
-
-  /** Undoes what the check has done, and not what calls have. */
-  passesCheck(now: number): void {
-    const { state, epoch } = this.breaker;
-    if (state !== 'closed' && epoch === this.failedCheckEpoch) this.happen({ type: 'call-succeeded', epoch }, now);
-  }
-
-  // ---- what its calls tell ----
-
   contentCame(call: RouteCall, now: number): void {
     this.waiting.delete(call);
-    this.succeeded(call, now);
-    if (call.isStream) this.learnLatency(call, now);
+    if (call.startedAt < this.breaker.since) return;
+    if (call.isStream) this.latency.observe(now - call.startedAt, now);
+    this.update(succeeded(this.breaker, now));
   }
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
     this.waiting.delete(call);
     this.calls.add(call.accountId, -1);
-    this.upstream.callEnds(call.accountId);
+    this.upstream.calls.add(call.accountId, -1);
     call.metrics.inFlight -= 1;
-    if (end.failure !== undefined) this.failed(call, end.failure, now);
-    else if (call.firstContentAt === undefined) this.endedWithoutContent(call, end.outcome === 'completed', now);
+    this.learn(call, end, now);
     const { startedAt, firstContentAt, isStream } = call;
     const firstContentMs = firstContentAt === undefined ? undefined : firstContentAt - startedAt;
-    const { outcome, failure, usage } = end;
-    const ended = { outcome, failure, usage, isStream, durationMs: now - startedAt, firstContentMs };
+    const ended = { ...end, isStream, durationMs: now - startedAt, firstContentMs };
     this.statistics.ended(ended);
     call.metrics.ended(ended);
     this.observer.callEnded();
   }
 
-  private succeeded({ epoch }: RouteCall, now: number): void {
-    this.unanswered.forget();
-    this.happen({ type: 'call-succeeded', epoch }, now);
-  }
-
-  private failed(call: RouteCall, failure: UpstreamFailure, now: number): void {
-    this.statistics.failed(failure, now);
-    const { epoch } = call;
-    const why: TripTerms = {
-      isBusy: failure.code === 'model_capacity',
-      mayBeTried: failure.kind !== 'denied' && now - call.startedAt < QUICK_MS,
-    };
-    switch (failure.kind) {
-      case 'unreachable':
-        if (epoch === this.breaker.epoch) this.upstream.trip(why.mayBeTried);
-        return;
-      case 'timeout':
-        if (call.isStream && call.firstContentAt === undefined) this.learnLatency(call, now);
-        this.happen({ type: 'call-failed', epoch, ...why }, now);
-        return;
-      case 'refused':
-      case 'denied': {
-        const { retryAfterSeconds } = failure;
-        if (retryAfterSeconds === undefined) this.happen({ type: 'call-failed', epoch, ...why }, now);
-        else this.happen({ type: 'told-to-wait', epoch, isBusy: why.isBusy, forMs: retryAfterSeconds * 1_000 }, now);
-        return;
-      }
-      case 'unanswered':
-      case 'broken':
-        this.happen({ type: 'call-failed', epoch, ...why }, now);
-        return;
-      case 'limit': // else it is ours
-        if (failure.code === 'upstream_error') this.happen({ type: 'call-failed', epoch, ...why }, now);
-        else this.happen({ type: 'call-withdrawn', epoch }, now);
-        return;
-      case 'stale':
-        this.happen({ type: 'call-withdrawn', epoch }, now);
-        return;
-      case 'rejected': // it read the request and judged it: it is well
-      case 'empty':
-        this.succeeded(call, now);
-        return;
-    }
-  }
-
-  private endedWithoutContent(call: RouteCall, isComplete: boolean, now: number): void {
-    const { epoch, isStream } = call;
-    if (isComplete) this.succeeded(call, now);
-    else if (isStream) this.wasLeft(call, now);
-    else if (now - call.startedAt < QUICK_MS) this.happen({ type: 'call-withdrawn', epoch }, now);
-  }
-
-  /** A stream, by its client. Whether the upstream would have answered nobody knows; but it has not for so long. */
-  private wasLeft({ epoch, startedAt }: RouteCall, now: number): void {
-    if (epoch < this.firstEpoch) return;
-    const { usualMs } = this;
+  /** A call that began before the circuit last opened or closed says nothing about the upstream as it is now. */
+  private learn({ startedAt, firstContentAt, isStream }: RouteCall, { outcome, failure }: CallEnd, now: number): void {
     const waitedMs = now - startedAt;
-    this.unanswered.addUnanswered(waitedMs, now);
-    if (waitedMs < (usualMs ?? QUICK_MS)) this.happen({ type: 'call-withdrawn', epoch }, now);
-    if (usualMs === undefined || waitedMs < Math.max(LEFT_MS_MIN, LEFT_USUALS_MIN * usualMs) || now - this.leftAt < LEFT_GAP_MS) return;
-    this.leftAt = now;
-    const detail = `no content for ${Math.round(waitedMs / 1_000)} s, until the client left`;
-    this.statistics.failed(new UpstreamFailure('timeout', 'upstream_timeout', { detail }), now);
-    this.happen({ type: 'call-failed', epoch, isBusy: false, mayBeTried: false }, now);
+    const hadContent = firstContentAt !== undefined;
+    const isAbandoned = failure === undefined && outcome !== 'completed' && !hadContent;
+    const why = isAbandoned && isStream && waitedMs > this.options.slowStartMs ? abandoned(waitedMs) : failure;
+    if (why !== undefined) this.statistics.failed(why, now);
+    if (startedAt < this.breaker.since) return;
+    if (why?.kind === 'timeout' && isStream && !hadContent) this.latency.observe(waitedMs, now);
+    if (why?.retryAfterSeconds !== undefined) this.honourRetryAfter(why, why.retryAfterSeconds, now);
+    const verdict = why === undefined ? (isAbandoned ? 'none' : 'healthy') : verdictOn(why);
+    // Clients differ in patience: an abandoned call does not make the circuit slow, so that panic mode serves clients with more of it.
+    if (verdict === 'failing') this.update(failed(this.breaker, failure?.kind === 'timeout', now, this.options));
+    else if (verdict === 'none') this.update(withdrawn(this.breaker, now));
+    else if (!hadContent) this.update(succeeded(this.breaker, now));
   }
 
-  private learnLatency({ epoch, startedAt }: RouteCall, now: number): void {
-    if (epoch >= this.firstEpoch) this.latency.observe(now - startedAt, now);
+  private honourRetryAfter({ code }: UpstreamFailure, seconds: number, now: number): void {
+    const ms = Math.min(seconds * 1_000, this.options.retryAfterMaxMs);
+    if (now >= this.retryAfter.until) this.observer.retryAfter(this, ms);
+    this.retryAfter = { until: Math.max(this.retryAfter.until, now + ms), isBusy: code === 'model_capacity' };
   }
 
-  private beginAnew(): void {
-    this.breaker = { ...NEW_BREAKER, epoch: this.breaker.epoch + 1 };
-    this.forgetTimes();
+  private waitingMs(now: number): number {
+    for (const call of this.waiting) return now - call.startedAt;
+    return 0;
   }
 
-  /** Of all calls until now, those under way included. */
-  private forgetTimes(): void {
-    this.firstEpoch = this.breaker.epoch;
-    this.latency.forget();
-    this.unanswered.forget();
-    this.waiting.clear();
-  }
-
-  private happen(event: BreakerEvent, now: number): void {
-    const before = this.breaker.state;
-    this.breaker = reduce(this.breaker, event, now, this.terms);
-    if (this.breaker.state === before) return;
-    if (this.breaker.state === 'closed') this.forgetTimes();
-    this.observer.breakerMoved(this);
+  private update(next: Breaker): void {
+    const { state } = this.breaker;
+    this.breaker = next;
+    if (next.state === state) return;
+    if (next.state === 'closed') this.waiting.clear();
+    this.observer.circuitChanged(this);
   }
 }
+
+/** One call on a route. */
+export class RouteCall {
+  firstContentAt: number | undefined;
+
+  constructor(
+    readonly route: RouteState,
+    /** How the upstream is reached, from the beginning of the call to its end. */
+    readonly client: UpstreamClient,
+    readonly metrics: RouteMetrics,
+    readonly accountId: string,
+    readonly startedAt: number,
+    readonly isStream: boolean,
+  ) {}
+
+  /** The model's name at the upstream. */
+  get model(): string {
+    return this.route.definition.model;
+  }
+
+  /** Call on every content event; only the first is recorded. */
+  contentCame(): void {
+    if (this.firstContentAt !== undefined) return;
+    this.firstContentAt = performance.now();
+    this.route.contentCame(this, this.firstContentAt);
+  }
+
+  /** Gives the route back. Call exactly once. */
+  end(end: CallEnd): void {
+    this.route.ended(this, end, performance.now());
+  }
+}
+
+function abandoned(waitedMs: number): UpstreamFailure {
+  return new UpstreamFailure('timeout', 'upstream_timeout', {
+    detail: `no content after ${Math.round(waitedMs / 1_000)} s, when the client disconnected`,
+  });
+}
+
+function verdictOn({ kind, code }: UpstreamFailure): 'failing' | 'healthy' | 'none' {
+  return kind === 'limit' && code !== 'upstream_error' ? 'none' : VERDICTS[kind]; // the limit was this replica's
+}
+
+/** What a failed call shows about its upstream. */
+const VERDICTS = {
+  unreachable: 'failing',
+  unanswered: 'failing',
+  refused: 'failing',
+  denied: 'failing',
+  timeout: 'failing',
+  broken: 'failing',
+  limit: 'failing',
+  rejected: 'healthy', // it has read the request
+  empty: 'healthy',
+  stale: 'none', // an idle connection had been closed
+} satisfies Record<FailureKind, 'failing' | 'healthy' | 'none'>;

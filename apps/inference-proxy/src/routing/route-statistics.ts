@@ -1,26 +1,25 @@
 import type { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { EndedCall } from '../metrics/route-metrics.js';
 
-/** Of a new value, how much counts in a moving average. */
+/** Weight of a new value in a moving average. */
 const SHARE = 0.1;
-/** A rate measured on less would be noise. */
+/** Bounds below which a token rate would be noise. */
 const TOKENS_MIN = 8;
 const STREAM_MS_MIN = 20;
 
-/** Why the last call that failed did, or the upstream's health check. */
+/** The last failure of a call, or of the upstream's health check. */
 export interface LastFailure {
   at: number;
   kind: string;
   code: string;
-  /** Of the upstream's words what may be shown: short, and redacted. */
   detail: string;
   isOperatorsFault: boolean;
 }
 
-/** What an operator is shown of a route: counts since the start of this replica, and averages of the last calls. */
+/** Numbers of a route for operators: counts since the start of this replica, and moving averages. */
 export class RouteStatistics {
   calls = 0;
-  /** By the kind of the failure. */
+  /** Counts by the kind of the failure. */
   readonly errors: Record<string, number> = {};
   durationMs: number | undefined;
   firstContentMs: number | undefined;

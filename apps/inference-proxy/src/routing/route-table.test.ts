@@ -5,14 +5,12 @@ import { CAPABILITIES } from '../../test/conformance.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from './route-call.js';
-import type { RouteState } from './route-state.js';
+import type { CallEnd, RouteCall, RouteState } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
-/** What becomes of routes, calls and sockets when a new catalog is applied while they are in use. */
+/** Routes, calls and sockets when a new catalog is applied while they are in use. */
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
 const TIMEOUTS = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000, totalMs: 1_000 };
-const LONG_REST: Partial<RoutingOptions> = { restMs: 60_000, restMsMax: 60_000 };
 
 const cleanUps: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -22,10 +20,10 @@ afterEach(async () => {
 type Entry = Partial<Upstream>;
 
 /** One model `m`, with a route to each of the upstreams, by default to `a` alone. */
-function setUp(terms: Partial<RoutingOptions> = {}) {
+function setUp(options: Partial<RoutingOptions> = {}) {
   const logged: string[] = [];
   const note = (_fields: unknown, message: string) => logged.push(message);
-  const table = testTable(terms, undefined, { info: note, warn: note } as unknown as Logger);
+  const table = testTable(options, undefined, { info: note, warn: note } as unknown as Logger);
   cleanUps.push(() => table.close());
   let revision = 0;
   const apply = (upstreams: Record<string, Entry> = { a: {} }, route: Partial<Route> = {}): void => {
@@ -62,7 +60,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
-describe('an entry that is edited while calls are under way', () => {
+describe('an entry that is edited while calls are in flight', () => {
   const EDITS: [string, Entry][] = [
     ['its timeouts', { timeouts: { ...TIMEOUTS, firstByteMs: 9 } }],
     ['its capabilities', { capabilities: { ...CAPABILITIES, stop: !CAPABILITIES.stop } }],
@@ -72,7 +70,7 @@ describe('an entry that is edited while calls are under way', () => {
     ['its sockets', { connectionsMax: 8 }],
   ];
 
-  test.each(EDITS)('%s: its route takes no more calls than its cap says, and forgets none', (_what, edit) => {
+  test.each(EDITS)('%s: its route keeps its calls, its cap and its counts', (_what, edit) => {
     const { table, apply, take } = setUp();
     apply({ a: {} }, { concurrencyMax: 2 });
     take().end(failing('refused'));
@@ -85,7 +83,7 @@ describe('an entry that is edited while calls are under way', () => {
     take();
   });
 
-  test('the upstream takes no more calls than it may have sockets, those of the entry before included', () => {
+  test('calls by the earlier entry count for connectionsMax', () => {
     const { apply, take } = setUp();
     apply({ a: { connectionsMax: 3 } });
     const first = take();
@@ -96,7 +94,7 @@ describe('an entry that is edited while calls are under way', () => {
     take();
   });
 
-  test('a call ends by the entry it began with; the next one goes by the new one', () => {
+  test('a call keeps the entry that it began with; the next one uses the new entry', () => {
     const { apply, take } = setUp();
     apply();
     const running = take();
@@ -106,7 +104,7 @@ describe('an entry that is edited while calls are under way', () => {
     expect(take().client).toMatchObject({ basePath: '/v2/', upstream: edited });
   });
 
-  test('a request that has failed is not tried on the same route as on another one', () => {
+  test('a request that has failed is not retried on the same route', () => {
     const { apply, take } = setUp();
     apply();
     const failed = take();
@@ -115,7 +113,7 @@ describe('an entry that is edited while calls are under way', () => {
     expect(() => take(failed)).toThrow(refusal('model_unavailable'));
   });
 
-  test('calls of a dialect are counted as its own, also when it is another one by their end', async () => {
+  test('a call is counted for the dialect that it began with', async () => {
     const { apply, take } = setUp();
     apply();
     const running = take();
@@ -126,7 +124,7 @@ describe('an entry that is edited while calls are under way', () => {
     expect([running.metrics.inFlight, next.metrics.inFlight]).toEqual([0, 1]);
   });
 
-  test('room that it makes goes to who waits for it', async () => {
+  test('room that it makes goes to waiting requests', async () => {
     const { table, apply, take } = setUp({ queueMax: 1, queueWaitMs: 60_000 });
     apply({ a: { connectionsMax: 1 } });
     take();
@@ -137,12 +135,12 @@ describe('an entry that is edited while calls are under way', () => {
   });
 });
 
-describe('a route that rests when the entry of its upstream is edited', () => {
+describe('Retry-After of a route, when the entry of its upstream is edited,', () => {
   test.each<[string, Entry]>([
     ['timeouts', { timeouts: { ...TIMEOUTS, firstByteMs: 9 } }],
     ['sockets', { connectionsMax: 3 }],
     ['capabilities', { capabilities: { ...CAPABILITIES, stop: !CAPABILITIES.stop } }],
-  ])('goes on resting: %s', (_what, edit) => {
+  ])('stays: %s', (_what, edit) => {
     const { apply, take } = setUp();
     apply();
     take().end(failing('refused', 60));
@@ -157,35 +155,35 @@ describe('a route that rests when the entry of its upstream is edited', () => {
     ['file of the key', { apiKeyFile: 'key' }],
     ['certificates', { tls: { caFile: 'ca.pem' } }],
     ['network', { allowPrivateNetwork: true }],
-  ])('is called at once, since that is what it was mended for: %s', (_what, edit) => {
+  ])('is dropped, because another server is called: %s', (_what, edit) => {
     const { apply, take, logged } = setUp();
     apply();
     take().end(failing('refused', 60));
     apply({ a: edit });
-    expect(take().route.breaker.state).toBe('closed');
-    expect(logged).toEqual(['route rests: its upstream fails', 'route begins anew: the entry of its upstream has changed']);
-  });
-
-  test('and what calls of the entry before still tell, says nothing of the new one', () => {
-    const { apply, take } = setUp(LONG_REST);
-    apply();
-    const old = [take(), take(), take()];
-    apply({ a: { baseUrl: 'http://other.example/v1' } });
-    const route = old[0]?.route as RouteState;
-    expect(route.waitingMs(performance.now())).toBe(0);
-    old[0]?.end(failing('unreachable'));
-    old[1]?.end(failing('refused', 60));
-    old[2]?.contentCame();
-    expect({ state: route.breaker.state, latencyMs: route.latencyMs(performance.now()) }).toEqual({
-      state: 'closed',
-      latencyMs: undefined,
-    });
     take();
+    expect(logged).toEqual(['retry after', 'route reset: its upstream is another server']);
   });
 });
 
-describe('an upstream that leaves the catalog with calls under way, and comes back', () => {
-  test('has them still', () => {
+test('calls by the earlier entry say nothing about another server', () => {
+  const { table, apply, take } = setUp();
+  apply();
+  const calls = Array.from({ length: 6 }, () => take());
+  apply({ a: { baseUrl: 'http://other.example/v1' } });
+  for (const call of calls) call.end(failing('refused', 60));
+  expect(status(table)).toMatchObject({ breaker: 'closed', restMs: 0 });
+});
+
+test('the log has each circuit that opens and closes', () => {
+  const { apply, take, logged } = setUp();
+  apply();
+  for (let call = 0; call < 5; call++) take().end(failing('unreachable'));
+  take().contentCame();
+  expect(logged).toEqual(['circuit open', 'circuit closed']);
+});
+
+describe('an upstream that leaves the catalog with calls in flight, and comes back,', () => {
+  test('still has them', () => {
     const { table, apply, take } = setUp();
     apply({ a: {} }, { concurrencyMax: 1 });
     const running = take();
@@ -199,7 +197,7 @@ describe('an upstream that leaves the catalog with calls under way, and comes ba
     expect(take().client.isClosed).toBe(false);
   });
 
-  test('counts them against another model there as well', () => {
+  test('counts them for another model as well', () => {
     const { apply, take } = setUp();
     apply({ a: { connectionsMax: 1 } });
     const running = take();
@@ -210,7 +208,7 @@ describe('an upstream that leaves the catalog with calls under way, and comes ba
     take();
   });
 
-  test('without any it is as new', () => {
+  test('is new when it has none', () => {
     const { table, apply, take } = setUp();
     apply();
     take().end(failing('refused', 60));
@@ -259,57 +257,50 @@ describe('sockets', () => {
 });
 
 describe('a health check', () => {
-  const healthCheck = { path: '/health', intervalMs: 250 };
-  const startIll = async (terms: Partial<RoutingOptions> = LONG_REST) => {
+  const healthCheck = { path: '/health', intervalMs: 20 };
+  const startUnhealthy = async () => {
     const server = await TestUpstream.start(answering(503, ''));
     cleanUps.push(() => server.stop());
-    const { table, apply, take, logged } = setUp(terms);
+    const { table, apply, take, logged } = setUp();
     const entryOf = (over: Entry = {}): Record<string, Entry> => ({ a: { ...server.definition({ id: 'a' }), healthCheck, ...over } });
+    apply(entryOf());
+    await until(() => !isHealthy(table));
     return { server, table, apply, take, logged, entryOf };
   };
-  const isWell = (table: RouteTable) => status(table)?.isWell;
+  const isHealthy = (table: RouteTable) => status(table)?.isWell;
 
-  test('that is good again undoes what it has done, and the log has it: its routes need no rest and no probe', async () => {
-    const { server, table, apply, take, logged, entryOf } = await startIll();
-    apply(entryOf());
-    await until(() => isWell(table) === false);
-    expect(status(table)).toMatchObject({ breaker: 'open' });
+  test('that fails opens the routes of its upstream, and closes them when it passes again', async () => {
+    const { server, table, logged } = await startUnhealthy();
+    const lastFailure = { kind: 'unreachable', detail: 'health check: /health answers 503' };
+    expect(status(table)).toMatchObject({ breaker: 'open', calls: 0, errors: {}, lastFailure });
     server.behave(answering(200, ''));
-    await until(() => isWell(table) === true);
+    await until(() => isHealthy(table) === true);
     expect(status(table)).toMatchObject({ breaker: 'closed' });
-    expect(logged).toEqual(['route rests: its upstream fails', 'route is well again']);
-    take();
+    expect(logged).toEqual(['health check failed', 'health check passed']);
   });
 
-  test('that is good again says nothing against what calls have shown', async () => {
-    const { server, table, apply, take, entryOf } = await startIll();
-    apply(entryOf());
-    take().end(failing('unreachable'));
-    await until(() => isWell(table) === false);
-    server.behave(answering(200, ''));
-    await until(() => isWell(table) === true);
-    expect(status(table)).toMatchObject({ breaker: 'open' });
+  test('that fails keeps calls on another route, and is ignored where there is none', async () => {
+    const { take, apply, entryOf } = await startUnhealthy();
+    expect(take().client.upstream.id).toBe('a');
+    apply({ ...entryOf(), b: {} });
+    for (let call = 0; call < 5; call++) expect(take().client.upstream.id).toBe('b');
   });
 
-  test('with another path is asked at once, and until it answers what is known stays', async () => {
-    const { server, table, apply, entryOf } = await startIll();
-    apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
-    await until(() => isWell(table) === false);
-    server.behave((request, response) => answering(request.url === '/right' ? 200 : 404, '')(request, response));
-    apply(entryOf({ healthCheck: { path: '/right', intervalMs: 60_000 } }));
-    expect(isWell(table)).toBe(false);
-    await until(() => isWell(table) === true);
-    expect(status(table)).toMatchObject({ breaker: 'closed' });
+  test('that passes again does not close a circuit that calls have opened', async () => {
+    const { server, table, take } = await startUnhealthy();
+    for (let call = 0; call < 5; call++) take().end(failing('refused'));
+    server.behave(answering(200, ''));
+    await until(() => isHealthy(table) === true);
+    expect(status(table)?.breaker).not.toBe('closed');
   });
 
   test.each<[string, (server: TestUpstream) => Entry]>([
-    ['without it', () => ({ healthCheck: null })],
-    ['elsewhere', ({ port }) => ({ baseUrl: `http://localhost:${port}/v1` })],
-  ])('says nothing of an upstream %s', async (_what, edit) => {
-    const { server, table, apply, entryOf } = await startIll();
-    apply(entryOf({ healthCheck: { ...healthCheck, intervalMs: 20 } }));
-    await until(() => isWell(table) === false);
+    ['is removed', () => ({ healthCheck: null })],
+    ['has another path', () => ({ healthCheck: { path: '/right', intervalMs: 60_000 } })],
+    ['has another address', ({ port }) => ({ baseUrl: `http://localhost:${port}/v1` })],
+  ])('begins anew when it %s', async (_what, edit) => {
+    const { server, table, apply, entryOf } = await startUnhealthy();
     apply(entryOf(edit(server)));
-    expect(isWell(table)).toBe(true);
+    expect(isHealthy(table)).toBe(true);
   });
 });

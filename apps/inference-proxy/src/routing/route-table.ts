@@ -3,25 +3,24 @@ import type { RouteStatusReply } from '#contracts/route-status.js';
 import type { InferenceRequest } from '#inference/request.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
+import type { ProxyMetrics, RoutingSnapshot } from '../metrics/proxy-metrics.js';
 import type { QueueOptions } from './admission-queue.js';
-import type { BreakerOptions } from './breaker.js';
 import { ModelRouter } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
-import { type RouteCall } from './route-call.js';
-import { RouteState } from './route-state.js';
+import type { RouteCall } from './route-state.js';
+import { type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
-export type RoutingOptions = BreakerOptions & RetryOptions & QueueOptions;
+export type RoutingOptions = RouteOptions & RetryOptions & QueueOptions;
 
 /**
- * The routes known now. A new catalog replaces them at once; calls under way finish on the route they have. A route that is
- * in both keeps what is known of it: who is on it, how fast it is, and its breaker.
+ * The routes of all models. A new catalog replaces them at once, and calls in flight finish on the route they have. A route that is in
+ * both catalogs keeps its calls, its breaker, its latency and its counts.
  */
 export class RouteTable {
   private models = new Map<string, ModelRouter>();
-  // Those of the catalog, and those that have left it with calls under way: should they come back, these still count.
+  // Those of the catalog, and those that have left it with calls in flight, which count again if they come back.
   private readonly upstreams = new Map<string, UpstreamState>();
   private readonly routes = new Map<string, RouteState>();
   private readonly waiting = new Set<ModelRouter>();
@@ -30,19 +29,19 @@ export class RouteTable {
 
   constructor(
     private readonly metrics: ProxyMetrics,
-    private readonly terms: RoutingOptions,
+    private readonly options: RoutingOptions,
     private readonly logger: Logger,
     private readonly random: () => number = Math.random,
   ) {
-    metrics.watch(() => [...this.models.values()]);
+    metrics.watch(() => this.snapshot());
   }
 
-  /** A catalog has been read at least once. */
+  /** True once a catalog has been applied. */
   get isKnown(): boolean {
     return this.applied !== undefined;
   }
 
-  /** As `ModelRouter.acquire`. */
+  /** See `ModelRouter.acquire`. */
   acquire(
     request: InferenceRequest,
     accountId: string,
@@ -55,17 +54,30 @@ export class RouteTable {
     return model.acquire(request, accountId, tried, signal, isFirst);
   }
 
-  /** As `ModelRouter.retryAfterSeconds`; undefined for a model nobody knows. */
+  /** See `ModelRouter.retryAfterSeconds`. Returns undefined for an unknown model. */
   retryAfterSeconds(model: string, accountId: string): number | undefined {
     return this.models.get(model)?.retryAfterSeconds(accountId);
   }
 
-  /** How everything is doing, as `replica` tells it. */
   status(replica: string): RouteStatusReply {
     return renderRouteStatus(replica, this.revision, [...this.models.values()], performance.now());
   }
 
-  /** Makes the table equal to the catalog's reply. An upstream that is called as before keeps its sockets. */
+  private snapshot(): RoutingSnapshot {
+    const now = performance.now();
+    const models = [...this.models.values()];
+    return {
+      routes: models.flatMap(({ id, routes }) =>
+        routes.map((route) => {
+          const { upstream, model: upstreamModel } = route.definition;
+          return { upstream, model: id, upstreamModel, circuit: route.circuitState(now) };
+        }),
+      ),
+      models: models.map(({ id, waiting }) => ({ model: id, waiting })),
+    };
+  }
+
+  /** Replaces all routes by those of the catalog's reply. An upstream that is called as before keeps its sockets. */
   apply(reply: RouteListReply): void {
     const text = JSON.stringify(reply);
     if (text === this.applied) return;
@@ -80,8 +92,9 @@ export class RouteTable {
     }
     for (const [id, model] of this.models) if (!models.has(id)) model.routes = [];
     this.models = models;
-    for (const [key, route] of this.routes) if (route.inFlight === 0 && !route.upstream.routes.has(route)) this.routes.delete(key);
-    this.serveWaiting(); // not before all of it is in place
+    const current = new Set([...models.values()].flatMap(({ routes }) => routes));
+    for (const [key, route] of this.routes) if (route.inFlight === 0 && !current.has(route)) this.routes.delete(key);
+    this.serveWaiting(); // once everything is in place
   }
 
   async close(): Promise<void> {
@@ -91,21 +104,20 @@ export class RouteTable {
   private defineUpstreams({ upstreams }: RouteListReply): void {
     const ids = new Set(upstreams.map(({ id }) => id));
     for (const [id, known] of this.upstreams) {
-      known.routes.clear();
       if (ids.has(id)) continue;
       void known.close();
-      if (known.inFlight === 0) this.upstreams.delete(id);
+      if (known.calls.inUse === 0) this.upstreams.delete(id);
     }
     for (const upstream of upstreams) {
       const known = this.upstreams.get(upstream.id);
-      if (known === undefined) this.upstreams.set(upstream.id, new UpstreamState(upstream));
-      else known.redefine(upstream);
+      if (known !== undefined) known.redefine(upstream);
+      else this.upstreams.set(upstream.id, new UpstreamState(upstream, (state, failure) => this.healthChanged(state, failure)));
     }
   }
 
   private newModel(id: string): ModelRouter {
     this.metrics.ofModel(id);
-    return new ModelRouter(id, this.terms, this.random, {
+    return new ModelRouter(id, this.options, this.random, {
       waits: (model) => this.waiting.add(model),
       waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),
       retried: (outcome) => this.metrics.retried(id, outcome),
@@ -118,34 +130,47 @@ export class RouteTable {
     const { client } = upstream;
     const entry = { route, client, metrics: this.metrics.ofRoute(client.upstream, model, route.model) };
     const key = `${model}\n${route.upstream}\n${route.model}`;
-    const known = this.routes.get(key) ?? new RouteState(upstream, entry, this.terms, this.observer(model));
+    const known = this.routes.get(key) ?? new RouteState(upstream, entry, this.options, this.observer(model));
     if (known.redefine(entry))
-      this.logger.info(
-        { model, upstream: route.upstream, upstreamModel: route.model },
-        'route begins anew: the entry of its upstream has changed',
-      );
+      this.logger.info({ model, upstream: route.upstream, upstreamModel: route.model }, 'route reset: its upstream is another server');
     this.routes.set(key, known);
-    upstream.routes.add(known);
     return [known];
   }
 
-  private observer(id: string) {
+  private observer(model: string): RouteObserver {
+    const fields = ({ definition, inFlight }: RouteState) => ({
+      model,
+      upstream: definition.upstream,
+      upstreamModel: definition.model,
+      inFlight,
+    });
     return {
-      breakerMoved: ({ client, model, breaker, inFlight, statistics }: RouteState): void => {
-        const fields = { model: id, upstream: client.upstream.id, upstreamModel: model, inFlight, trips: breaker.trips };
-        const { kind, detail } = statistics.lastFailure ?? {};
-        if (breaker.state === 'open') this.logger.warn({ ...fields, kind, detail }, 'route rests: its upstream fails');
-        else if (breaker.state === 'closed') this.logger.info(fields, 'route is well again');
-        if (breaker.state === 'closed' && this.waiting.size > 0) this.serveWaiting();
+      circuitChanged: (route) => {
+        const { kind, detail } = route.statistics.lastFailure ?? {};
+        if (route.breaker.state === 'open') this.logger.warn({ ...fields(route), kind, detail }, 'circuit open');
+        if (route.breaker.state === 'closed') this.logger.info(fields(route), 'circuit closed');
+        if (route.breaker.state === 'closed') this.serveWaiting();
       },
-      callEnded: (): void => {
-        if (this.waiting.size > 0) this.serveWaiting();
-      },
+      retryAfter: (route, ms) => this.logger.warn({ ...fields(route), ms }, 'retry after'),
+      callEnded: () => this.serveWaiting(),
     };
   }
 
-  /** Models share upstreams: whoever has waited longest is served first. */
+  private healthChanged(upstream: UpstreamState, why: string | undefined): void {
+    const { id } = upstream.client.upstream;
+    if (why === undefined) {
+      this.logger.info({ upstream: id }, 'health check passed');
+      this.serveWaiting();
+      return;
+    }
+    this.logger.warn({ upstream: id, detail: why }, 'health check failed');
+    const failure = new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` });
+    for (const route of this.routes.values()) if (route.upstream === upstream) route.statistics.failed(failure, performance.now());
+  }
+
+  /** Models share upstreams: the model whose request has waited longest is served first. */
   private serveWaiting(): void {
+    if (this.waiting.size === 0) return;
     for (const model of [...this.waiting].sort((a, b) => a.oldestUntil - b.oldestUntil)) {
       model.serve();
       if (model.waiting === 0) this.waiting.delete(model);

@@ -5,17 +5,17 @@ import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
 
-/** How an upstream is called, by one definition of it. It never changes, so that a call ends by the terms it began with. */
+/** How an upstream is called, by one entry of the catalog. It never changes, so that a call ends by the entry that it began with. */
 export class UpstreamClient {
   readonly adapter: UpstreamAdapter;
   readonly pool: Pool;
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
-  /** Why its address may not be called, if so. */
+  /** Set when the upstream's address may not be called. */
   readonly refusal: AddressRefusedError | undefined;
   private hasClosed = false;
 
-  /** `before`: the one it replaces, whose sockets it takes over where it would open the same. */
+  /** `before` is the client it replaces. Its sockets are kept when the new entry would open the same ones. */
   constructor(
     readonly upstream: Upstream,
     before?: UpstreamClient,
@@ -32,12 +32,12 @@ export class UpstreamClient {
     return this.hasClosed;
   }
 
-  /** Whether both lead to the same server, which knows us as the same: what calls of one have shown holds for the other. */
-  isLike({ upstream }: UpstreamClient): boolean {
-    return whoIsCalled(this.upstream) === whoIsCalled(upstream);
+  /** True when both lead to the same server by the same key, so that what calls have shown about one holds for the other. */
+  isSameServer({ upstream }: UpstreamClient): boolean {
+    return serverOf(this.upstream) === serverOf(upstream);
   }
 
-  /** Lets running calls finish; takes no new ones. */
+  /** Lets running calls finish and takes no new ones. */
   async close(): Promise<void> {
     if (this.hasClosed) return;
     this.hasClosed = true;
@@ -45,12 +45,12 @@ export class UpstreamClient {
   }
 }
 
-/** All that `createUpstreamPool` goes by. */
+/** Everything that decides what `createUpstreamPool` opens. */
 function socketsOf({ baseUrl, connectionsMax, allowPrivateNetwork, timeouts, tls }: Upstream): string {
   return JSON.stringify([new URL(baseUrl).origin, connectionsMax, allowPrivateNetwork, timeouts.connectMs, tls ?? null]);
 }
 
-function whoIsCalled({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls }: Upstream): string {
+function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, tls }: Upstream): string {
   return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null]);
 }
 

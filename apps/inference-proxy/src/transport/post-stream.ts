@@ -14,8 +14,8 @@ const BUFFERED_BYTES_MAX = 16 * 1024;
 const BUFFERED_CHUNKS_MAX = 512;
 /** Interim heads, like `103 Early Hints`, before that of the reply. */
 const INTERIMS_MAX = 32;
-/** Limits on what may follow the end of a reply while its socket waits to be reused. */
-const DRAIN_MS = 1_000;
+/** Limits on what may follow the end of a reply before its socket is reused. Longer, and a call that needs the socket would wait. */
+const DRAIN_MS = 100;
 const DRAIN_BYTES_MAX = 64 * 1024;
 /** Bytes of plain replies over all requests, beyond the first MiB of each. Parsing one takes about four times its bytes. */
 const LARGE_REPLIES = new HeldBytes(64 * 1024 * 1024, 1024 * 1024);
@@ -144,20 +144,13 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     this.giveUp(new UpstreamFailure('broken', 'upstream_error', { detail: 'closed by the caller' }));
   }
 
-  /**
-   * Discards the rest of a complete reply so that its socket can be reused. Resolves at its end, or when it is given up; returns undefined
-   * when it had ended already.
-   */
-  drain(): Promise<void> | undefined {
-    if (this.ended || this.failed) return undefined;
+  /** Discards the rest of a complete reply so that its socket can be reused. Closes the socket if the reply does not end soon. */
+  drain(): void {
+    if (this.ended || this.failed) return;
     this.cleanUp();
     this.draining = true;
     this.timer = setTimeout(() => this.close(), DRAIN_MS);
-    const isOver = new Promise<void>((resolve) => {
-      this.wake = resolve;
-    });
     this.take();
-    return isOver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
