@@ -64,7 +64,7 @@ const MATRIX: Record<string, { steps: Step[] } & Record<Who, Endings>> = {
     Postgres: [...WELL, RELEASED, TOMBSTONE],
     client: LEFT,
   },
-  'after it, before the upstream answers': { steps: ['dispatch'], ...BEFORE_CONTENT, client: LEFT },
+  'after the commit, before the upstream answers': { steps: ['dispatch'], ...BEFORE_CONTENT, client: LEFT },
   'answered, before content': { steps: ['before first content'], ...BEFORE_CONTENT, client: ['left: the prompt, by the gateway'] },
   'mid-stream': {
     steps: ['mid-stream'],

@@ -90,7 +90,7 @@ export function billingModule({ config, logger, registry, prisma, messaging }: B
     times: { leaseMs, reaperGraceMs },
     intervalMs: config.reaperIntervalMs,
     sweepIntervalMs: config.planSweepIntervalMs,
-    renewalsArrive: async () => messaging.connected && (await renewals.arrive()),
+    renewalsArrive: async () => messaging.connected && (await renewals.canStore()),
     onOpenHolds: (count) => metrics.holdsOpen.set(count),
     logger,
   });

@@ -61,7 +61,7 @@ export async function listAccounts(prisma: PrismaClient, request: ListRequest): 
 }
 
 /** Throws `ServiceError('not_found')` when the account does not exist. */
-export async function demandAccount(prisma: PrismaClient, accountId: string): Promise<void> {
+export async function requireAccount(prisma: PrismaClient, accountId: string): Promise<void> {
   const account = await prisma.account.findUnique({ where: { id: accountId }, select: { id: true } });
   if (!account) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
 }

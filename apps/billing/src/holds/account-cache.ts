@@ -2,27 +2,27 @@ import type { AccountState, Batch, BatchRows, BatchState, OpenedHold, ProjectSta
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
 
-/** Maximum age of a batch decided from memory when its account is locked. */
+/** How old the time of a cached batch may be when its statement gets the account lock. */
 export const MOMENT_TOLERANCE_MS = 250;
 
 /**
- * Consecutive batches that must find an account unchanged before the next is decided from memory. An account that replicas share is usually
- * changed, and a failed statement costs more than the lock.
+ * Consecutive batches that must find an account unchanged before the next is decided from the cache. An account that replicas share is
+ * usually changed, and a failed statement costs more than the lock.
  */
-const OWN_BATCHES_MIN = 2;
+const UNCHANGED_BATCHES_MIN = 2;
 
 /** An account takes about 1 kB and a hold 0.5 kB: at most 20 MB a lane. */
 const ACCOUNTS_MAX = 10_000;
 const HOLDS_MAX = 20_000;
 
-/** Transaction ids repeat after 2³² of them, which takes longer than this. */
+/** An account that was not used for this long is not trusted: 32-bit transaction ids wrap around, so an old `xmin` could come back. */
 const UNUSED_MAX_MS = 600_000;
 
 /** An account as the last batch of this lane left it. */
 interface CachedAccount {
   state: AccountState;
   /** Consecutive batches that found the account unchanged. */
-  ownBatches: number;
+  unchangedBatches: number;
   /** On the process's monotonic clock, in milliseconds. */
   usedAt: number;
   projects: Map<string, CachedProject>;
@@ -38,10 +38,11 @@ interface CachedProject {
 
 /**
  * State that the batches of one lane left in the database, so that the next can be decided without reading. The cache is not trusted: the
- * statement that writes a batch demands that the versions of its accounts and projects are unchanged. Every other write raises a version,
- * and all that is known of an account goes with its version.
+ * statement that writes a batch demands that the versions of its accounts and projects are unchanged. Every write of another transaction
+ * changes one of them. When the version of an account has changed, all that is cached of the account is dropped.
  *
- * A cache belongs to one connection and goes with it: a restored database, or another server, may have the same versions for other rows.
+ * A cache belongs to one connection and is dropped with it: a restored database, or another server, may have the same versions for other
+ * rows.
  */
 export class AccountCache {
   readonly clock = new BatchClock();
@@ -49,7 +50,10 @@ export class AccountCache {
   private readonly accounts = new Map<string, CachedAccount>();
   private holds = 0;
 
-  /** Returns the state to decide the batch from. Undefined when a part is not cached, or is rare, such as an expired lease. */
+  /**
+   * Returns the state to decide the batch from. Undefined when any of it is not cached, and for cases that always take the lock: a sweep,
+   * the reaper, a grant near its end.
+   */
   stateOf({ settles, reserves, sweeps = [] }: Batch, now: number): BatchState | undefined {
     if (sweeps.length > 0 || settles.length + reserves.length === 0) return undefined;
     const accounts = new Map<string, AccountState>();
@@ -82,6 +86,7 @@ export class AccountCache {
     for (const account of state.accounts.values()) touched.set(account.accountId, this.take(account));
     for (const project of state.projects.values()) keepProject(touched.get(project.accountId), project);
     for (const [keyId, projectId] of state.keys) projectOf(touched, state, projectId)?.keys.add(keyId);
+    // An id of the batch is an open hold only if it was read as one.
     for (const { accountId, holdId } of [...batch.settles, ...batch.reserves]) touched.get(accountId)?.holds.delete(holdId);
     for (const hold of state.holds.values()) touched.get(hold.accountId)?.holds.set(hold.holdId, hold);
 
@@ -95,7 +100,8 @@ export class AccountCache {
 
   private usable(accountId: string, now: number): CachedAccount | undefined {
     const account = this.accounts.get(accountId);
-    if (!account || account.ownBatches < OWN_BATCHES_MIN || performance.now() - account.usedAt > UNUSED_MAX_MS) return undefined;
+    if (!account || account.unchangedBatches < UNCHANGED_BATCHES_MIN || performance.now() - account.usedAt > UNUSED_MAX_MS)
+      return undefined;
     const { grant } = account.state.funds;
     return grant && grant.endsAt <= now + MOMENT_TOLERANCE_MS ? undefined : account;
   }
@@ -104,11 +110,11 @@ export class AccountCache {
   private take(state: AccountState): CachedAccount {
     const cached = this.accounts.get(state.accountId);
     const usedAt = performance.now();
-    if (!cached) return { state, ownBatches: 0, usedAt, projects: new Map(), holds: new Map() };
+    if (!cached) return { state, unchangedBatches: 0, usedAt, projects: new Map(), holds: new Map() };
     this.accounts.delete(state.accountId);
     this.holds -= cached.holds.size;
-    if (cached.state.version !== state.version) return { state, ownBatches: 0, usedAt, projects: new Map(), holds: new Map() };
-    return { ...cached, ownBatches: cached.ownBatches + 1, usedAt };
+    if (cached.state.version !== state.version) return { state, unchangedBatches: 0, usedAt, projects: new Map(), holds: new Map() };
+    return { ...cached, unchangedBatches: cached.unchangedBatches + 1, usedAt };
   }
 
   private put(account: CachedAccount): void {
@@ -151,7 +157,7 @@ function holdOf({ reserve, planPart, grantId, leaseUntil }: OpenedHold): Hold {
       cachedInputPicoUsd: BigInt(price.cachedInputPicoUsd),
       outputPicoUsd: BigInt(price.outputPicoUsd),
     },
-    meter: undefined,
+    meter: undefined, // never used: the settles of the reaper are not decided from the cache
     leaseUntil,
   };
 }

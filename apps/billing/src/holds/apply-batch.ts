@@ -6,7 +6,7 @@ import { foldBatch } from './fold-batch.js';
 import { readState } from './read-state.js';
 import { writeRows } from './write-rows.js';
 
-/** Settings of a lane's session: query plans must not depend on the size of a table when they were made. */
+/** Settings of a lane's session: a plan that was made while a table was small must not stay in use when the table is large. */
 export const LANE_SETTINGS = {
   jit: 'off',
   enable_seqscan: 'off',
@@ -20,13 +20,14 @@ const caches = new WeakMap<PgConnection, AccountCache>();
 
 /**
  * Applies one batch, the only operation that moves the money of requests. A batch whose accounts are cached takes one round trip
- * (`applyCached`). Any other locks its accounts, reads, folds, writes and commits, in two.
+ * (`applyCached`). Any other locks its accounts, reads, folds, writes and commits, in two. A cached batch that the database refuses is
+ * repeated this way, so it takes three.
  *
  * Every write to an account happens under its row lock, so replicas are serial per account. The isolation level is READ COMMITTED because
  * each statement after the lock must see what was committed before it.
  *
- * When this throws, nothing was done, unless the connection broke: then the same batch, sent again on another connection, is answered with
- * what was recorded. `now` replaces the database's clock in tests.
+ * When this throws, nothing was done, unless the connection broke: then the outcome is unknown. Send the same batch again on another
+ * connection; it returns what was recorded. `now` replaces the database's clock in tests.
  */
 export async function applyBatch(connection: PgConnection, batch: Batch, times: HoldTimes, now?: number): Promise<Committed> {
   const cache = caches.get(connection) ?? new AccountCache();
@@ -43,7 +44,7 @@ async function applyLocked(
 ): Promise<Committed> {
   try {
     const state = await readState(connection, batch, now);
-    if (now === undefined) cache.clock.set(state.now);
+    if (now === undefined) cache.clock.reset(state.now);
     const applied = foldBatch(state, batch, times);
     const version = await writeRows(connection, applied.rows, state.now);
     cache.learn(batch, state, applied.rows, version);

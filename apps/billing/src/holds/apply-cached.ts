@@ -6,11 +6,16 @@ import { execute, plainArray } from './pipelined-query.js';
 import { ACCOUNT_SET, accountColumns, CLOSE_AND_OPEN_HOLDS, holdColumns, PROJECT_SET, projectColumns } from './write-rows.js';
 
 /**
- * Writes a batch that was decided from memory, in one statement and so one transaction, and fails if the database has changed. Postgres
- * evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that waited for a lock
- * compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
+ * Writes a batch that was decided from the cache, in one statement and so one transaction, and fails if the database has changed.
+ * `billing.demand` raises when its condition is not true; `billing.demand_new` raises when an id to reserve is already open or settled.
+ * Postgres evaluates the demands in their order. The first one locks the accounts, for which other batches wait. An UPDATE that waited for
+ * a lock compares the new row, and `demand_new` takes its own snapshots, so both see what was committed meanwhile.
  *
- * The limits of the time stop a statement that arrives late, after its batch was repeated on another connection.
+ * The bounds of the batch's time refuse a statement that arrives late, after its batch was repeated on another connection.
+ *
+ * $1 is the time of the batch, $2 to $32 are `holdColumns`, $33 to $40 `accountColumns`, $41 to $43 `projectColumns`, $44 the versions of
+ * the accounts, $45 those of the projects, $46 and $47 how far the batch's time may be after and before the clock, in milliseconds, $48 the
+ * ids to reserve, $49 those of them that open no hold.
  */
 const WRITE_CACHED_BATCH = {
   name: 'write_cached_batch',
@@ -52,8 +57,8 @@ export async function applyCached(
   if (!state) return undefined;
   const applied = foldBatch(state, batch, times);
   const rows = {
-    accounts: written(state.accounts, applied.rows.accounts, ({ accountId }) => accountId),
-    projects: written(state.projects, applied.rows.projects, ({ projectId }) => projectId),
+    accounts: rowsToWrite(state.accounts, applied.rows.accounts, ({ accountId }) => accountId),
+    projects: rowsToWrite(state.projects, applied.rows.projects, ({ projectId }) => projectId),
     // Ascending: all transactions lock holds in this order.
     settled: applied.rows.settled.toSorted((a, b) => (a.holdId < b.holdId ? -1 : 1)),
     opened: applied.rows.opened,
@@ -61,11 +66,11 @@ export async function applyCached(
   try {
     const { rows: answers } = await execute<Answer>(connection, WRITE_CACHED_BATCH, valuesOf(batch, rows, state.now, now === undefined));
     const [answer] = answers;
-    if (now === undefined && answer) cache.clock.read(answer.now);
+    if (now === undefined && answer) cache.clock.observe(answer.now);
     cache.learn(batch, state, rows, answer?.version);
     return { ...applied, state, reserves: batch.reserves };
   } catch (error) {
-    if (isRefused(error)) return undefined;
+    if (isRolledBack(error)) return undefined;
     throw error;
   }
 }
@@ -82,7 +87,7 @@ interface Rows {
   opened: OpenedHold[];
 }
 
-function valuesOf({ reserves }: Batch, rows: Rows, now: number, isClock: boolean): unknown[] {
+function valuesOf({ reserves }: Batch, rows: Rows, now: number, checksTime: boolean): unknown[] {
   const opened = new Set(rows.opened.map(({ reserve }) => reserve.holdId));
   const reserved = reserves.map(({ holdId }) => holdId);
   return [
@@ -92,21 +97,22 @@ function valuesOf({ reserves }: Batch, rows: Rows, now: number, isClock: boolean
     ...projectColumns(rows.projects),
     plainArray(rows.accounts.map(({ version }) => version ?? null)),
     plainArray(rows.projects.map(({ version }) => version ?? null)),
-    isClock ? 0 : Number.POSITIVE_INFINITY,
-    isClock ? MOMENT_TOLERANCE_MS : Number.POSITIVE_INFINITY,
+    checksTime ? 0 : Number.POSITIVE_INFINITY,
+    checksTime ? MOMENT_TOLERANCE_MS : Number.POSITIVE_INFINITY,
     plainArray(reserved),
+    // The holds that the batch opens are checked by their primary key.
     plainArray(reserved.filter((holdId) => !opened.has(holdId))),
   ];
 }
 
-/** Returns all rows that were read, with their changes, in ascending order: every batch locks in this order. */
-function written<State>(read: ReadonlyMap<string, State>, changed: readonly State[], idOf: (state: State) => string): State[] {
+/** Returns every row that was read, with its changes, in ascending order: every batch locks in this order. */
+function rowsToWrite<State>(read: ReadonlyMap<string, State>, changed: readonly State[], idOf: (state: State) => string): State[] {
   const all = new Map([...read, ...changed.map((state): [string, State] => [idOf(state), state])]);
   return [...all.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, state]) => state);
 }
 
-/** True when Postgres rolled back: values (22), constraints (23), demands (P0). The locked batch then decides. */
-function isRefused(error: unknown): boolean {
+/** True when Postgres rolled the batch back: values (22), constraints (23), demands (P0). The batch is then repeated under the lock. */
+function isRolledBack(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' && /^(22|23|P0)[0-9A-Z]{3}$/.test(code);
 }

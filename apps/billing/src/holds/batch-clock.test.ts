@@ -14,29 +14,29 @@ test('the clock is undefined before the first reading', () => {
 
 test('the clock advances with the process clock, slightly slower, so that it is never ahead', () => {
   const clock = new BatchClock();
-  clock.set(1_000_000);
+  clock.reset(1_000_000);
   ours += 2_000;
   expect(clock.now()).toBe(1_001_998);
 });
 
 test('the faster of two readings counts', () => {
   const clock = new BatchClock();
-  clock.set(1_000_000); // 40 ms old
+  clock.reset(1_000_000); // 40 ms old
   ours += 100;
-  clock.read(1_000_140);
+  clock.observe(1_000_140);
   expect(clock.now()).toBe(1_000_140);
   ours += 100;
-  clock.read(1_000_190); // 50 ms old
+  clock.observe(1_000_190); // 50 ms old
   expect(clock.now()).toBe(1_000_239);
 });
 
 test('the clock never goes back, except for the reading of a locked batch', () => {
   const clock = new BatchClock();
-  clock.set(1_000_000);
+  clock.reset(1_000_000);
   ours += 1_000;
   expect(clock.now()).toBe(1_000_999);
   ours -= 500; // an estimate lower than the one before
   expect(clock.now()).toBe(1_000_999);
-  clock.set(900_000);
+  clock.reset(900_000);
   expect(clock.now()).toBe(900_000);
 });

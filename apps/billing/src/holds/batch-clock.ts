@@ -3,7 +3,8 @@ const DRIFT = 0.001;
 
 /**
  * Estimates the database's clock between two readings, for batches that are decided before they reach the database. A reading is older than
- * its answer, so the estimate is never ahead, unless the database's clock was set back. The fastest answer counts longest.
+ * its answer, so the estimate is never ahead, unless the database's clock was set back. Of several readings the one with the shortest delay
+ * gives the highest estimate; it is used until the allowed drift outweighs it.
  */
 export class BatchClock {
   /** Lower bound of the database's clock less ours, in milliseconds, as read at `readAt` of ours. */
@@ -20,14 +21,14 @@ export class BatchClock {
   }
 
   /** Call with the clock that decided a locked batch, as soon as it is read. Replaces the estimate. */
-  set(now: number): void {
+  reset(now: number): void {
     this.readAt = performance.now();
     this.ahead = now - this.readAt;
     this.last = now;
   }
 
-  /** Call with the clock that a batch from memory returned, as soon as it arrives. Only raises the estimate. */
-  read(now: number): void {
+  /** Call with the clock that a cached batch returned, as soon as it arrives. Only raises the estimate. */
+  observe(now: number): void {
     const at = performance.now();
     this.ahead = Math.max(now - at, this.aheadAt(at));
     this.readAt = at;

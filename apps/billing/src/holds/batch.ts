@@ -3,7 +3,7 @@ import type { Charge, Funds, LateCharge } from '../ledger/funds.js';
 import type { RequestWindow } from '../limits/request-window.js';
 import type { Hold, ReapedHold } from './hold.js';
 
-/** A request to end a hold. `lease-expired` comes from the reaper: it bills the meter reading, and only after the lease. */
+/** A request to end a hold. `lease-expired` comes from the reaper: it bills the meter reading, and only after lease and grace. */
 export interface Settle {
   holdId: string;
   accountId: string;
@@ -20,7 +20,7 @@ export interface Batch {
   sweeps?: readonly string[];
 }
 
-/** Outcomes stand in the order of the batch. */
+/** Outcomes are in the order of the batch. */
 export interface BatchOutcomes {
   settles: SettleOutcome[];
   reserves: ReserveOutcome[];
@@ -33,13 +33,15 @@ export interface AccountState {
   active: boolean;
   openHolds: number;
   funds: Funds;
-  /** Threshold of the event `balance-low`. Absent: no event. Never written. */
+  /** Threshold of the event `balance-low`. Absent: no event. Batches never write it. */
   lowBalance?: bigint;
 }
 
 export interface ProjectState {
   projectId: string;
-  /** Incremented by every change of the settings or keys of the project. Absent in tests without a database. */
+  /**
+   * Incremented by every change of its settings, and by every update or deletion of one of its keys. Absent in tests without a database.
+   */
   version?: string;
   accountId: string;
   enabled: boolean;
@@ -49,9 +51,9 @@ export interface ProjectState {
   requestWindow: RequestWindow;
 }
 
-/** Everything that a batch is decided from, read after its accounts were locked. */
+/** Everything that a batch is decided from: read under the lock of its accounts, or cached (`AccountCache`). */
 export interface BatchState {
-  /** The database's clock in milliseconds, read after the lock. */
+  /** The database's clock in milliseconds: read under the lock, or estimated (`BatchClock`). */
   now: number;
   accounts: ReadonlyMap<string, AccountState>;
   projects: ReadonlyMap<string, ProjectState>;
@@ -82,7 +84,7 @@ export interface Settlement {
   holdId: string;
   reason: SettleReason;
   upstream: string | null;
-  /** Null: the reaper, or a release. */
+  /** Null: the reaper, a release, or a service that this version does not know. */
   settledBy: Settler | null;
   cost: bigint;
   over: bigint;

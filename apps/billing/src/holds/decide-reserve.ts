@@ -3,34 +3,41 @@ import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
 import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
-import type { BatchBook, Held } from './batch-book.js';
+import type { BatchDraft, Held } from './batch-draft.js';
 
-/** A place frees when any running request ends, which cannot be predicted. */
+/** A place becomes free when any running request ends, which cannot be predicted. */
 const CONCURRENCY_RETRY_AFTER_SECONDS = 1;
 
 /**
- * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds. A repeated reserve is answered with its
- * recorded outcome, even if limits have changed. A different reserve under the id of an open hold is `closed`: its work would not be paid
- * for.
+ * Opens a hold or refuses it, checking in this order: key, requests per minute, concurrency, funds. A reserve repeated while its hold is
+ * open gets `held` again, even if limits have changed; a refused one is decided anew. A different reserve under the id of an open hold is
+ * `closed`: its work would not be paid for.
  */
-export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
+export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times: HoldTimes): ReserveOutcome {
   const { holdId } = reserve;
-  const account = book.accounts.get(reserve.accountId);
-  const project = book.projects.get(reserve.projectId);
-  const held = book.held.get(holdId);
-  if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
+  const account = draft.accounts.get(reserve.accountId);
+  const project = draft.projects.get(reserve.projectId);
+  const held = draft.openNow.get(holdId);
+  if (draft.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };
   if (held) return { status: 'held', holdId, leaseMs: times.leaseMs };
 
-  if (!account || !project || !mayCall(book, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
+  if (!account || !project || !mayCall(draft, account, project, reserve)) return { status: 'refused', holdId, code: 'invalid_api_key' };
   if (!account.active) return { status: 'refused', holdId, code: 'account_frozen' };
-  const window = slideWindow(project.requestWindow, book.now);
-  if (isAhead(project.requestWindow, book.now)) {
+  const window = slideWindow(project.requestWindow, draft.now);
+  // The clock was set back: the corrected window is stored even if the reserve is refused, or its future entries would never expire.
+  if (isAhead(project.requestWindow, draft.now)) {
     project.requestWindow = window;
-    book.changed.add(account).add(project); // the version of the account tells other replicas that its projects have changed
+    draft.changed.add(account).add(project); // the version of the account tells other replicas that its projects have changed
   }
   if (countRequests(window) >= project.requestsPerMinuteMax) {
     const limit = project.requestsPerMinuteMax;
-    return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: retryAfterSeconds(window, limit, book.now) };
+    return {
+      status: 'refused',
+      holdId,
+      code: 'rate_limit_exceeded',
+      limit,
+      retryAfterSeconds: retryAfterSeconds(window, limit, draft.now),
+    };
   }
   if (project.openHolds >= project.concurrencyMax) {
     const limit = project.concurrencyMax;
@@ -38,6 +45,7 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: H
   }
   const amount = BigInt(reserve.amountPicoUsd);
   const available = availableOf(account.funds);
+  // Above `HOLD_MAX` ($1M) no balance is enough.
   if (amount > available || amount > HOLD_MAX) {
     const requiredPicoUsd = reserve.amountPicoUsd;
     return { status: 'refused', holdId, code: 'insufficient_balance', requiredPicoUsd, availablePicoUsd: String(available) };
@@ -47,10 +55,10 @@ export function decideReserve(book: BatchBook, reserve: ReserveRequest, times: H
   const parts = takeHold(account.funds, amount);
   account.openHolds += 1;
   project.openHolds += 1;
-  project.requestWindow = admitRequest(window, book.now);
-  book.changed.add(account).add(project);
-  book.held.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
-  book.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: book.now + times.leaseMs });
+  project.requestWindow = admitRequest(window, draft.now);
+  draft.changed.add(account).add(project);
+  draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
+  draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: draft.now + times.leaseMs });
   return { status: 'held', holdId, leaseMs: times.leaseMs };
 }
 
@@ -58,6 +66,6 @@ function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequ
   return held.accountId === accountId && held.projectId === projectId && held.amount === BigInt(amountPicoUsd);
 }
 
-function mayCall(book: BatchBook, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
-  return project.enabled && project.accountId === account.accountId && book.keys.get(reserve.keyId) === project.projectId;
+function mayCall(draft: BatchDraft, account: AccountState, project: ProjectState, reserve: ReserveRequest): boolean {
+  return project.enabled && project.accountId === account.accountId && draft.keys.get(reserve.keyId) === project.projectId;
 }

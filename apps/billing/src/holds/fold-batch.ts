@@ -1,5 +1,5 @@
 import type { Applied, Batch, BatchState, HoldTimes } from './batch.js';
-import { type BatchBook, openBook, rowsOf } from './batch-book.js';
+import { type BatchDraft, rowsOf, startDraft } from './batch-draft.js';
 import { decideReserve } from './decide-reserve.js';
 import { decideSettles } from './decide-settles.js';
 
@@ -8,8 +8,8 @@ import { decideSettles } from './decide-settles.js';
  * and equal input gives equal rows. Constraints of the tables check the rows again.
  */
 export function foldBatch(state: BatchState, batch: Batch, times: HoldTimes): Applied {
-  const book: BatchBook = openBook(state);
-  const settles = decideSettles(book, batch.settles, times);
-  const reserves = batch.reserves.map((reserve) => decideReserve(book, reserve, times));
-  return { rows: rowsOf(book), outcomes: { settles, reserves } };
+  const draft: BatchDraft = startDraft(state);
+  const settles = decideSettles(draft, batch.settles, times);
+  const reserves = batch.reserves.map((reserve) => decideReserve(draft, reserve, times));
+  return { rows: rowsOf(draft), outcomes: { settles, reserves } };
 }

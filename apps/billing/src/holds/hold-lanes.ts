@@ -5,10 +5,10 @@ import type { Batch, Committed, HoldTimes, Settle } from './batch.js';
 import { Lane, type LaneOptions } from './lane.js';
 
 /** Work of a lane: end a hold, open one, or end the plan of an account if it is due. */
-type Request = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
+type LaneItem = { settle: Settle } | { reserve: ReserveRequest } | { sweep: string };
 type Outcome = SettleOutcome | ReserveOutcome | undefined;
 
-export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'work' | 'share' | 'isPerishable'> {
+export interface HoldLanesOptions extends Omit<LaneOptions<LaneItem, Outcome>, 'work' | 'share' | 'isPerishable'> {
   lanes: number;
   /** Requests of one account that may wait in its lane. Default: a quarter of the queue. */
   accountQueueMax?: number;
@@ -19,16 +19,16 @@ export interface HoldLanesOptions extends Omit<LaneOptions<Request, Outcome>, 'w
   now?: () => number;
 }
 
-/** Sends requests to `applyBatch`. All requests of an account use one lane, so that they meet in the same batches. */
+/** Sends requests to `applyBatch`. All requests of an account use one lane, so that they share batches. */
 export class HoldLanes {
-  private readonly lanes: Lane<Request, Outcome>[];
+  private readonly lanes: Lane<LaneItem, Outcome>[];
 
   constructor(private readonly options: HoldLanesOptions) {
-    const work = (connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> => this.apply(connection, requests);
+    const work = (connection: PgConnection, requests: readonly LaneItem[]): Promise<Outcome[]> => this.apply(connection, requests);
     const share = { ownerOf, max: options.accountQueueMax ?? Math.ceil(options.queueMax / 4) };
-    // A reserve is dropped after its deadline, since its caller has given up. A settle is always sent.
-    const isPerishable = (request: Request): boolean => 'reserve' in request;
-    this.lanes = Array.from({ length: options.lanes }, () => new Lane<Request, Outcome>({ ...options, work, share, isPerishable }));
+    // A reserve is dropped after its deadline, since its caller has given up. A settle is never dropped for its age.
+    const isPerishable = (request: LaneItem): boolean => 'reserve' in request;
+    this.lanes = Array.from({ length: options.lanes }, () => new Lane<LaneItem, Outcome>({ ...options, work, share, isPerishable }));
   }
 
   /** Requests that wait for a batch. */
@@ -58,7 +58,7 @@ export class HoldLanes {
     await Promise.all(this.lanes.map((lane) => lane.close()));
   }
 
-  private async apply(connection: PgConnection, requests: readonly Request[]): Promise<Outcome[]> {
+  private async apply(connection: PgConnection, requests: readonly LaneItem[]): Promise<Outcome[]> {
     const batch = {
       settles: requests.flatMap((request) => ('settle' in request ? [request.settle] : [])),
       reserves: requests.flatMap((request) => ('reserve' in request ? [request.reserve] : [])),
@@ -74,14 +74,14 @@ export class HoldLanes {
     );
   }
 
-  private laneOf(accountId: string): Lane<Request, Outcome> {
+  private laneOf(accountId: string): Lane<LaneItem, Outcome> {
     const lane = this.lanes[Number.parseInt(accountId.slice(-6), 16) % this.lanes.length];
     if (!lane) throw new RangeError('there are no lanes');
     return lane;
   }
 }
 
-function ownerOf(request: Request): string {
+function ownerOf(request: LaneItem): string {
   if ('settle' in request) return request.settle.accountId;
   return 'reserve' in request ? request.reserve.accountId : request.sweep;
 }

@@ -15,7 +15,7 @@ export interface Hold {
   grantId: string | null;
   /** Fixed at the reserve: a price change never affects a running request. */
   price: Price;
-  /** The last meter reading, billed when the lease expires. Undefined before the first. */
+  /** The last meter reading, billed by the reaper. Undefined before the first. */
   meter: TokenUsage | undefined;
   /** Milliseconds. */
   leaseUntil: number;
@@ -25,8 +25,9 @@ export interface Hold {
 export interface ReapedHold {
   accountId: string;
   amount: bigint;
-  /** Amount billed by the reaper, and its sources. */
+  /** Amount billed by the reaper. */
   billed: bigint;
+  /** How much of it came from plan and from top-up. */
   charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>;
   price: Price;
 }

@@ -4,15 +4,20 @@ import type { Logger } from '#observability/logger.js';
 
 export interface LaneOptions<Item, Outcome> {
   connect: () => Promise<PgConnection>;
-  /** Does a whole batch, or throws and does nothing. Must be idempotent. Outcomes are in the order of the items. */
+  /**
+   * Applies a whole batch in one transaction; outcomes are in the order of the items. Must be idempotent: when it throws because the
+   * connection broke, the batch may have been committed, and it is sent again.
+   */
   work: (connection: PgConnection, items: readonly Item[]) => Promise<Outcome[]>;
   batchMax: number;
   queueMax: number;
   /** Limit of the waiting items of one owner, so that no owner can fill the queue. */
   share?: { ownerOf: (item: Item) => string; max: number };
-  /** Milliseconds that an item may wait for its outcome while the database is away. */
+  /**
+   * Milliseconds that an item may wait. After them, a perishable item in the queue is rejected, and any item whose batch cannot be written.
+   */
   deadlineMs: number;
-  /** True for items that are dropped when their deadline has passed. */
+  /** True for items that are rejected instead of sent when their deadline has passed. */
   isPerishable?: (item: Item) => boolean;
   logger: Logger;
 }
@@ -28,11 +33,14 @@ interface Queued<Item, Outcome> {
 const RECONNECT_PAUSE_MS = 50;
 
 /**
- * Batches work while the connection is busy: one batch is under way, and what arrives meanwhile is the next. There is no timer: a single
- * item leaves at the end of the event loop turn, and batches grow under load.
+ * Collects items into batches: one batch is being written, and what arrives meanwhile forms the next. There is no timer: a single item
+ * leaves at the end of the event loop turn, and batches grow under load.
  *
- * `push` rejects with `ServiceError`: `unavailable` when the queue or the share of the owner is full, the item was dropped, or the database
- * is away; the error of `work` if it is a `ServiceError`; else `internal_error`.
+ * `push` rejects with a `ServiceError`:
+ * - `unavailable`: the lane is closing, the queue or the share of the owner is full, the item waited too long, or the database is
+ *   unavailable;
+ * - the error of `work`, if it is a `ServiceError`;
+ * - `internal_error`: the item makes its batch fail in any other way.
  */
 export class Lane<Item, Outcome> {
   private readonly queue: Queued<Item, Outcome>[] = [];
@@ -44,7 +52,7 @@ export class Lane<Item, Outcome> {
   private running: Promise<void> | undefined;
   private closing = false;
   /** True during an outage, which is logged at its start and end only. */
-  private away = false;
+  private unavailable = false;
 
   constructor(private readonly options: LaneOptions<Item, Outcome>) {}
 
@@ -61,7 +69,7 @@ export class Lane<Item, Outcome> {
   push(item: Item): Promise<Outcome> {
     const refusal = this.refusal(item);
     if (refusal !== undefined) return Promise.reject(new ServiceError('unavailable', refusal));
-    this.own(item, 1);
+    this.countFor(item, 1);
     const outcome = new Promise<Outcome>((resolve, reject) => {
       this.queue.push({ item, deadline: performance.now() + this.options.deadlineMs, resolve, reject });
     });
@@ -95,7 +103,8 @@ export class Lane<Item, Outcome> {
     return undefined;
   }
 
-  private own(item: Item, change: 1 | -1): void {
+  /** Adds to the number of queued items of the item's owner. */
+  private countFor(item: Item, change: 1 | -1): void {
     const owner = this.options.share?.ownerOf(item);
     if (owner === undefined) return;
     const count = (this.owned.get(owner) ?? 0) + change;
@@ -103,18 +112,20 @@ export class Lane<Item, Outcome> {
     else this.owned.delete(owner);
   }
 
-  /** Takes the next batch from the queue, and rejects dropped items. */
+  /** Takes the next batch from the queue, and rejects perishable items that waited too long. */
   private take(): Queued<Item, Outcome>[] {
     const taken = this.queue.splice(0, this.options.batchMax);
-    for (const { item } of taken) this.own(item, -1);
+    for (const { item } of taken) this.countFor(item, -1);
     const { isPerishable } = this.options;
     const now = performance.now();
+    // The first has waited longest: if it is in time, all are.
     if (isPerishable === undefined || (taken[0]?.deadline ?? now) >= now) return taken;
     const [late, fresh] = partition(taken, ({ item, deadline }) => deadline < now && isPerishable(item));
     for (const { reject } of late) reject(new ServiceError('unavailable', 'The billing service is overloaded.'));
     return fresh;
   }
 
+  /** Writes one batch. Sends it again on a new connection until it is answered or the deadlines have passed. */
   private async runBatch(batch: Queued<Item, Outcome>[]): Promise<void> {
     let pending = batch;
     let sent = false;
@@ -123,17 +134,18 @@ export class Lane<Item, Outcome> {
         const connection = this.connection ?? (await this.openConnection());
         sent = true;
         await this.work(connection, pending);
-        if (this.away) this.options.logger.info('database connection works again');
-        this.away = false;
+        if (this.unavailable) this.options.logger.info('database reachable again');
+        this.unavailable = false;
         return;
       } catch (error) {
-        if (isRefusal(error)) return this.runHalves(pending, error);
-        if (!this.away) this.options.logger.warn({ err: error, items: pending.length }, 'batch failed; retrying');
-        this.away = true;
+        if (isFaultOfBatch(error)) return this.runHalves(pending, error);
         this.dropConnection();
-        // A batch that was sent may have been done, so it is sent again. Items that were not sent are rejected at once.
+        // A batch that was sent may have been committed, so it is sent again. Items that were not sent are rejected at once.
         const now = performance.now();
         const [late, waiting] = partition(pending, ({ deadline }) => !sent || deadline <= now);
+        const counts = { retried: waiting.length, rejected: late.length };
+        if (!this.unavailable) this.options.logger.warn({ err: error, ...counts }, 'batch failed: database unavailable');
+        this.unavailable = true;
         for (const { reject } of late)
           reject(new ServiceError('unavailable', 'The billing database cannot be reached.', undefined, { cause: error }));
         if (waiting.length === 0) return;
@@ -153,11 +165,11 @@ export class Lane<Item, Outcome> {
     });
   }
 
-  /** One item can make a batch fail, by a constraint for instance. The halves are tried apart, until it fails alone. */
+  /** One item can make a batch fail, by a constraint for instance. The batch is split in halves until that item is alone. */
   private async runHalves(batch: Queued<Item, Outcome>[], error: unknown): Promise<void> {
     const [only] = batch;
     if (batch.length === 1 && only) {
-      if (!(error instanceof ServiceError)) this.options.logger.error({ err: error }, 'item refused by the database');
+      if (!(error instanceof ServiceError)) this.options.logger.error({ err: error }, 'item rejected: its batch fails with it');
       only.reject(
         error instanceof ServiceError
           ? error
@@ -187,10 +199,10 @@ export class Lane<Item, Outcome> {
 }
 
 /**
- * True when the database or our code refused the data (constraint, value, assertion). False when the database is away, restarting, out of
- * resources or too slow.
+ * True when an item makes the batch fail: the database refused data (22, 23), a statement (42) or an assertion (P0), or our code threw.
+ * False when the database is unreachable, restarting, out of resources or too slow: then the batch is sent again.
  */
-function isRefusal(error: unknown): boolean {
+function isFaultOfBatch(error: unknown): boolean {
   if (error instanceof ServiceError) return true;
   const code = (error as { code?: unknown }).code;
   if (typeof code !== 'string') return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;

@@ -267,11 +267,11 @@ test('a renewal probe detects whether renewals arrive', async () => {
   const connect = (): Promise<PgConnection> => (away ? Promise.reject(new Error('away')) : ledger.connect());
   const options = { connect, batchMax: 10, queueMax: 10, deadlineMs: 5_000, logger: ledger.logger };
   const renewals = new Renewals(60_000, options);
-  expect(await renewals.arrive()).toBe(true);
+  expect(await renewals.canStore()).toBe(true);
   await renewals.close();
   away = true;
   const unreachable = new Renewals(60_000, options);
-  expect(await unreachable.arrive()).toBe(false);
+  expect(await unreachable.canStore()).toBe(false);
   await unreachable.close();
 });
 

@@ -5,14 +5,14 @@ import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor
 const LIMIT_DEFAULT = 1_000;
 
 /**
- * Lists open holds of one account or all, oldest first. A page starts after the position of the last one, even if that hold has ended, so
- * that a hold that stays open is listed exactly once.
+ * Lists open holds of one account or all, oldest first. A page starts after the last hold of the page before, even if
+ * that hold has ended meanwhile, so a hold that stays open is listed exactly once.
  */
 export async function listHolds(prisma: PrismaClient, request: HoldListRequest): Promise<HoldListReply> {
   const accountId = request.accountId ?? null;
   const limit = request.limit ?? LIMIT_DEFAULT;
-  const question = ['holds', accountId];
-  const [createdAt, id] = request.cursor ? parseCursor(question, request.cursor, [isMoment, isId]) : [];
+  const filters = ['holds', accountId];
+  const [createdAt, id] = request.cursor ? parseCursor(filters, request.cursor, [isMoment, isId]) : [];
   const rows = await prisma.$queryRaw<HoldRow[]>`
     SELECT id::text, request_id AS "requestId", account_id::text AS "accountId", project_id::text AS "projectId", model, amount::text,
       to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt", lease_until AS "leaseUntil"
@@ -25,7 +25,7 @@ export async function listHolds(prisma: PrismaClient, request: HoldListRequest):
   const last = page.at(-1);
   return {
     holds: page.map(renderHold),
-    nextCursor: rows.length > limit && last ? renderCursor(question, [last.createdAt, last.id]) : null,
+    nextCursor: rows.length > limit && last ? renderCursor(filters, [last.createdAt, last.id]) : null,
   };
 }
 

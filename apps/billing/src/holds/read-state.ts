@@ -18,7 +18,7 @@ const LOCK_ACCOUNTS = {
 };
 
 /**
- * Reads the rest of the state as JSON in one row, because a statement costs more than what it reads. Holds are locked too: a renewal must
+ * Reads the rest of the state as JSON in one row, because each statement has a fixed cost. Holds are locked too: a renewal must
  * either be seen here or find the hold gone. Projects are those of the reserves and of the holds to end. Amounts are text, because JSON
  * numbers would round them.
  */
@@ -60,7 +60,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
     execute<BatchRow>(connection, READ_BATCH, [holdIds, settleIds, projectIds, keyIds]),
   ]);
   const [found] = read.rows;
-  if (found === undefined) throw new TypeError('a batch was not read');
+  if (found === undefined) throw new TypeError('reading a batch returned no row');
   return {
     now: now ?? Math.floor(found.now),
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),

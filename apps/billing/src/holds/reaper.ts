@@ -9,7 +9,7 @@ export interface ReaperOptions {
   lanes: Pick<HoldLanes, 'settle' | 'sweep' | 'waitingMs'>;
   times: HoldTimes;
   intervalMs: number;
-  /** Milliseconds between searches for plans that have ended. Balances are right without them; they only write the rows. */
+  /** Milliseconds between sweeps for plans that have ended. Balances are correct without a sweep; it only writes the rows. */
   sweepIntervalMs: number;
   /** True when a renewal can reach this service and its table now. */
   renewalsArrive: () => Promise<boolean>;
@@ -22,21 +22,25 @@ const LEADER_LOCK = 7_243_001;
 const BATCH_MAX = 1_000;
 /** A settle that waits longer shows a backlog: the reaper must not end its hold first. */
 const BACKLOG_MS = 1_000;
-/** A stopped leader keeps its session and its lock; the server ends a session that is silent this long. */
-const LEADER_SILENCE_MIN_MS = 30_000;
+/** A suspended process keeps its session and so the lock; the server ends a session that is idle for this long. */
+const LEADER_IDLE_MIN_MS = 30_000;
 
 /**
- * Ends holds whose lease expired, and plans whose time is over. One replica leads at a time, which only saves work: the lanes end a hold
- * once, and only if its lease has expired.
+ * Ends holds whose lease and grace are over, and plans whose time is over. One replica leads at a time, which only saves work: the lanes
+ * end a hold once, and only after lease and grace.
  *
- * A lease may expire only while it could be renewed. After this service, NATS or Postgres was away, all leases are extended once before
- * anything is reaped, so that services can settle again first. While settles wait in a lane, nothing is reaped either. After the database's
- * clock was set, all leases begin again.
+ * A lease may expire only while it could be renewed. After this service, NATS or Postgres was unavailable, every lease is restarted before
+ * anything is reaped, so that services can settle first: it ends `leaseMs` from now, or at its old end if that is later. After the
+ * database's clock was set, an old end is not kept. While a request has waited longer than `BACKLOG_MS` in a lane of this replica, nothing
+ * is reaped.
  */
 export class Reaper {
   private connection: PgConnection | undefined;
   private leading = false;
-  /** The last interruption for which no leases were extended yet. Times are on the process's monotonic clock. */
+  /**
+   * The last interruption for which the leases were not restarted yet. A start counts as one: billing may have been down. Times are on the
+   * process's monotonic clock.
+   */
   private interruption: { at: number; clockWasSet: boolean } | undefined = { at: performance.now(), clockWasSet: false };
   private readonly clock = new DatabaseClock();
   private lastTickAt = performance.now();
@@ -91,14 +95,16 @@ export class Reaper {
   private async noticeClock(connection: PgConnection): Promise<void> {
     if (!(await this.clock.wasSet(connection))) return;
     this.interrupted(true);
-    this.options.logger.warn('database clock was set; all leases begin again');
+    this.options.logger.warn('database clock was set; the leading reaper restarts all leases');
   }
 
   private interrupted(clockWasSet = false): void {
     this.interruption = { at: performance.now(), clockWasSet: clockWasSet || this.interruption?.clockWasSet === true };
   }
 
-  /** An older interruption was handled by the leader of that time. */
+  /**
+   * Forgets an interruption older than lease and grace: this replica did not lead since, and the replica that led has restarted the leases.
+   */
   private recentInterruption(): { clockWasSet: boolean } | undefined {
     const { leaseMs, reaperGraceMs } = this.options.times;
     if (this.interruption && performance.now() - this.interruption.at > leaseMs + reaperGraceMs) this.interruption = undefined;
@@ -120,15 +126,15 @@ export class Reaper {
   }
 
   /**
-   * Extends all leases. A later end was granted under a longer `LEASE_MS` and stays, unless the clock was set or the hold is from the
-   * future.
+   * Restarts all leases. A lease that ends later than the new end was granted under a longer `LEASE_MS` and is kept, unless the clock was
+   * set or `created_at` lies in the future.
    */
   private async extendLeases(connection: PgConnection, clockWasSet: boolean): Promise<void> {
     const { rowCount } = await connection.query(
       `WITH locked AS MATERIALIZED (SELECT id FROM billing.hold ORDER BY id FOR UPDATE)
-       UPDATE billing.hold h SET lease_until = CASE WHEN $2 OR h.created_at > clock_timestamp() THEN whole.lease
-         ELSE greatest(h.lease_until, whole.lease) END
-       FROM locked, (SELECT clock_timestamp() + $1 * interval '1 millisecond' AS lease) whole WHERE h.id = locked.id`,
+       UPDATE billing.hold h SET lease_until = CASE WHEN $2 OR h.created_at > clock_timestamp() THEN fresh.lease
+         ELSE greatest(h.lease_until, fresh.lease) END
+       FROM locked, (SELECT clock_timestamp() + $1 * interval '1 millisecond' AS lease) fresh WHERE h.id = locked.id`,
       [this.options.times.leaseMs, clockWasSet],
     );
     this.interruption = undefined;
@@ -173,8 +179,8 @@ export class Reaper {
     });
     this.connection = connection;
     this.leading = false;
-    const silenceMs = Math.max(LEADER_SILENCE_MIN_MS, 3 * this.options.intervalMs);
-    await connection.query(`SET idle_session_timeout = ${silenceMs}`);
+    const idleMs = Math.max(LEADER_IDLE_MIN_MS, 3 * this.options.intervalMs);
+    await connection.query(`SET idle_session_timeout = ${idleMs}`);
     return connection;
   }
 }

@@ -7,7 +7,7 @@ import { allOf, execute, plainArray } from './pipelined-query.js';
 export interface Renewed {
   /** Renewed holds; true when the key, project and account may still call. */
   readonly mayCall: ReadonlyMap<string, boolean>;
-  /** Ended requests without a settlement. */
+  /** Ended requests that no service has settled: still open, or settled only by the reaper. */
   readonly unsettled: ReadonlySet<string>;
 }
 
@@ -38,7 +38,7 @@ const RENEW_HOLDS = {
     WHERE h.id = r.id RETURNING h.id, k.revoked_at IS NULL AND p.enabled AND a.status = 'active' AS may_call`,
 };
 
-/** Open holds, and holds that only the reaper ended: a service that knows more may still settle late. */
+/** Open holds, and holds that only the reaper ended: a service with newer usage may still settle late. */
 const NOT_SETTLED = {
   name: 'not_settled',
   text: `SELECT id FROM billing.hold WHERE id = ANY ($1::uuid[])
@@ -48,8 +48,8 @@ const NOT_SETTLED = {
 };
 
 /**
- * Extends leases and keeps meter readings in one commit, and finds which of `ended` have no settlement. The commit does not wait for the
- * disk: the next renewal repeats a reading that a crash loses.
+ * Extends leases and keeps meter readings in one commit, and finds which of `ended` no service has settled. The commit does not wait for
+ * the disk: the next renewal repeats a reading that a crash loses.
  */
 export async function renewHolds(
   connection: PgConnection,

@@ -27,21 +27,21 @@ export class Renewals {
   }
 
   async renew({ renewals, ended = [] }: HoldRenewRequest): Promise<HoldRenewReply> {
-    const [asked, ...renewed] = await Promise.all([
+    const [endedCheck, ...renewed] = await Promise.all([
       ended.length > 0 ? this.lane.push({ ended }) : undefined,
       ...renewals.map((renewal) => this.lane.push(renewal)),
     ]);
-    const verdicts = renewals.map(({ holdId }, position) => ({ holdId, mayCall: renewed[position]?.mayCall.get(holdId) }));
+    const results = renewals.map(({ holdId }, position) => ({ holdId, mayCall: renewed[position]?.mayCall.get(holdId) }));
     return {
-      renewed: verdicts.flatMap(({ holdId, mayCall }) => (mayCall === undefined ? [] : holdId)),
-      stop: verdicts.flatMap(({ holdId, mayCall }) => (mayCall === false ? holdId : [])),
-      unsettled: ended.filter((holdId) => asked?.unsettled.has(holdId)),
+      renewed: results.flatMap(({ holdId, mayCall }) => (mayCall === undefined ? [] : holdId)),
+      stop: results.flatMap(({ holdId, mayCall }) => (mayCall === false ? holdId : [])),
+      unsettled: ended.filter((holdId) => endedCheck?.unsettled.has(holdId)),
       leaseMs: this.leaseMs,
     };
   }
 
   /** True when a renewal would be stored now. Sends one for a hold that does not exist. */
-  async arrive(): Promise<boolean> {
+  async canStore(): Promise<boolean> {
     const probe = { holdId: NO_HOLD, sequence: 1, usage: NO_USAGE };
     return this.lane.push(probe).then(
       () => true,

@@ -64,20 +64,20 @@ function settledRequest(row: Row): BilledRequest {
 }
 
 function settlementInTime(row: Prisma.SettlementModel): RequestSettlement {
-  return { ...lastWord(row), costPicoUsd: String(row.cost), writtenOffPicoUsd: '0', reaped: null };
+  return { ...settlementFields(row), costPicoUsd: String(row.cost), writtenOffPicoUsd: '0', reaped: null };
 }
 
 /** A late settlement replaces the bill of the reaper: it charged or returned the difference. */
 function lateSettlement(row: Prisma.SettlementModel, late: LateRow): RequestSettlement {
   return {
-    ...lastWord(late),
+    ...settlementFields(late),
     costPicoUsd: String(row.cost + late.due - late.writeoff),
     writtenOffPicoUsd: String(late.writeoff),
     reaped: { usage: usageOfRow(row), costPicoUsd: String(row.cost), settledAt: row.settledAt.toISOString() },
   };
 }
 
-function lastWord(
+function settlementFields(
   last: Prisma.SettlementModel | LateRow,
 ): Pick<RequestSettlement, 'reason' | 'settledBy' | 'usage' | 'overPicoUsd' | 'settledAt'> {
   const reason = currentReason(last.reason) as SettleReason;

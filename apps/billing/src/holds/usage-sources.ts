@@ -1,6 +1,8 @@
 import { sourcesOfFormer, type UsageSources } from '#contracts/billing/holds.js';
 
-/** Sources in a row of the database. `formerSource` is set only where a version before the two columns wrote the row last. */
+/**
+ * Sources in a row of the database. `formerSource` is set only on rows last written by a release that had one source column instead of two.
+ */
 interface SourceColumns {
   promptSource: string | null;
   outputSource: string | null;

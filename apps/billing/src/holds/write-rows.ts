@@ -30,13 +30,14 @@ export const CLOSE_AND_OPEN_HOLDS = `closed AS (
       SELECT *, $1::timestamptz FROM unnest($19::uuid[], $20::uuid[], $21::uuid[], $22::uuid[], $23::text[], $24::text[], $25::int8[],
         $26::int8[], $27::uuid[], $28::int4[], $29::int8[], $30::int8[], $31::int8[], $32::timestamptz[])
     )`;
+/** A batch can end a grant, never start one. */
 export const ACCOUNT_SET = `topup = s.topup, topup_held = s.topup_held, plan = s.plan, plan_held = s.plan_held,
         expired = s.expired, grant_id = s.grant_id, grant_ends_at = CASE WHEN s.grant_id IS NULL THEN NULL ELSE a.grant_ends_at END,
         open_holds = s.open_holds`;
-/** Leaves out the limits, which an administrator may have changed. */
+/** Leaves out the limits, which an operator may have changed. */
 export const PROJECT_SET = 'open_holds = s.open_holds, request_window = s.request_window';
 
-/** Writes the rows that nearly every batch has, in one statement, because a statement costs more than its rows. */
+/** Writes the rows that nearly every batch has, in one statement, because each statement has a fixed cost. */
 const WRITE_BATCH = {
   name: 'write_batch',
   text: `WITH ${CLOSE_AND_OPEN_HOLDS}, changed_accounts AS (

@@ -13,23 +13,23 @@ export interface Adjustment {
 }
 
 /**
- * Corrects the top-up balance, once by the id of the adjustment, in one round trip. A debit takes only free money. Repeating it changes
- * nothing (`adjusted` false).
+ * Corrects the top-up balance, in one round trip. A debit takes only money that is not held. Idempotent by adjustment id: repeating it
+ * changes nothing (`adjusted` false).
  * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another adjustment, `insufficient_balance`
- * with the figures.
+ * with the amounts.
  */
 export async function adjust(connection: PgConnection, adjustment: Adjustment): Promise<{ adjusted: boolean; topup: bigint }> {
   const { accountId, adjustmentId, kind, amount, reason } = adjustment;
   const key = `adjust:${adjustmentId}`;
-  const [done, found] = await underAccountLock(connection, accountId, () => [
+  const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(ADJUST, [accountId, kind, String(amount), reason, key]),
-    connection.query(LOOK, [accountId, kind, String(amount), key]) as Promise<QueryResult<Found>>,
+    connection.query(READ_RESULT, [accountId, kind, String(amount), key]) as Promise<QueryResult<ResultRow>>,
   ]);
-  const [row] = found.rows;
+  const [row] = result.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (row.same === null) throw tooMuch(amount, row.free);
   if (!row.same) throw new ServiceError('conflict', 'This adjustment id was used before, for another adjustment.', 'adjustmentId');
-  return { adjusted: done.rowCount === 1, topup: BigInt(row.topup) };
+  return { adjusted: changed.rowCount === 1, topup: BigInt(row.topup) };
 }
 
 const ADJUST = `WITH adjusted AS (
@@ -40,10 +40,10 @@ const ADJUST = `WITH adjusted AS (
   UPDATE billing.account a SET topup = a.topup + CASE m.kind WHEN 'credit' THEN m.amount ELSE -m.amount END
   FROM adjusted m WHERE a.id = m.account_id`;
 
-const LOOK = `SELECT a.topup, a.topup - a.topup_held AS free, m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
+const READ_RESULT = `SELECT a.topup, a.topup - a.topup_held AS free, m.account_id = a.id AND m.kind = $2 AND m.amount = $3 AS same
   FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
 
-interface Found {
+interface ResultRow {
   topup: string;
   free: string;
   /** Null: nothing was adjusted under this id. */
@@ -53,7 +53,7 @@ interface Found {
 function tooMuch(amount: PicoUsd, free: string): ServiceError {
   return new ServiceError(
     'insufficient_balance',
-    `$${renderUsd(amount)} cannot be debited: $${renderUsd(picoUsd(BigInt(free)))} of top-up money is free.`,
+    `$${renderUsd(amount)} cannot be debited: $${renderUsd(picoUsd(BigInt(free)))} of top-up money is not held.`,
     'usd',
     { details: { requestedPicoUsd: String(amount), freePicoUsd: free } },
   );

@@ -3,7 +3,7 @@ import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { checkLedger } from './check-ledger.js';
 import { freezeAccounts } from './freeze-accounts.js';
-import { GaveWay, guardCheck } from './guard-check.js';
+import { guardCheck, YieldedToMigrationError } from './guard-check.js';
 import { INVARIANTS } from './invariants.js';
 
 export interface AuditorOptions {
@@ -23,8 +23,9 @@ export interface AuditorOptions {
 const LEADER_LOCK = 7_243_003;
 
 /**
- * Checks the ledger on request, and on a schedule by one replica at a time. A scheduled check freezes an account whose money is wrong: it
- * gets no more holds, and an operator who has found the cause activates it. A requested check changes nothing.
+ * Checks the ledger on request, and on a schedule by one replica at a time. A scheduled check freezes an account whose money is wrong: its
+ * reserves are refused, its running requests are stopped at their next lease renewal and billed for what they received, until an operator
+ * who has found the cause activates it. A requested check changes nothing.
  */
 export class Auditor {
   private connection: PgConnection | undefined;
@@ -78,15 +79,17 @@ export class Auditor {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
       const report = await this.checkOn(connection);
-      const frozen = await freezeAccounts(connection, accountsToFreeze(report));
-      this.options.onChecked?.(report, await countFrozen(connection));
       const { milliseconds, checked, invariants, violations } = report;
-      if (violations.length === 0) return logger.info({ milliseconds, ...checked }, 'ledger check passed');
       const broken = invariants.filter((invariant) => invariant.violations > 0);
-      logger.error({ milliseconds, broken, violations, frozen }, 'LEDGER CHECK FAILED');
+      if (violations.length === 0) logger.info({ milliseconds, ...checked }, 'ledger check passed');
+      else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
+      const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report));
+      if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
+      this.options.onChecked?.(report, await countFrozen(connection));
     } catch (error) {
-      if (error instanceof GaveWay) return logger.info('ledger check cancelled: a migration waited for it');
-      logger.warn({ err: error }, 'ledger check did not run');
+      if (error instanceof YieldedToMigrationError) return logger.info('ledger check cancelled: a migration waited for it');
+      if (this.stopping.signal.aborted) return;
+      logger.warn({ err: error }, 'ledger check failed to complete');
       this.connection?.end().catch(() => undefined);
       this.connection = undefined;
     }
@@ -117,19 +120,19 @@ export class Auditor {
       await connection.end();
       return undefined;
     }
-    // A stopped leader keeps its session and its lock; the server ends a session that is silent this long.
+    // A suspended process keeps its session and so the lock; the server ends a session that is idle for this long.
     await connection.query(`SELECT set_config('idle_session_timeout', $1, false)`, [`${3 * this.options.intervalMs}ms`]);
     this.connection = connection;
     return connection;
   }
 }
 
-/** Returns the reason by account, for violations that affect money. */
+/** Returns the reason by account, for violations that freeze their account. */
 function accountsToFreeze({ violations }: LedgerCheckReply): ReadonlyMap<string, string> {
-  const ofMoney = new Set(INVARIANTS.filter(({ isMoney }) => isMoney).map(({ id }) => id));
+  const freezing = new Set(INVARIANTS.filter(({ freezesAccount }) => freezesAccount).map(({ id }) => id));
   const reasons = new Map<string, Set<string>>();
   for (const { invariant, accountId } of violations) {
-    if (accountId === null || !ofMoney.has(invariant)) continue;
+    if (accountId === null || !freezing.has(invariant)) continue;
     reasons.set(accountId, (reasons.get(accountId) ?? new Set()).add(invariant));
   }
   return new Map(Array.from(reasons, ([accountId, broken]) => [accountId, `ledger check: ${[...broken].join(', ')}`]));

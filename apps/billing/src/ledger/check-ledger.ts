@@ -30,7 +30,7 @@ export async function checkLedger(connection: PgConnection, overdueMs: number, s
 
 async function count(connection: PgConnection): Promise<LedgerCounts & { at: Date }> {
   const { rows } = await connection.query<LedgerCounts & { at: Date }>(COUNTS);
-  if (!rows[0]) throw new TypeError('the ledger was not counted');
+  if (!rows[0]) throw new TypeError('counting the ledger returned no row');
   return rows[0];
 }
 

@@ -7,20 +7,20 @@ export interface Funds {
   topupHeld: bigint;
   plan: bigint;
   planHeld: bigint;
-  /** Money of ended grants that open holds may still use. In no balance. */
+  /** Money of ended grants that open holds may still use. Not part of any balance. */
   expired: bigint;
   /** The live plan grant; `endsAt` in milliseconds. Null: `plan` is 0. */
   grant: { id: string; endsAt: number } | null;
 }
 
-/** Sources of the money of a hold. `grantId` is null when no plan money is part of it. */
+/** How much of a hold comes from plan and from top-up. `grantId` is null when no plan money is part of it. */
 export interface HeldParts {
   plan: bigint;
   topup: bigint;
   grantId: string | null;
 }
 
-/** Sources of the money of a cost; the parts sum to the cost. */
+/** How much of a cost comes from the live plan, from an ended grant and from top-up; the three sum to the cost. */
 export interface Charge {
   planCost: bigint;
   liveGrantId: string | null;
@@ -30,7 +30,10 @@ export interface Charge {
   forfeit: bigint;
 }
 
-/** Sources of the money of a late settlement, negative when it goes back. Costs and `writeoff`, less `forfeit`, sum to what was due. */
+/**
+ * How much of a late settlement comes from plan and from top-up, negative when money goes back. Costs and `writeoff`, less `forfeit`, sum
+ * to `due`.
+ */
 export interface LateCharge {
   planCost: bigint;
   liveGrantId: string | null;
@@ -77,8 +80,8 @@ export function takeHold(funds: Funds, amount: bigint): HeldParts {
 }
 
 /**
- * Returns the money of a hold. All holds of a batch are returned before any is charged: charged one by one, the split between plan and
- * top-up would depend on their order, and could need top-up money that other holds have.
+ * Gives the money of a hold back to the account. All holds of a batch are given back before any is charged: charged one by one, the split
+ * between plan and top-up would depend on their order, and could need top-up money that other holds have.
  */
 export function returnHold(funds: Funds, parts: HeldParts): void {
   if (isEnded(funds, parts)) funds.expired -= parts.plan;
@@ -111,8 +114,8 @@ export function chargeLate(funds: Funds, due: bigint): LateCharge {
 }
 
 /**
- * Returns `excess` of a settlement, as if only the rest had been charged: first to the top-up, which was charged last, then to the plan.
- * The part of an ended grant is forfeited.
+ * Gives `excess` of a settlement back to the account, as if only the rest had been charged: first to the top-up, which was charged last,
+ * then to the plan. The part of an ended grant is forfeited.
  */
 export function giveBack(funds: Funds, charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>, excess: bigint): LateCharge {
   const topup = min(excess, charged.topupCost);
@@ -135,7 +138,7 @@ export function endGrant(funds: Funds): { grantId: string; amount: bigint } | un
   return forfeited;
 }
 
-/** Ends the grant when it is due. */
+/** Ends the grant if `now` has reached its end. */
 export function endDueGrant(funds: Funds, now: number): { grantId: string; amount: bigint } | undefined {
   return funds.grant && funds.grant.endsAt <= now ? endGrant(funds) : undefined;
 }

@@ -31,14 +31,14 @@ interface Granted {
 export async function grantPlan(connection: PgConnection, grant: PlanGrant): Promise<Granted> {
   const { grantId, accountId, amount, endsAt } = grant;
   const key = grant.grantKey === undefined ? `grant:${grantId}` : `grant:${accountId}:${grant.grantKey}`;
-  const [done, found] = await underAccountLock(connection, accountId, () => [
+  const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(GRANT, [accountId, String(amount), grantId, endsAt, key]) as Promise<QueryResult<Replaced>>,
-    connection.query(LOOK, [accountId, String(amount), endsAt, key]) as Promise<QueryResult<Found>>,
+    connection.query(READ_RESULT, [accountId, String(amount), endsAt, key]) as Promise<QueryResult<ResultRow>>,
   ]);
-  const [row] = found.rows;
+  const [row] = result.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (!row.same) throw new ServiceError('conflict', 'This grant key was used before, with another amount or end.', 'grantKey');
-  const [granted] = done.rows;
+  const [granted] = changed.rows;
   if (!granted) return { granted: false, grantId: row.grant_id, plan: BigInt(row.plan), endsAt: row.grant_ends_at };
   const { ended_grant: endedGrant, forfeited } = granted;
   const ended = endedGrant === null ? undefined : { grantId: endedGrant, amount: BigInt(forfeited ?? 0) };
@@ -62,7 +62,7 @@ const GRANT = `WITH former AS (
   FROM granted g WHERE a.id = g.account_id
   RETURNING a.plan, (SELECT grant_id FROM forfeited) AS ended_grant, (SELECT amount FROM forfeited) AS forfeited`;
 
-const LOOK = `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
+const READ_RESULT = `SELECT CASE WHEN a.grant_ends_at > clock_timestamp() THEN a.plan ELSE 0 END AS plan, m.grant_id, m.grant_ends_at,
     m.account_id = a.id AND m.amount = $2 AND m.grant_ends_at = $3 AS same
   FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $4 WHERE a.id = $1`;
 
@@ -73,7 +73,7 @@ interface Replaced {
   forfeited: string | null;
 }
 
-interface Found {
+interface ResultRow {
   plan: string;
   grant_id: string;
   grant_ends_at: Date;

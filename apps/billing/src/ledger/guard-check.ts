@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PgConnection } from '#database/pg-connection.js';
 
-/** Milliseconds between two looks: requests queue behind a waiting migration for about this long. */
-const LOOK_MS = 100;
+/** Polling interval in milliseconds: requests queue behind a waiting migration for about this long. */
+const POLL_INTERVAL_MS = 100;
 
 /** Thrown by a check that was cancelled because a migration waited for it. */
-export class GaveWay extends Error {
-  override readonly name = 'GaveWay';
+export class YieldedToMigrationError extends Error {
+  override readonly name = 'YieldedToMigrationError';
 
   constructor() {
     super('a change of the schema waited for the check');
@@ -14,9 +14,9 @@ export class GaveWay extends Error {
 }
 
 /**
- * Runs a check on `connection` and watches it from another. The check is cancelled when `stopping` aborts, or with `GaveWay` when a
- * migration waits for a table that the check reads, because all other requests would wait behind it. `check` gets a signal that aborts with
- * the reason, and must throw it between its statements.
+ * Runs a check on `connection` and watches it from another. The check is cancelled when `stopping` aborts, or with
+ * `YieldedToMigrationError` when a migration waits for a table that the check reads, because all other requests would wait behind it.
+ * `check` gets a signal that aborts with the reason, and must throw it between its statements.
  */
 export async function guardCheck<Result>(
   { connection, connect, stopping }: { connection: PgConnection; connect: () => Promise<PgConnection>; stopping: AbortSignal },
@@ -24,12 +24,16 @@ export async function guardCheck<Result>(
 ): Promise<Result> {
   stopping.throwIfAborted();
   const watcher = await connect();
-  const gaveWay = new AbortController();
-  const cancelled = AbortSignal.any([stopping, gaveWay.signal]);
+  const yielded = new AbortController();
+  const cancelled = AbortSignal.any([stopping, yielded.signal]);
   const done = new AbortController();
   try {
     const { rows } = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    const watching = watch(watcher, rows[0]?.pid ?? 0, { done: done.signal, cancelled, giveWay: () => gaveWay.abort(new GaveWay()) });
+    const watching = watch(watcher, rows[0]?.pid ?? 0, {
+      done: done.signal,
+      cancelled,
+      yieldToMigration: () => yielded.abort(new YieldedToMigrationError()),
+    });
     try {
       return await check(cancelled);
     } catch (error) {
@@ -46,20 +50,20 @@ export async function guardCheck<Result>(
 const SCHEMA_CHANGE_WAITS = `SELECT 1 FROM pg_locks waits JOIN pg_locks has ON has.relation = waits.relation AND has.database = waits.database
   WHERE has.pid = $1 AND has.granted AND NOT waits.granted AND waits.mode = 'AccessExclusiveLock'`;
 
-/** Repeats the cancellation, because a statement that starts just then misses it. Never throws. */
+/** Repeats the cancellation, because a cancel that arrives between two statements has no effect. Never throws. */
 async function watch(
   watcher: PgConnection,
   pid: number,
-  { done, cancelled, giveWay }: { done: AbortSignal; cancelled: AbortSignal; giveWay: () => void },
+  { done, cancelled, yieldToMigration }: { done: AbortSignal; cancelled: AbortSignal; yieldToMigration: () => void },
 ): Promise<void> {
   const wake = AbortSignal.any([done, cancelled]);
   while (!done.aborted) {
     try {
-      if (!cancelled.aborted && (await watcher.query(SCHEMA_CHANGE_WAITS, [pid])).rowCount) giveWay();
+      if (!cancelled.aborted && (await watcher.query(SCHEMA_CHANGE_WAITS, [pid])).rowCount) yieldToMigration();
       if (cancelled.aborted && !done.aborted) await watcher.query('SELECT pg_cancel_backend($1)', [pid]);
     } catch {
-      // The connection is lost, and so is that of the check.
+      // Without this connection the check runs unwatched until it ends.
     }
-    await delay(LOOK_MS, undefined, { signal: cancelled.aborted ? done : wake }).catch(() => undefined);
+    await delay(POLL_INTERVAL_MS, undefined, { signal: cancelled.aborted ? done : wake }).catch(() => undefined);
   }
 }

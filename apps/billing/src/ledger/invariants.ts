@@ -2,8 +2,8 @@
 export interface Invariant {
   id: string;
   rule: string;
-  /** False: a violation does not affect money, so no account is frozen. */
-  isMoney: boolean;
+  /** True when a violation freezes its account: money, or a counter that admits requests, is wrong. */
+  freezesAccount: boolean;
   sql: string;
 }
 
@@ -12,7 +12,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I1',
     rule: 'held money is the sum of the open holds',
-    isMoney: true,
+    freezesAccount: true,
     sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a LEFT JOIN billing.hold h ON h.account_id = a.id GROUP BY a.id
       HAVING a.topup_held <> coalesce(sum(h.amount - h.plan_part), 0)
         OR a.plan_held <> coalesce(sum(h.plan_part) FILTER (WHERE h.grant_id = a.grant_id), 0)
@@ -22,7 +22,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I2',
     rule: 'top-up money is top-ups less refunds and charges',
-    isMoney: true,
+    freezesAccount: true,
     sql: `SELECT a.id AS subject, a.id AS account_id FROM billing.account a
       LEFT JOIN (SELECT account_id, sum(CASE WHEN kind IN ('topup', 'credit') THEN amount ELSE -amount END) AS came FROM billing.movement
         WHERE kind IN ('topup', 'credit', 'refund', 'debit') GROUP BY account_id) m ON m.account_id = a.id
@@ -34,7 +34,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I3',
     rule: 'a grant is the sum of its charges, its forfeits and what is left',
-    isMoney: true,
+    freezesAccount: true,
     sql: `SELECT g.grant_id AS subject, g.account_id FROM billing.movement g JOIN billing.account a ON a.id = g.account_id
       LEFT JOIN (SELECT grant_id, sum(amount) AS gone FROM (
           SELECT live_grant_id AS grant_id, plan_cost AS amount FROM billing.settlement WHERE live_grant_id IS NOT NULL
@@ -48,20 +48,21 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I4',
     rule: 'no hold is both open and settled',
-    isMoney: true,
+    freezesAccount: true,
     sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h JOIN billing.settlement s ON s.hold_id = h.id`,
   },
   {
     id: 'I5',
-    rule: 'a project counts its open holds',
-    isMoney: true,
+    rule: "a project's counter is the number of its open holds",
+    freezesAccount: true,
     sql: `SELECT p.id AS subject, p.account_id FROM billing.project p LEFT JOIN billing.hold h ON h.project_id = p.id GROUP BY p.id
       HAVING p.open_holds <> count(h.id)`,
   },
   {
     id: 'I6',
     rule: 'no money appears or vanishes',
-    isMoney: true,
+    freezesAccount: true,
+    // A sum over all accounts: reported, freezes none.
     sql: `SELECT 'all accounts' AS subject, NULL AS account_id
       WHERE (SELECT coalesce(sum(topup + plan + expired), 0) FROM billing.account)
         + (SELECT coalesce(sum(cost + forfeit), 0) FROM billing.settlement)
@@ -71,13 +72,13 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I7',
     rule: 'no hold is open long after its lease',
-    isMoney: false,
+    freezesAccount: false,
     sql: `SELECT h.id AS subject, h.account_id FROM billing.hold h WHERE h.lease_until < now() - $1 * interval '1 millisecond'`,
   },
   {
     id: 'I8',
-    rule: "a project's window counts requests, in the order of time",
-    isMoney: false,
+    rule: 'a request window has positive counts in ascending time',
+    freezesAccount: false,
     sql: `SELECT p.id AS subject, p.account_id FROM billing.project p CROSS JOIN LATERAL (
         SELECT (e.value ->> 1)::int AS requests, (e.value ->> 0)::float8 AS at, lag((e.value ->> 0)::float8) OVER (ORDER BY e.position) AS before
         FROM json_array_elements(p.request_window) WITH ORDINALITY e (value, position)) w
@@ -85,9 +86,9 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I9',
-    // A late settlement without a forfeit is older than the column.
-    rule: 'a cost is usage times the price of its hold, at most the hold',
-    isMoney: true,
+    // A null `forfeit` was written by a release whose late settlements gave nothing back.
+    rule: 'cost plus excess is usage times the price of the hold',
+    freezesAccount: true,
     sql: `SELECT s.hold_id AS subject, s.account_id FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.project_id IS NOT NULL AND (
         s.cost + s.over IS DISTINCT FROM (s.prompt_tokens - s.cached_tokens)::numeric * s.input_price
@@ -97,8 +98,8 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     id: 'I10',
-    rule: 'only a reaped hold is settled late, within its amount, and refunds go to their source',
-    isMoney: true,
+    rule: 'only a reaped hold is settled late, and it gives back no more plan or top-up money than it took',
+    freezesAccount: true,
     sql: `SELECT l.hold_id AS subject, l.account_id FROM billing.late_settlement l LEFT JOIN billing.settlement s ON s.hold_id = l.hold_id
       WHERE (s.reason = 'lease-expired' AND s.account_id = l.account_id AND s.held = l.held AND s.cost = l.billed
         AND s.topup_cost + l.topup_cost >= 0 AND s.plan_cost + l.plan_cost >= 0
@@ -107,7 +108,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     id: 'I11',
     rule: 'refunds of a top-up do not exceed it',
-    isMoney: true,
+    freezesAccount: true,
     sql: `SELECT m.account_id AS subject, m.account_id FROM billing.movement m WHERE m.kind IN ('topup', 'refund') GROUP BY m.account_id
         HAVING sum(CASE m.kind WHEN 'topup' THEN m.amount ELSE -m.amount END) < 0
       UNION ALL

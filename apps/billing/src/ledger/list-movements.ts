@@ -1,6 +1,6 @@
 import type { Movement, MovementKind, MovementListReply, MovementListRequest } from '#contracts/billing/movements.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import { demandAccount } from '../accounts/accounts.js';
+import { requireAccount } from '../accounts/accounts.js';
 import { isId, isMoment, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
 
@@ -16,8 +16,8 @@ export async function listMovements(prisma: PrismaClient, request: MovementListR
   const { from, to } = timeRange(request.from, request.to);
   const kinds = request.kinds?.length ? request.kinds : undefined;
   const limit = request.limit ?? LIMIT_DEFAULT;
-  const question = { accountId, from, to, kinds };
-  const [createdAt, id] = request.cursor ? parseCursor(question, request.cursor, [isMoment, isId]) : [];
+  const filters = { accountId, from, to, kinds };
+  const [createdAt, id] = request.cursor ? parseCursor(filters, request.cursor, [isMoment, isId]) : [];
   const rows = await prisma.$queryRaw<MovementRow[]>`
     SELECT id::text, kind, amount::text, grant_id::text AS "grantId", refund_of::text AS "refundOf", reason,
       idempotency_key AS "idempotencyKey", to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt"
@@ -28,12 +28,12 @@ export async function listMovements(prisma: PrismaClient, request: MovementListR
       ${kinds ? Prisma.sql`AND kind = ANY (${kinds})` : Prisma.empty}
       ${createdAt ? Prisma.sql`AND (created_at, id) < (${createdAt}::timestamptz, ${id}::uuid)` : Prisma.empty}
     ORDER BY billing.movement.created_at DESC, billing.movement.id DESC LIMIT ${limit + 1}`;
-  if (rows.length === 0) await demandAccount(prisma, accountId);
+  if (rows.length === 0) await requireAccount(prisma, accountId);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
     movements: page.map((row) => renderMovement(row, accountId)),
-    nextCursor: rows.length > limit && last ? renderCursor(question, [last.createdAt, last.id]) : null,
+    nextCursor: rows.length > limit && last ? renderCursor(filters, [last.createdAt, last.id]) : null,
   };
 }
 

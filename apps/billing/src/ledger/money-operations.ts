@@ -59,7 +59,7 @@ export class MoneyOperations {
   }
 
   async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest): Promise<RefundCreateReply> {
-    if (!usd && !paymentId) throw new ServiceError('invalid_request', 'A refund names a payment, an amount, or both.', 'usd');
+    if (!usd && !paymentId) throw new ServiceError('invalid_request', 'Give a payment id, an amount, or both.', 'usd');
     const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
     const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted));
     if (refunded) this.events?.balanceFell(accountId, amount);

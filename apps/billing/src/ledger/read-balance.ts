@@ -5,8 +5,8 @@ import { picoUsd, renderUsd } from '#money/pico-usd.js';
 import { availableOf, endDueGrant, type FundsRow, fundsOf } from './funds.js';
 
 /**
- * Returns the balance at this moment, without a plan whose time is over, even if its end is not written yet. Amounts are read as text,
- * because the decimals of Prisma round.
+ * Returns the balance at this moment, without a plan whose time is over, even if the sweep has not recorded that yet. Amounts are read as
+ * text, because the decimals of Prisma round.
  * @throws {ServiceError} `not_found` for an unknown account.
  */
 export async function readBalance(prisma: PrismaClient, accountId: string): Promise<Balance & { expiredHeld: string }> {

@@ -21,25 +21,25 @@ interface Refunded {
 }
 
 /**
- * Refunds a top-up, once by the id of the refund, in one round trip. Only money that is free and not refunded yet. Repeating it changes
- * nothing (`refunded` false).
+ * Refunds a top-up, in one round trip. Takes only money that is neither held nor refunded already. Idempotent by refund id: repeating it
+ * changes nothing (`refunded` false).
  * @throws {ServiceError} `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
- * `insufficient_balance` with the figures.
+ * `insufficient_balance` with the amounts.
  */
 export async function refund(connection: PgConnection, wanted: Refund): Promise<Refunded> {
   const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
   const key = `refund:${refundId}`;
   const payment = paymentId === null ? null : `topup:${paymentId}`;
-  const [done, found] = await underAccountLock(connection, accountId, () => [
+  const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key]),
-    connection.query(LOOK, [accountId, payment, key]) as Promise<QueryResult<Found>>,
+    connection.query(READ_RESULT, [accountId, payment, key]) as Promise<QueryResult<ResultRow>>,
   ]);
-  const [row] = found.rows;
+  const [row] = result.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (row.recorded === null) throw refusal(wanted, row);
   const isSame = row.is_same && (amount === undefined || BigInt(row.recorded) === amount);
   if (!isSame) throw new ServiceError('conflict', 'This refund id was used before, for another refund.', 'refundId');
-  return { refunded: done.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
+  return { refunded: changed.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
 }
 
 /** Refundable money of account $1 and payment $2, or of all payments when $2 is null. */
@@ -61,12 +61,12 @@ const REFUND = `WITH ${LIMITS}, refunded AS (
   )
   UPDATE billing.account a SET topup = a.topup - r.amount FROM refunded r WHERE a.id = r.account_id`;
 
-const LOOK = `WITH ${LIMITS}
+const READ_RESULT = `WITH ${LIMITS}
   SELECT a.topup, l.free, l.refundable, m.amount AS recorded,
     m.account_id = a.id AND m.refund_of IS NOT DISTINCT FROM (SELECT id FROM payment) AS is_same
   FROM billing.account a LEFT JOIN limits l ON l.id = a.id LEFT JOIN billing.movement m ON m.idempotency_key = $3 WHERE a.id = $1`;
 
-interface Found {
+interface ResultRow {
   topup: string;
   /** Null: there is no such payment. */
   free: string | null;
@@ -76,13 +76,13 @@ interface Found {
   is_same: boolean;
 }
 
-function refusal({ amount }: Refund, { free, refundable }: Found): ServiceError {
+function refusal({ amount }: Refund, { free, refundable }: ResultRow): ServiceError {
   if (free === null || refundable === null) return new ServiceError('not_found', 'This account has no such payment.', 'paymentId');
   const requested = String(amount ?? refundable);
   const dollars = (figure: string): string => `$${renderUsd(picoUsd(BigInt(figure)))}`;
   return new ServiceError(
     'insufficient_balance',
-    `${dollars(requested)} cannot be refunded: ${dollars(refundable)} was topped up and not refunded yet, ${dollars(free)} of top-up money is free.`,
+    `${dollars(requested)} cannot be refunded: ${dollars(refundable)} was topped up and not refunded yet, ${dollars(free)} of top-up money is not held.`,
     'usd',
     { details: { requestedPicoUsd: requested, refundablePicoUsd: refundable, freePicoUsd: free } },
   );

@@ -106,7 +106,7 @@ describe('a refund', () => {
     await expect(refundOf(customer, { paymentId: customer.payments[0] })).rejects.toMatchObject({
       code: 'insufficient_balance',
       message:
-        '$0.0000000001 cannot be refunded: $0.0000000001 was topped up and not refunded yet, $0.00000000002 of top-up money is free.',
+        '$0.0000000001 cannot be refunded: $0.0000000001 was topped up and not refunded yet, $0.00000000002 of top-up money is not held.',
       details: { requestedPicoUsd: '100', refundablePicoUsd: '100', freePicoUsd: '20' },
     });
     expect(await refundOf(customer, { amount: 20n })).toMatchObject({ topup: 50n });

@@ -11,7 +11,7 @@ interface TopUp {
 }
 
 /**
- * Credits a payment, once by its id, in one round trip. Repeating it changes nothing (`credited` false).
+ * Credits a payment, in one round trip. Idempotent by payment id: repeating it changes nothing (`credited` false).
  * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another payment.
  */
 export async function topUp(
@@ -19,14 +19,14 @@ export async function topUp(
   { accountId, amount, paymentId }: TopUp,
 ): Promise<{ credited: boolean; topup: bigint }> {
   const key = `topup:${paymentId}`;
-  const [done, found] = await underAccountLock(connection, accountId, () => [
+  const [changed, result] = await underAccountLock(connection, accountId, () => [
     connection.query(CREDIT, [accountId, String(amount), key]),
-    connection.query(LOOK, [accountId, String(amount), key]) as Promise<QueryResult<Found>>,
+    connection.query(READ_RESULT, [accountId, String(amount), key]) as Promise<QueryResult<ResultRow>>,
   ]);
-  const [row] = found.rows;
+  const [row] = result.rows;
   if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
   if (!row.same) throw new ServiceError('conflict', 'This payment id was credited before, with another account or amount.', 'paymentId');
-  return { credited: done.rowCount === 1, topup: BigInt(row.topup) };
+  return { credited: changed.rowCount === 1, topup: BigInt(row.topup) };
 }
 
 const CREDIT = `WITH movement AS (
@@ -36,10 +36,10 @@ const CREDIT = `WITH movement AS (
   )
   UPDATE billing.account a SET topup = a.topup + m.amount FROM movement m WHERE a.id = m.account_id`;
 
-const LOOK = `SELECT a.topup, m.account_id = a.id AND m.amount = $2 AS same
+const READ_RESULT = `SELECT a.topup, m.account_id = a.id AND m.amount = $2 AS same
   FROM billing.account a LEFT JOIN billing.movement m ON m.idempotency_key = $3 WHERE a.id = $1`;
 
-interface Found {
+interface ResultRow {
   topup: string;
   same: boolean | null;
 }

@@ -1,7 +1,7 @@
 import type { UsageGroup, UsageQueryReply, UsageQueryRequest, UsageRow, UsageStep } from '#contracts/billing/usage.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
-import { demandAccount } from '../accounts/accounts.js';
+import { requireAccount } from '../accounts/accounts.js';
 import { isCancelled } from '../accounts/database-refusal.js';
 import { isId, isMoment, isText, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
@@ -25,7 +25,7 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   const to = settledTo ? new Date(settledTo) : (question.to ?? now);
   if (to <= question.from) throw new ServiceError('invalid_request', 'from must be earlier than now.', 'from');
   const rows = await prisma.$queryRaw<UsageRow[]>(summing(question, to, columns, after, limit + 1)).catch(tooMuch);
-  if (rows.length === 0) await demandAccount(prisma, question.accountId);
+  if (rows.length === 0) await requireAccount(prisma, question.accountId);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const end = last && rows.length > limit ? [momentOf(to), ...columns.map(({ name }) => last[name] ?? '')] : undefined;

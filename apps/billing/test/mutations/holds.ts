@@ -147,7 +147,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       CACHED,
       'set by 3600000 ms',
     ],
-    ['what was refused takes the lock', 'if (isRefused(error)) return undefined;', '', CACHED, 'a debit'],
+    ['what was refused takes the lock', 'if (isRolledBack(error)) return undefined;', '', CACHED, 'a debit'],
   ],
   [`${HOLDS}/account-cache.ts`]: [
     [
@@ -180,8 +180,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'a shared account takes the lock',
-      'account.ownBatches < OWN_BATCHES_MIN',
-      'account.ownBatches < 0',
+      'account.unchangedBatches < UNCHANGED_BATCHES_MIN',
+      'account.unchangedBatches < 0',
       CACHED,
       'two replicas that alternate on one account: every batch counts, and neither retries its memory of a shared account',
     ],
@@ -221,29 +221,29 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/decide-settles.ts`]: [
     [
       'two passes: all is returned before anything is charged',
-      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: EndedHold): void {',
-      '  chargeHold(book, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(book: BatchBook, { settle, hold, account, parts }: EndedHold): void {\n  if (book.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
+      '  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHold): void {',
+      '  chargeHold(draft, { settle, hold, account, parts });\n  return { settle, hold, account, parts };\n}\n\nfunction chargeHold(draft: BatchDraft, { settle, hold, account, parts }: EndedHold): void {\n  if (draft.rows.settled.some((row) => row.holdId === hold.holdId)) return;',
       FOLD,
       'the fold equals the serial model',
     ],
     [
       'the third pass: late settlements get what is left',
-      "if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);",
-      "if (typeof ending === 'object' && 'reaped' in ending) chargeReaped(book, ending);\n  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(book, ending);\n  for (const ending of [] as typeof endings)",
+      "if (typeof ending === 'object' && 'parts' in ending) chargeHold(draft, ending);",
+      "if (typeof ending === 'object' && 'reaped' in ending) recordLate(draft, ending);\n  for (const ending of endings) if (typeof ending === 'object' && 'parts' in ending) chargeHold(draft, ending);\n  for (const ending of [] as typeof endings)",
       LATER,
       'in one batch settlements within their hold are charged before late ones',
     ],
     [
       'the reaper comes last',
-      '(reaping[position] ? undefined : endHold(book, settle, times))',
-      'endHold(book, settle, times)',
+      '(byReaper[position] ? undefined : endHold(draft, settle, times))',
+      'endHold(draft, settle, times)',
       LEASES,
       'the reaper and a settle in one batch: the settle counts',
     ],
     [
       'settled is settled',
-      "if (book.settlements.has(holdId)) return (!expiring && account && takeReaped(book, settle, account)) || 'already';",
-      '',
+      'if (draft.settlements.has(holdId)) {\n    const late =',
+      'if (false) {\n    const late =',
       LANES,
       'concurrent settles from several replicas charge once',
     ],
@@ -256,7 +256,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'only a lease that is over is reaped',
-      "if (expiring && hold.leaseUntil + times.reaperGraceMs >= book.now) return 'unknown';",
+      "if (byReaper && hold.leaseUntil + times.reaperGraceMs >= draft.now) return 'unknown';",
       '',
       LEASES,
       'a renewal before the reaper decides keeps the hold',
@@ -270,15 +270,15 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the tombstone',
-      'if (!expiring) recordTombstone(book, settle);',
+      'if (!byReaper) recordTombstone(draft, settle);',
       '',
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',
     ],
     [
       'the reaper buries nothing',
-      'if (!expiring) recordTombstone(book, settle);',
-      'recordTombstone(book, settle);',
+      'if (!byReaper) recordTombstone(draft, settle);',
+      'recordTombstone(draft, settle);',
       FOLD,
       'the fold equals the serial model',
     ],
@@ -297,7 +297,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       LEASES,
       'an abandoned hold is billed its last meter reading after its lease',
     ],
-    ['late, and once in a batch', 'book.reaped.delete(settle.holdId);', '', FOLD, 'the fold equals the serial model'],
+    ['late, and once in a batch', 'draft.reaped.delete(settle.holdId);', '', FOLD, 'the fold equals the serial model'],
     [
       'late, and what was too much is given back',
       'const due = cost - reaped.billed;',
@@ -307,8 +307,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'late, and given back before anything is charged',
-      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due, returned }: LateSettle): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
-      ' };\n}\n\nfunction chargeReaped(book: BatchBook, { settle, reaped, account, usage, over, due }: LateSettle): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
+      ', ...(due < 0n && { returned: giveBack(account.funds, reaped.charged, -due) }) };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due, returned }: PendingLateSettlement): void {\n  const parts = returned ?? chargeLate(account.funds, due);',
+      ' };\n}\n\nfunction recordLate(draft: BatchDraft, { settle, reaped, account, usage, over, due }: PendingLateSettlement): void {\n  const parts = due < 0n ? giveBack(account.funds, reaped.charged, -due) : chargeLate(account.funds, due);',
       LATER,
       'returned money pays for late settlements of the same batch',
     ],
@@ -323,7 +323,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
   [`${HOLDS}/decide-reserve.ts`]: [
     [
       'closed is closed',
-      "if (book.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };",
+      "if (draft.settlements.has(holdId) || (held && !isSame(held, reserve))) return { status: 'closed', holdId };",
       '',
       LANES,
       'a reserve that arrives after its release is closed; the release can be repeated',
@@ -360,8 +360,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'the key is the project’s',
-      'book.keys.get(reserve.keyId) === project.projectId',
-      'book.keys.has(reserve.keyId)',
+      'draft.keys.get(reserve.keyId) === project.projectId',
+      'draft.keys.has(reserve.keyId)',
       FOLD,
       'the fold equals the serial model',
     ],
@@ -374,7 +374,13 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     ['a disabled project', 'project.enabled && ', '', LANES, 'a disabled project is refused'],
     ['a frozen account', 'if (!account.active) return', 'if (false) return', LANES, 'a frozen account is refused'],
-    ['an admitted request counts', 'project.requestWindow = admitRequest(window, book.now);', '', FOLD, 'the fold equals the serial model'],
+    [
+      'an admitted request counts',
+      'project.requestWindow = admitRequest(window, draft.now);',
+      '',
+      FOLD,
+      'the fold equals the serial model',
+    ],
   ],
   [`${HOLDS}/hold.ts`]: [
     [
@@ -392,11 +398,11 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'more cached tokens than prompt tokens',
     ],
   ],
-  [`${HOLDS}/batch-book.ts`]: [
+  [`${HOLDS}/batch-draft.ts`]: [
     [
       'a plan ends when its time has come',
-      'const forfeit = endDueGrant(account.funds, book.now);',
-      'const forfeit = endDueGrant({ ...account.funds, grant: null }, book.now);',
+      'const forfeit = endDueGrant(account.funds, draft.now);',
+      'const forfeit = endDueGrant({ ...account.funds, grant: null }, draft.now);',
       FOLD,
       'the fold equals the serial model',
     ],
@@ -480,7 +486,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'a share is given back',
-      'for (const { item } of taken) this.own(item, -1);',
+      'for (const { item } of taken) this.countFor(item, -1);',
       '',
       LANE,
       'one owner cannot fill the queue: at most its share may wait',
@@ -494,8 +500,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'halving a batch that is refused',
-      'if (isRefusal(error)) return this.runHalves(pending, error);',
-      'if (isRefusal(error)) { for (const { reject } of pending) reject(error as Error); return; }',
+      'if (isFaultOfBatch(error)) return this.runHalves(pending, error);',
+      'if (isFaultOfBatch(error)) { for (const { reject } of pending) reject(error as Error); return; }',
       LANE,
       'only the item that the database refuses fails, not its batch',
     ],
@@ -578,8 +584,8 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
     ],
     [
       'a longer lease is kept',
-      'greatest(h.lease_until, whole.lease)',
-      'whole.lease',
+      'greatest(h.lease_until, fresh.lease)',
+      'fresh.lease',
       CLOCK,
       'the leader does not shorten a longer lease of another replica',
     ],

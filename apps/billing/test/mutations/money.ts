@@ -108,7 +108,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/ledger/guard-check.ts': [
     [
       'a check gives way to a change of the schema',
-      '.rowCount) giveWay();',
+      '.rowCount) yieldToMigration();',
       '.rowCount) undefined;',
       AUDITOR,
       'is cancelled by a migration: the migration runs at once, and requests go on',
@@ -248,7 +248,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
     [
       'only money freezes',
-      '.filter(({ isMoney }) => isMoney)',
+      '.filter(({ freezesAccount }) => freezesAccount)',
       '',
       AUDITOR,
       'does not freeze for a hold that is open too long, or a window out of order',

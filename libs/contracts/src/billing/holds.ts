@@ -5,7 +5,7 @@ import { Endpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { Id, Nested, NestedList, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
-/** The price a hold is pinned to: pico-USD per token as integer strings. */
+/** The price stored in a hold: pico-USD per token as integer strings. */
 export class PinnedPrice {
   @IsInt() @Min(1) @Max(2 ** 31 - 1) version!: number;
   @Matches(TOKEN_PRICE) inputPicoUsd!: string;
@@ -14,7 +14,10 @@ export class PinnedPrice {
 }
 
 export class ReserveRequest {
-  /** UUID v7 made by the caller. A retry with the same id is safe and returns the recorded outcome. */
+  /**
+   * UUID v7 made by the caller. A retry with the same id is safe: `held` while the hold is open, `closed` after it; a refusal is decided
+   * anew.
+   */
   @Id() holdId!: string;
   @Id() keyId!: string;
   @Id() projectId!: string;
@@ -67,7 +70,7 @@ export function sourcesOfFormer(source: unknown): UsageSources | undefined {
   return source === 'estimated' ? ESTIMATED_SOURCES : undefined;
 }
 
-/** Reads `source` of a gateway or inference-proxy of the version before the two fields. */
+/** Reads `source` from releases of the gateway and inference-proxy that sent one source for both counts. */
 function sourceOf(field: keyof UsageSources) {
   return ({ value, obj }: { value: unknown; obj: Record<string, unknown> }): unknown =>
     obj.promptSource === undefined && obj.outputSource === undefined ? sourcesOfFormer(obj.source)?.[field] : value;
@@ -75,10 +78,10 @@ function sourceOf(field: keyof UsageSources) {
 
 /** End of a request, as reported by the service that settles. */
 export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 'released'] as const;
-/** `lease-expired`: the lease ended before a service settled, and the reaper billed the last meter reading. */
+/** `lease-expired`: lease and grace ended before a service settled, and the reaper billed the last meter reading. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
 
-/** Maps `client-left`, which services of the version before send and store, to `client-disconnected`. Goes with the next version. */
+/** Maps `client-left`, which services of the previous release send and store, to `client-disconnected`. Remove in the next release. */
 export function currentReason(reason: unknown): unknown {
   return reason === 'client-left' ? 'client-disconnected' : reason;
 }
@@ -102,7 +105,10 @@ export class SettleRequest {
 }
 
 export interface SettleOutcome {
-  /** `already`: settled before; the cost is the recorded one. `unknown`: there is no such hold, and a tombstone prevents one. */
+  /**
+   * `already`: settled before; the cost is the recorded one. `unknown`: this account has no such open hold. If no hold has the id, a
+   * tombstone refuses a later reserve.
+   */
   status: 'settled' | 'already' | 'unknown';
   holdId: string;
   costPicoUsd: string;
@@ -162,13 +168,13 @@ export class HoldRenewal {
   @Id() holdId!: string;
   /** Increases with every reading; an older one is ignored. */
   @IsInt() @Min(1) @Max(2 ** 31 - 1) sequence!: number;
-  /** Usage so far, billed if the lease expires. */
+  /** Usage so far, billed if the reaper ends the hold, after lease and grace. */
   @Nested(() => TokenUsage) usage!: TokenUsage;
 }
 
 export class HoldRenewRequest {
   @NestedList(() => HoldRenewal, 4096) renewals!: HoldRenewal[];
-  /** Ids of ended requests, to learn which of them are not settled. */
+  /** Ids of ended requests, to learn which of them no service has settled. */
   @IsOptional() @IsArray() @ArrayMaxSize(8192) @Id({ each: true }) ended?: string[];
 }
 
@@ -177,7 +183,7 @@ export interface HoldRenewReply {
   renewed: string[];
   /** Holds of `renewed` whose key, project or account may no longer call: stop their work and settle what was used. Absent: none. */
   stop?: string[];
-  /** Holds of `ended` without a settlement: open, or ended by the reaper alone. Absent: none. */
+  /** Holds of `ended` that no service has settled: still open, or settled only by the reaper. Absent: none. */
   unsettled?: string[];
   leaseMs: number;
 }

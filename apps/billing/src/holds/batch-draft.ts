@@ -6,16 +6,16 @@ import type { Hold, ReapedHold } from './hold.js';
 export type Held = Pick<Hold, 'accountId' | 'projectId' | 'amount'>;
 
 /** Working copy of the state of one fold, and the rows it will write. */
-export interface BatchBook {
+export interface BatchDraft {
   readonly now: number;
   readonly accounts: ReadonlyMap<string, AccountState>;
   readonly projects: ReadonlyMap<string, ProjectState>;
   readonly keys: ReadonlyMap<string, string>;
-  /** Holds that the settles of the batch may end. */
-  readonly holds: ReadonlyMap<string, Hold>;
-  /** Open holds among the ids of the batch, including those that it opens. */
-  readonly held: Map<string, Held>;
-  /** Costs of the closed holds among the ids of the batch, including those that it closes. */
+  /** Open holds among the ids of the batch, before the batch. */
+  readonly openBefore: ReadonlyMap<string, Hold>;
+  /** Open holds among the ids of the batch, at this point of the fold: without those ended, with those opened. */
+  readonly openNow: Map<string, Held>;
+  /** Costs of the settled holds among the ids of the batch, including those that the batch settles. */
   readonly settlements: Map<string, bigint>;
   /** Holds that may be settled late, once. */
   readonly reaped: Map<string, ReapedHold>;
@@ -24,32 +24,32 @@ export interface BatchBook {
 }
 
 /** Copies the state, and ends every plan grant that is due. */
-export function openBook(state: BatchState): BatchBook {
-  const book: BatchBook = {
+export function startDraft(state: BatchState): BatchDraft {
+  const draft: BatchDraft = {
     now: state.now,
     accounts: new Map(Array.from(state.accounts, ([id, account]) => [id, { ...account, funds: { ...account.funds } }])),
     projects: new Map(Array.from(state.projects, ([id, project]) => [id, { ...project }])),
     keys: state.keys,
-    holds: state.holds,
-    held: new Map(state.holds),
+    openBefore: state.holds,
+    openNow: new Map(state.holds),
     settlements: new Map(state.settlements),
     reaped: new Map(state.reaped),
     rows: { opened: [], settled: [], late: [], tombstones: [], forfeits: [] },
     changed: new Set(),
   };
-  for (const account of book.accounts.values()) {
-    const forfeit = endDueGrant(account.funds, book.now);
+  for (const account of draft.accounts.values()) {
+    const forfeit = endDueGrant(account.funds, draft.now);
     if (!forfeit) continue;
-    book.rows.forfeits.push({ accountId: account.accountId, ...forfeit });
-    book.changed.add(account);
+    draft.rows.forfeits.push({ accountId: account.accountId, ...forfeit });
+    draft.changed.add(account);
   }
-  return book;
+  return draft;
 }
 
-export function rowsOf(book: BatchBook): BatchRows {
+export function rowsOf(draft: BatchDraft): BatchRows {
   return {
-    accounts: [...book.accounts.values()].filter((account) => book.changed.has(account)),
-    projects: [...book.projects.values()].filter((project) => book.changed.has(project)),
-    ...book.rows,
+    accounts: [...draft.accounts.values()].filter((account) => draft.changed.has(account)),
+    projects: [...draft.projects.values()].filter((project) => draft.changed.has(project)),
+    ...draft.rows,
   };
 }
