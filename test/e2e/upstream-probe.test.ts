@@ -47,7 +47,7 @@ test('shows each check when it is done', async () => {
   await slow.close();
   const at = (title: string): number => out.find(({ text }) => text.includes(` ${title} `))?.at ?? Number.NaN;
   // About twenty requests are between the two.
-  expect(at('its socket closes when left') - at('plain reply')).toBeGreaterThan(400);
+  expect(at('closes its socket after a cancel') - at('plain reply')).toBeGreaterThan(400);
 });
 
 test.each(['openai-chat', 'openai-responses', 'anthropic-messages'])(

@@ -5,7 +5,7 @@ import { ProxyMetrics } from '../src/metrics/proxy-metrics.js';
 import { RouteTable, type RoutingOptions } from '../src/routing/route-table.js';
 import { CAPABILITIES } from './conformance.js';
 
-/** Nobody waits in line, and a route that has failed may be called again at once, unless its upstream said otherwise. */
+/** No queue and no cooldown: a failed route may be called again at once, unless its upstream sent `Retry-After`. */
 export const TEST_ROUTING_OPTIONS: RoutingOptions = {
   cooldownMs: 0,
   slowStartMs: 10_000,
@@ -16,7 +16,7 @@ export const TEST_ROUTING_OPTIONS: RoutingOptions = {
   queueWaitMs: 0,
 };
 
-/** An upstream that is only named: no test of routing calls it. It has one socket, unless told otherwise. */
+/** An upstream that no test calls, with one socket by default. */
 export function upstreamNamed(id: string, over: Partial<Upstream> = {}): Upstream {
   return {
     id,

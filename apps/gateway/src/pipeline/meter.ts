@@ -3,11 +3,12 @@ import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 
-/** Outcome of a request, as billing records it. */
-export type Outcome = Exclude<SettleRequest['reason'], 'released'>;
+/** Outcome of a request. Billing records it as the `reason` of the settlement. */
+export type RequestOutcome = Exclude<SettleRequest['reason'], 'released'>;
 
-/** Reads the events of a request and knows at every moment what is owed for it. */
+/** Reads the events of one request. Tracks its upstream, its terminal event and the usage to bill. */
 export class Meter {
+  /** Id of the last upstream that started. */
   upstream: string | undefined;
   terminal: { type: 'completion-finish'; reason: FinishReason } | CompletionFailure | undefined;
   /** True when the inference-proxy settles the hold. */
@@ -30,22 +31,23 @@ export class Meter {
   }
 
   /**
-   * Returns the usage to bill, undefined for none. A complete reply is always billed. A failure is billed only after content was
-   * streamed. A disconnected client is billed what the inference-proxy reports, possibly a prompt without content; without a report only
-   * after content.
+   * Returns the usage to bill, undefined for none:
+   * - completed: always.
+   * - failed: a stream after content; a plain request never.
+   * - client-disconnected: if tokens were reported (perhaps only a prompt), content was received, or the reply had finished.
    */
-  billable(outcome: Outcome): Usage | undefined {
+  billable(outcome: RequestOutcome): Usage | undefined {
     switch (outcome) {
       case 'completed':
         return this.usage();
       case 'failed':
         return this.streamed && this.received.hasContent ? this.usage() : undefined;
       case 'client-disconnected':
-        return this.hasBillableOutput ? this.usage() : undefined;
+        return this.isBillableAfterDisconnect ? this.usage() : undefined;
     }
   }
 
-  private get hasBillableOutput(): boolean {
+  private get isBillableAfterDisconnect(): boolean {
     const { reported, received, terminal } = this;
     const isReported = reported !== undefined && reported.promptTokens + reported.outputTokens > 0;
     return isReported || received.hasContent || terminal?.type === 'completion-finish';

@@ -8,12 +8,13 @@ export interface Reply {
   readonly stopped: AbortSignal;
 
   /**
-   * Takes the events of one batch without the terminal event; `isLast` is true when that followed. The caller awaits a returned promise
-   * before it sends more (backpressure). The promise never rejects, and resolves when the reply is stopped.
+   * Takes the events of one batch, without the terminal event. `isLast`: the terminal event came right after this batch. The caller
+   * awaits a returned promise before it sends more (backpressure). The promise resolves when more can be sent or the reply is stopped,
+   * and never rejects.
    */
   send(batch: readonly StreamEvent[], isLast: boolean): Promise<void> | undefined;
 
-  /** Ends a complete reply. Called after its settlement was recorded. */
+  /** Ends a complete reply. Called when its settlement is recorded or refused, or when `settleAnswerMs` is over. */
   finish(reason: FinishReason, usage: Usage): void;
 }
 

@@ -465,7 +465,7 @@ test.each([
   [{ status: 'refused', code: 'invalid_api_key' }, { code: 'invalid_api_key' }],
   [
     { status: 'refused', code: 'account_frozen' },
-    { code: 'model_unavailable', message: expect.stringMatching(/account is on hold/) },
+    { code: 'model_unavailable', message: expect.stringMatching(/account is frozen/) },
   ],
   [{ status: 'closed' }, { code: 'model_unavailable' }],
 ] as const)('%j is refused as %j [error-insufficient-balance]', async (outcome, expected) => {

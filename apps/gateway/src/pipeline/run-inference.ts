@@ -9,10 +9,10 @@ import type { BillingClient } from '../clients/billing.js';
 import type { CatalogClient, Model } from '../clients/catalog.js';
 import { type InferenceClient, inferenceError } from '../clients/inference.js';
 import type { EncodedRequest } from '../encoded-request.js';
-import { Meter, type Outcome } from './meter.js';
+import { Meter, type RequestOutcome } from './meter.js';
 import { type Quote, quoteRequest } from './quote.js';
-import { refusalError } from './refusal.js';
 import { type Reply, stopError } from './reply.js';
+import { reserveError } from './reserve-error.js';
 import type { SettleOnEnd } from './settle-on-end.js';
 
 export interface InferenceServices {
@@ -36,18 +36,19 @@ export interface InferenceRecord {
   stream?: boolean;
   holdId?: string;
   upstream?: string;
-  outcome?: Outcome;
+  outcome?: RequestOutcome;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
   settlement?: 'deferred';
   usage?: Usage;
-  /** Absent until the settlement was recorded. */
+  /** Absent if the settlement was not recorded when the reply ended. */
   costPicoUsd?: string;
 }
 
 /**
- * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the client's `GatewayError` after the hold
- * was settled. Returns when the reply is finished, or when the hold of a disconnected client is settled. A reply that is stopped with an
- * error fails with it, unless it completes before the upstream stops.
+ * Runs one paid request, plain or streamed: quote → reserve → stream → settle → finish. Throws the `GatewayError` for the client. Settles
+ * before it throws or finishes the reply, and waits for billing at most `settleAnswerMs`. For a disconnected client it returns after the
+ * settle, or at once when the inference-proxy settles. If `reply.stopped` carries an error, that error is thrown, unless the reply was
+ * complete before the cancel took effect.
  */
 export async function runInference(services: InferenceServices, call: InferenceCall, reply: Reply, record: InferenceRecord): Promise<void> {
   const model = services.catalog.model(call.request.model);
@@ -67,10 +68,11 @@ export async function runInference(services: InferenceServices, call: InferenceC
   };
   const open = () => services.inference.open({ ticket, request: call.request }, call.traceparent);
   const { stopped } = reply;
+  // Stopped while the hold was made: the upstream is not called.
   const failure = stopped.aborted ? stopError(stopped) : await relay(open, meter, reply);
 
   const finished = meter.terminal?.type === 'completion-finish' ? meter.terminal : undefined;
-  const outcome: Outcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
+  const outcome: RequestOutcome = isClientDisconnected(stopped) ? 'client-disconnected' : finished && !failure ? 'completed' : 'failed';
   record.outcome = outcome;
   record.upstream = meter.upstream;
   if (outcome === 'client-disconnected' && meter.isDeferred) {
@@ -102,7 +104,7 @@ async function reserve(
   record: InferenceRecord,
 ): Promise<{ holdId: string; leaseMs: number }> {
   const holdId = randomUUIDv7();
-  const outcome = await services.billing.reserve(
+  const reserved = await services.billing.reserve(
     {
       holdId,
       keyId: call.caller.keyId,
@@ -113,18 +115,19 @@ async function reserve(
       amountPicoUsd: quote.amount.toString(),
       price: model.pinnedPrice,
     },
-    // The hold may exist. A release also prevents a reserve that billing receives later.
+    // Called when billing gave no answer: the hold may exist, or may still be made. A release ends it, or leaves a tombstone that refuses
+    // the late reserve.
     () => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),
   );
-  if (outcome.status !== 'held') throw refusalError(outcome, quote, model.price);
+  if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
-  return { holdId, leaseMs: outcome.leaseMs };
+  return { holdId, leaseMs: reserved.leaseMs };
 }
 
 /**
  * Forwards events until the stream ends. Returns the failure, if any. When the reply is stopped, the upstream is cancelled and its
  * remaining events are read, because they are billed; a connected client still gets them. For a disconnected client the inference-proxy
- * may detach and read the upstream to its end.
+ * may read on (`detach`) and settle itself.
  */
 async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: Reply): Promise<GatewayError | undefined> {
   let stream: EventStream<StreamEvent> | undefined;
@@ -141,7 +144,7 @@ async function relay(open: () => EventStream<StreamEvent>, meter: Meter, reply: 
       if (sent) await sent;
     }
   } catch (error) {
-    // A connection that breaks after the terminal event changes nothing.
+    // After the terminal event, an error of the NATS stream changes nothing.
     if (!(meter.terminal && error instanceof MessagingError)) return stopError(stopped) ?? inferenceError(error);
   } finally {
     stopped.removeEventListener('abort', cancel);

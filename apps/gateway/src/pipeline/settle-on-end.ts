@@ -8,20 +8,20 @@ const FIRST_PAUSE_MS = 50;
 const PAUSE_MAX_MS = 5_000;
 
 interface SettlementLimits {
-  /** Milliseconds that `settle` waits before its caller continues. */
+  /** Milliseconds that `settle` waits for billing's answer. */
   settleAnswerMs: number;
-  /** Open settlements beyond which no request is admitted. */
+  /** Number of pending settlements at which new requests are refused. */
   settlementsPendingMax: number;
-  /** Milliseconds that open settlements may take at a shutdown. */
+  /** Milliseconds that pending settlements may take at a shutdown. */
   settleFlushMs: number;
 }
 
 /**
- * Settles each hold exactly once: a failed attempt is repeated until billing answers. Repeating is safe, because billing answers a repeated
- * request with what it recorded first.
+ * Settles holds, and repeats a failed attempt until billing answers. Repeating is safe, because billing answers a repeated request with
+ * what it recorded first. A hold whose settlement is refused, or is still pending at the end of a shutdown, ends with its lease.
  */
 export class SettleOnEnd {
-  private readonly open = new Set<Promise<unknown>>();
+  private readonly pendingSettlements = new Set<Promise<unknown>>();
 
   constructor(
     private readonly billing: Pick<BillingClient, 'settle'>,
@@ -29,54 +29,57 @@ export class SettleOnEnd {
     private readonly limits: SettlementLimits,
   ) {}
 
-  /** Settlements that billing has not recorded yet. */
+  /** Number of settlements that billing has not answered yet. */
   get pending(): number {
-    return this.open.size;
+    return this.pendingSettlements.size;
   }
 
-  /** Throws `model_unavailable` while too many settlements are open to admit another request. */
+  /** Throws `model_unavailable` when the number of pending settlements has reached `settlementsPendingMax`. */
   checkBacklog(): void {
-    if (this.open.size < this.limits.settlementsPendingMax) return;
+    if (this.pendingSettlements.size < this.limits.settlementsPendingMax) return;
     throw new GatewayError('model_unavailable', 'Billing is temporarily unavailable. Try again.', { retryAfterSeconds: 5 });
   }
 
-  /** Resolves with the recorded outcome, or with undefined after `settleAnswerMs`; the attempts then continue. Never rejects. */
+  /**
+   * Resolves with the recorded outcome; with undefined when billing refuses, or after `settleAnswerMs`, while the attempts continue. Never
+   * rejects.
+   */
   async settle(request: SettleRequest): Promise<SettleOutcome | undefined> {
-    const recorded = this.untilRecorded(request);
-    this.open.add(recorded);
+    const answered = this.untilAnswered(request);
+    this.pendingSettlements.add(answered);
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<undefined>((resolve) => {
       timer = setTimeout(() => resolve(undefined), this.limits.settleAnswerMs);
     });
-    const outcome = recorded.finally(() => {
+    const outcome = answered.finally(() => {
       clearTimeout(timer);
-      this.open.delete(recorded);
+      this.pendingSettlements.delete(answered);
     });
     return Promise.race([outcome, tooLong]);
   }
 
-  /** Nest lifecycle hook: runs when no request is left. */
+  /** Nest lifecycle hook: runs after all requests have ended. */
   async beforeApplicationShutdown(): Promise<void> {
-    const left = await this.flush(this.limits.settleFlushMs);
-    if (left > 0) this.logger.error({ left }, 'settlements left to their leases');
+    const pending = await this.flush(this.limits.settleFlushMs);
+    if (pending > 0) this.logger.error({ pending }, 'shutdown: settlements not recorded, their holds end with their leases');
   }
 
-  /** Waits for open settlements. Returns the number left at the timeout; their holds end with their leases. */
+  /** Waits for pending settlements. Returns the number still pending at the timeout. */
   async flush(timeoutMs: number): Promise<number> {
     const deadline = AbortSignal.timeout(timeoutMs);
     const over = new Promise<void>((resolve) => deadline.addEventListener('abort', () => resolve(), { once: true }));
-    while (this.open.size > 0 && !deadline.aborted) await Promise.race([Promise.allSettled(this.open), over]);
-    return this.open.size;
+    while (this.pendingSettlements.size > 0 && !deadline.aborted) await Promise.race([Promise.allSettled(this.pendingSettlements), over]);
+    return this.pendingSettlements.size;
   }
 
-  private async untilRecorded(request: SettleRequest): Promise<SettleOutcome | undefined> {
+  private async untilAnswered(request: SettleRequest): Promise<SettleOutcome | undefined> {
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
       try {
         return await this.billing.settle(request);
       } catch (error) {
         const { holdId } = request;
         if (!isTransient(error)) {
-          this.logger.error({ holdId, err: error }, 'settlement refused: hold left to its lease');
+          this.logger.error({ holdId, err: error }, 'settlement refused by billing: the hold ends with its lease');
           return undefined;
         }
         this.logger.warn({ holdId, err: error, pauseMs }, 'settlement failed: retrying');

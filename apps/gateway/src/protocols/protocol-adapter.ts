@@ -34,7 +34,7 @@ export interface ReplyContext {
 export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
   readonly name: ProtocolName;
 
-  /** Parses a body returned by `JSON.parse`. Throws a `GatewayError` with its `param`. */
+  /** Parses a body returned by `JSON.parse`. Throws a `GatewayError` whose `param` names the invalid field. */
   parseRequest(body: unknown): Parsed;
 
   /** Returns the JSON body of a plain reply. */
@@ -49,13 +49,13 @@ export interface ProtocolAdapter<Parsed extends ParsedRequest = ParsedRequest> {
 
 /**
  * Renders one streamed reply. Each call returns zero or more complete SSE events for one socket write. The first call also returns the
- * events that open a stream. The last call is exactly one of `finish` and `fail`; nothing follows a terminal frame.
+ * events that open a stream. The last call is exactly one of `finish` and `fail`; nothing follows it.
  */
 export interface StreamRenderer {
   /** Renders events in order, without the terminal event. Returns `''` when there is nothing to send. */
   render(batch: readonly StreamEvent[]): string;
 
-  /** Renders the terminal frames of a complete reply. Called after its settlement was recorded. */
+  /** Renders the last events of a complete reply. Called when its settlement is recorded or refused, or when `settleAnswerMs` is over. */
   finish(reason: FinishReason, usage: Usage): string;
 
   /** Renders an error within the stream. */

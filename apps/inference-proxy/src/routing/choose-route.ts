@@ -19,7 +19,7 @@ export interface RouteView {
   hasRoom: boolean;
 }
 
-/** How many times as busy as another route the preferred one may be. Less would give up prompt caches for small differences. */
+/** The preferred route may be this many times as busy as another. A lower factor would give up prompt caches for small differences. */
 const BUSIER_MAX = 2;
 /** Milliseconds to the first content where no recent stream has shown it. */
 const UNKNOWN_LATENCY_MS = 1_000;

@@ -1,6 +1,6 @@
 import { RetryBudget } from './retry-budget.js';
 
-/** How many of `wanted` retries are allowed at a moment. */
+/** Number of `wanted` retries that are allowed at one time. */
 function allowed(budget: RetryBudget, wanted: number, now: number): number {
   return Array.from({ length: wanted }, () => budget.withdraw(now)).filter(Boolean).length;
 }

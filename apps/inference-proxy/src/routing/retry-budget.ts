@@ -5,7 +5,7 @@ export interface RetryOptions {
   retryBurst: number;
 }
 
-/** Where there is little traffic, a percentage of it would be nothing. */
+/** Retries a second that a model has at least. A percentage of little traffic would allow none. */
 const PER_SECOND_MIN = 1;
 
 /**

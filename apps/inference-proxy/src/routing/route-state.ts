@@ -38,7 +38,7 @@ export interface CallEnd {
   usage: Usage | undefined;
 }
 
-/** What this replica knows about a route, which is a model's name at an upstream. Times are those of `performance.now()`. */
+/** One route (a model's name at an upstream) as this replica knows it. Times are those of `performance.now()`. */
 export class RouteState {
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
@@ -63,7 +63,7 @@ export class RouteState {
     return this.entry.route;
   }
 
-  /** How the next call reaches the upstream. */
+  /** The client for the next call. */
   get client(): UpstreamClient {
     return this.entry.client;
   }

@@ -20,7 +20,7 @@ export type RoutingOptions = RouteOptions & RetryOptions & QueueOptions;
  */
 export class RouteTable {
   private models = new Map<string, ModelRouter>();
-  // Those of the catalog, and those that have left it with calls in flight, which count again if they come back.
+  // Entries of the catalog, and removed ones with calls in flight: these still count if the entry comes back.
   private readonly upstreams = new Map<string, UpstreamState>();
   private readonly routes = new Map<string, RouteState>();
   private readonly waiting = new Set<ModelRouter>();

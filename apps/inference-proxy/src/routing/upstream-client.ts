@@ -5,7 +5,7 @@ import { createUpstreamPool } from '../transport/upstream-pool.js';
 import { ADAPTERS } from '../upstreams/adapters.js';
 import type { UpstreamAdapter } from '../upstreams/upstream-adapter.js';
 
-/** How an upstream is called, by one entry of the catalog. It never changes, so that a call ends by the entry that it began with. */
+/** Address, adapter and sockets of one catalog entry of an upstream. Immutable, so that a call ends by the entry it began with. */
 export class UpstreamClient {
   readonly adapter: UpstreamAdapter;
   readonly pool: Pool;

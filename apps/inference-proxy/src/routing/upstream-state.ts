@@ -3,7 +3,7 @@ import { FairShares } from '#messaging/fair-shares.js';
 import { HealthCheck } from './health-check.js';
 import { UpstreamClient } from './upstream-client.js';
 
-/** What this replica knows about one upstream, whatever becomes of its entry in the catalog. */
+/** One upstream as this replica knows it, across changes of its entry in the catalog. */
 export class UpstreamState {
   /** Calls in flight, by this entry and by earlier ones. */
   readonly calls = new FairShares();

@@ -5,7 +5,7 @@ import { BodyParser } from '../../bodies/body-parser.js';
 import { BodyReader } from '../../bodies/read-body.js';
 import { CatalogClient } from '../../clients/catalog.js';
 import { promptSizeOf } from '../../encoded-request.js';
-import { checkCapabilities } from '../../pipeline/quote.js';
+import { checkImages } from '../../pipeline/quote.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
@@ -29,7 +29,7 @@ export class CountTokensController {
       const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
       const model = this.catalog.model(prompt.model);
       const size = promptSizeOf(prompt.sizes, model.reasoningEcho);
-      checkCapabilities(model, size);
+      checkImages(model, size);
       writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(size, model.tokensPerImageMax) }));
     } finally {
       this.bodies.release(request);

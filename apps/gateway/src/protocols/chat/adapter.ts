@@ -10,5 +10,5 @@ export const chatAdapter: ProtocolAdapter<ChatRequest> = {
   parseRequest,
   renderCompletion: (reply, _parsed, completion) => renderCompletion(reply, completion),
   renderStream,
-  renderError: (error) => renderError(error),
+  renderError,
 };

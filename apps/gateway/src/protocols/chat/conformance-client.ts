@@ -32,10 +32,14 @@ interface Message {
   tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[];
 }
 
-/** A strict client of the format. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule. */
+/**
+ * A strict client of the format, for tests. It joins the deltas of a stream with `include_usage`, and throws when the stream breaks a rule.
+ * The ids in brackets are rules of `docs/rules.yaml`.
+ */
 export function readStream(frames: readonly SseFrame[]): StreamedReply {
   const last = parse(frames.at(-1));
   if (last !== '[DONE]' && last !== undefined && 'error' in last) {
+    // Before an error there are only valid chunks.
     frames.slice(0, -1).forEach((frame) => void asChunk(parse(frame)));
     return { error: last.error };
   }
@@ -45,7 +49,7 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
 }
 
 function parse(frame: SseFrame | undefined): '[DONE]' | Record<string, unknown> | undefined {
-  demand(frame?.event === undefined, 'chunks have no name [H-8]');
+  demand(frame?.event === undefined, 'chunks have no `event:` line [H-8]');
   return frame === undefined || frame.data === '[DONE]' ? (frame?.data as '[DONE]' | undefined) : JSON.parse(frame.data);
 }
 
@@ -67,13 +71,17 @@ function joinChunks(chunks: Chunk[]): unknown {
     'usage comes last [chat-chunk-usage, chat-stream-options, T-27]',
   );
   const { id, created, model } = first as Chunk;
+  // The first chunk replaces the role.
   const message: Message = { role: 'none', content: null };
   let finishReason: string | null = null;
   for (const chunk of chunks)
-    demand(chunk.id === id && chunk.created === created && chunk.model === model, 'one identity [chat-chunk, C-30]');
+    demand(
+      chunk.id === id && chunk.created === created && chunk.model === model,
+      'all chunks have the same id, created and model [chat-chunk, C-30]',
+    );
   for (const chunk of chunks.slice(0, -1)) {
     const [choice] = chunk.choices;
-    demand(chunk.usage === undefined && choice?.index === 0 && chunk.choices.length === 1, 'one choice a chunk, without usage [C-32]');
+    demand(chunk.usage === undefined && choice?.index === 0 && chunk.choices.length === 1, 'each chunk has one choice and no usage [C-32]');
     demand(finishReason === null, 'nothing but usage follows the finish [chat-role-first]');
     const { delta, finish_reason } = choice as Chunk['choices'][number];
     demand((delta.role !== undefined) === (chunk === first), 'the role comes first and once [chat-role-first]');
@@ -102,13 +110,13 @@ function addCallPiece(message: Message, piece: CallPiece): void {
     demand(index === message.tool_calls.length, 'indexes are contiguous, in order of appearance');
     demand(
       id !== '' && type === 'function' && called.name !== undefined && called.arguments === '',
-      'a first piece is complete [chat-call-pieces, T-17]',
+      'the first piece of a call has id, type, name and empty arguments [chat-call-pieces, T-17]',
     );
     message.tool_calls.push({ id, type, function: { name: called.name ?? '', arguments: '' } });
   } else {
     demand(
       Object.keys(piece).join() === 'index,function' && Object.keys(piece.function).join() === 'arguments',
-      'later pieces are bare [chat-call-pieces, T-16]',
+      'later pieces have only index and arguments [chat-call-pieces, T-16]',
     );
     call.function.arguments += piece.function.arguments;
   }

@@ -29,7 +29,7 @@ export const REQUEST_EXAMPLES: Record<string, RequestExample> = {
     },
   },
   'tool-result': {
-    summary: "The call answered, for the model's last word",
+    summary: 'A tool result, from which the model writes its answer',
     value: {
       model: 'sim-fast',
       messages: [

@@ -16,11 +16,14 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatReplyMessage: replyObject(
     {
       role: word('assistant'),
-      content: described(orNull(text), 'Null next to tool calls or a refusal, and when reasoning used the whole output limit.'),
+      content: described(
+        orNull(text),
+        'Null if the reply has no text, but tool calls, a refusal, or reasoning that used the whole output limit.',
+      ),
     },
     {
-      refusal: described(text, "The model's refusal; `content` is then null."),
-      reasoning_content: described(text, 'Reasoning of the model.'),
+      refusal: described(text, "The model's refusal to answer. `content` is null unless text came before it."),
+      reasoning_content: described(text, 'The reasoning of the model, if the upstream shows it.'),
       tool_calls: list(ref('ChatToolCall')),
     },
   ),
@@ -39,8 +42,8 @@ export const REPLY_SCHEMAS: Record<string, JsonSchema> = {
   ChatStreamEvent: {
     ...either(ref('ChatCompletionChunk'), ref('Error'), word('[DONE]')),
     description:
-      'The `data:` of one event: a chunk, and at the end the text `[DONE]`. After a failure an error replaces it; a stream without ' +
-      '`[DONE]` is incomplete. Comments (lines that begin with a colon) are keep-alives.',
+      'The `data:` of one event. Each event is a chunk; the last one is the text `[DONE]`, or an error if the reply failed. A stream ' +
+      'without `[DONE]` is incomplete. Comments (lines that begin with a colon) are keep-alives.',
   },
   ChatCompletionChunk: replyObject(
     {

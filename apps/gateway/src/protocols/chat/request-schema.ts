@@ -20,13 +20,13 @@ import { ChatFields } from './request.dto.js';
 
 const { required, optional } = fieldSchemas(ChatFields, {
   model: 'Id of a model from `GET /v1/models`, case-sensitive.',
-  stream: 'Set to receive the reply as server-sent events.',
+  stream: 'True: the reply is sent as server-sent events.',
   max_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
   max_completion_tokens: 'Same as `max_tokens`. If both are sent, they must be equal.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling; adjust this or `temperature`.',
   user: 'A stable id of your end user.',
-  n: 'A reply has one choice.',
+  n: 'Must be 1: a reply has one choice.',
 });
 
 const textPart = requestObject({ type: word('text'), text });
@@ -48,7 +48,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
         tools: described({ ...list(ref('ChatTool')), maxItems: TOOLS_MAX }, 'Functions the model may call; each name once.'),
         tool_choice: described(ref('ChatToolChoice'), 'Ignored without `tools`.'),
         response_format: ref('ChatResponseFormat'),
-        seed: described({ type: 'integer' }, 'A hint, forwarded if the upstream supports it.'),
+        seed: described({ type: 'integer' }, 'A hint: forwarded if the upstream supports it. An invalid value is ignored.'),
         presence_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
         frequency_penalty: described({ type: 'number', minimum: -2, maximum: 2 }, 'A hint, like `seed`.'),
         reasoning_effort: described({ type: 'string', pattern: '^[a-z]{1,16}$' }, 'A hint, like `seed`.'),
@@ -72,8 +72,8 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     { role: word('assistant') },
     {
       content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
-      refusal: described(anything, 'A refusal of an earlier reply: a text of the assistant.'),
-      reasoning_content: described(text, 'Reasoning of an earlier reply. Need not be sent back.'),
+      refusal: described(anything, 'The refusal of an earlier reply. It is sent to the model as text of the assistant.'),
+      reasoning_content: described(text, 'Reasoning of an earlier reply. Send it back: some models require it; for others it is dropped.'),
       tool_calls: list(ref('ChatEarlierToolCall')),
     },
   ),
@@ -102,7 +102,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     {
       ...requestObject({ type: word('allowed_tools') }),
       anyOf: [requestObject({ allowed_tools: requestObject(allowed) }), requestObject(allowed, { allowed_tools: { type: 'null' } })],
-      description: 'Only the listed `tools` are sent to the model. Mode and list may also be flat.',
+      description: 'The model sees only the listed tools. `mode` and `tools` may also be direct fields of `tool_choice`, as in Responses.',
     },
   ),
   ChatAllowedTool: {
@@ -127,5 +127,5 @@ function contentOf(part: JsonSchema): JsonSchema {
 }
 
 function imageUrl(): JsonSchema {
-  return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.');
+  return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.');
 }

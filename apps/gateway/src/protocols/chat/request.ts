@@ -19,11 +19,11 @@ import { parseTools, parseToolUse } from './tools.js';
 import { parseTurns } from './turns.js';
 
 export interface ChatRequest extends ParsedRequest {
-  /** True when a stream ends with a chunk of usage. */
+  /** True when the client wants a chunk with the usage before `[DONE]`. */
   includeUsage: boolean;
 }
 
-/** Parses a body of `POST /v1/chat/completions`. Throws a `GatewayError` with its `param`. */
+/** Parses a body of `POST /v1/chat/completions`. Throws a `GatewayError` whose `param` names the invalid field. */
 export function parseRequest(body: unknown): ChatRequest {
   const source = readBody(body);
   const fields = validateFields(ChatFields, source);
@@ -31,6 +31,7 @@ export function parseRequest(body: unknown): ChatRequest {
   const stream = fields.stream ?? false;
   const streamOptions = readOptionalObject(source, 'stream_options', '');
   if (streamOptions !== undefined && !stream) throw invalidField('stream_options', 'is only valid when `stream` is true');
+  // Tools before turns: a declared tool keeps its name, and a call in the history reuses it.
   const names = new WireNames();
   const { tools, toolChoice } = parseToolUse(source, parseTools(source, names));
   return {
@@ -85,7 +86,6 @@ function parseStop(source: JsonObject): string[] | undefined {
   return typeof source.stop === 'string' ? [parseStopSequence(source.stop, 'stop')] : parseStopSequences(source, 'stop');
 }
 
-/** Parses `response_format`. */
 function parseResponseFormat(source: JsonObject): OutputFormat {
   const format = readOptionalObject(source, 'response_format', '');
   if (format === undefined) return { kind: 'text' };
@@ -109,6 +109,7 @@ function parseHints(source: JsonObject, hasTools: boolean): Hints {
   if (isPenalty(presence_penalty)) hints.presencePenalty = presence_penalty;
   if (isPenalty(frequency_penalty)) hints.frequencyPenalty = frequency_penalty;
   if (typeof reasoning_effort === 'string' && /^[a-z]{1,16}$/.test(reasoning_effort)) hints.reasoningEffort = reasoning_effort;
+  // Some upstreams refuse it without tools.
   if (typeof parallel_tool_calls === 'boolean' && hasTools) hints.parallelToolCalls = parallel_tool_calls;
   return hints;
 }

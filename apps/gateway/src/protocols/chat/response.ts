@@ -29,18 +29,18 @@ export function renderId(reply: ReplyContext): string {
 /** Renders the message. `refusal`, `reasoning_content` and `tool_calls` are omitted when empty; `content` is always present. */
 function renderMessage(completion: Completion) {
   const { text, refusal, reasoning, toolCalls, finishReason } = completion;
-  const isNull = refusal !== '' || isContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
+  const emptyIsNull = refusal !== '' || isEmptyContentNull(toolCalls.length > 0, reasoning !== '', finishReason);
   return {
     role: 'assistant',
-    content: text === '' && isNull ? null : text,
+    content: text === '' && emptyIsNull ? null : text,
     ...(refusal !== '' && { refusal }),
     ...(reasoning !== '' && { reasoning_content: reasoning }),
     ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(renderToolCall) }),
   };
 }
 
-/** True when `content` without text is null, not `''`: next to tool calls, and when reasoning used the whole output limit. */
-export function isContentNull(hasToolCalls: boolean, hasReasoning: boolean, finishReason: FinishReason): boolean {
+/** True when `content` without text is null, not `''`: with tool calls, and when reasoning used the whole output limit. */
+export function isEmptyContentNull(hasToolCalls: boolean, hasReasoning: boolean, finishReason: FinishReason): boolean {
   return hasToolCalls || (hasReasoning && finishReason === 'length');
 }
 

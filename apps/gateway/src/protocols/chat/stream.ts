@@ -6,7 +6,7 @@ import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-s
 import { renderError } from './errors.js';
 import { renderFinishReason } from './finish-reason.js';
 import type { ChatRequest } from './request.js';
-import { isContentNull, renderId } from './response.js';
+import { isEmptyContentNull, renderId } from './response.js';
 import { renderUsage } from './usage.js';
 
 /** Renders a streamed reply as `data:` chunks. */
@@ -16,10 +16,11 @@ export function renderStream(reply: ReplyContext, parsed: ReplyOptions<ChatReque
 
 const CHOICE_END = '},"finish_reason":null}]}\n\n';
 
-/** Renders the constant parts of a chunk once, so that a text delta costs only the quoting of its text. */
+/** Renders the constant parts of a chunk once, so that for a text delta only its text is encoded as JSON. */
 class ChatStream implements StreamRenderer {
   private readonly chunkStart: string;
   private readonly deltaStart: string;
+  /** Renders one tool call after the other: clients fail on interleaved calls. */
   private readonly sequencer = new ToolCallSequencer();
   private opened = false;
   private hasText = false;
@@ -67,10 +68,10 @@ class ChatStream implements StreamRenderer {
         return this.renderText(event.text);
       case 'refusal-delta':
         this.hasRefusal = true;
-        return `${this.open('null')}${this.deltaStart}"refusal":${JSON.stringify(event.text)}${CHOICE_END}`;
+        return `${this.openOnce('null')}${this.deltaStart}"refusal":${JSON.stringify(event.text)}${CHOICE_END}`;
       case 'reasoning-delta':
         this.hasReasoning = true;
-        return `${this.open('null')}${this.deltaStart}"reasoning_content":${JSON.stringify(event.text)}${CHOICE_END}`;
+        return `${this.openOnce('null')}${this.deltaStart}"reasoning_content":${JSON.stringify(event.text)}${CHOICE_END}`;
       case 'tool-call-start':
       case 'tool-call-delta':
       case 'tool-call-end':
@@ -86,7 +87,7 @@ class ChatStream implements StreamRenderer {
 
   private renderText(text: string): string {
     this.hasText = true;
-    return `${this.open('""')}${this.deltaStart}"content":${JSON.stringify(text)}${CHOICE_END}`;
+    return `${this.openOnce('""')}${this.deltaStart}"content":${JSON.stringify(text)}${CHOICE_END}`;
   }
 
   private renderCallEvents(events: readonly ToolCallEvent[]): string {
@@ -94,7 +95,7 @@ class ChatStream implements StreamRenderer {
     for (const event of events) {
       if (event.type === 'tool-call-start') {
         this.hasToolCalls = true;
-        chunks += this.open('null') + this.renderCallPiece(callStart(event.index, event.callId, event.tool.name));
+        chunks += this.openOnce('null') + this.renderCallPiece(callStart(event.index, event.callId, event.tool.name));
       } else if (event.type === 'tool-call-delta') {
         // Later pieces have no id, type or name, not even null: strict clients reject a changed identity.
         chunks += this.renderCallPiece(`{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}`);
@@ -108,10 +109,10 @@ class ChatStream implements StreamRenderer {
   }
 
   /**
-   * Renders the first chunk, with the role that clients require. Its content is the final content if no text follows, so that a client that
-   * joins the deltas gets the message of the plain reply.
+   * Renders the first chunk, with the role that clients require; `''` if it was rendered before. `content` is what the message ends with if
+   * no text follows: null or `''`. A client that joins the deltas then gets the same message as in a plain reply.
    */
-  private open(content: 'null' | '""'): string {
+  private openOnce(content: 'null' | '""'): string {
     if (this.opened) return '';
     this.opened = true;
     return `${this.deltaStart}"role":"assistant","content":${content}${CHOICE_END}`;
@@ -119,8 +120,8 @@ class ChatStream implements StreamRenderer {
 
   /** Renders an empty text when the content of the reply is `''`, not null, and no text was sent. */
   private closeContent(reason: FinishReason): string {
-    if (this.hasText || this.hasRefusal || isContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
-    return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.open('""');
+    if (this.hasText || this.hasRefusal || isEmptyContentNull(this.hasToolCalls, this.hasReasoning, reason)) return '';
+    return this.opened ? `${this.deltaStart}"content":""${CHOICE_END}` : this.openOnce('""');
   }
 }
 

@@ -31,6 +31,7 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   if (readName(entry, 'type', path) !== 'function') throw invalidField(`${path}.type`, 'must be function');
   const definition = readObject(entry, 'function', path);
   const functionPath = `${path}.function`;
+  // `key` is the client's name, `wireName` one that every upstream accepts.
   const key = { name: readName(definition, 'name', functionPath) };
   return {
     key,
@@ -42,7 +43,10 @@ function parseTool(entry: JsonObject, path: string, names: WireNames): Tool {
   };
 }
 
-/** Parses `tool_choice`. Without tools it is dropped: clients send it, but upstreams refuse it. */
+/**
+ * Parses `tool_choice`. Returns the choice and the tools for the upstream: all of them, or only the allowed ones. Without tools the choice
+ * is dropped: clients send it, but upstreams refuse it.
+ */
 export function parseToolUse(source: JsonObject, tools: readonly Tool[]): ToolUse {
   const choice = source.tool_choice;
   if (isAbsent(choice) || tools.length === 0) return { tools };

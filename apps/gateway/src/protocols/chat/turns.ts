@@ -15,24 +15,24 @@ import {
 } from '../body-fields/body-fields.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
-/** Parses `messages` to turns in order. Consecutive tool messages become one turn. */
+/** Parses `messages` into turns, in order. Consecutive tool messages become one turn. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   const { messages } = source;
   if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
   if (messages.length === 0) throw invalidField('messages', 'must not be empty');
   const turns: Turn[] = [];
-  let run: ToolResult[] | undefined;
+  let toolResults: ToolResult[] | undefined;
   for (let index = 0; index < messages.length; index++) {
     const path = `messages[${index}]`;
     const message = asObject(messages[index], path);
     if (message.role !== 'tool') {
-      run = undefined;
+      toolResults = undefined;
       turns.push(parseTurn(message, path, names));
-    } else if (run === undefined) {
-      run = [parseToolResult(message, path)];
-      turns.push({ role: 'tool', results: run });
+    } else if (toolResults === undefined) {
+      toolResults = [parseToolResult(message, path)];
+      turns.push({ role: 'tool', results: toolResults });
     } else {
-      run.push(parseToolResult(message, path));
+      toolResults.push(parseToolResult(message, path));
     }
   }
   return turns;
@@ -58,10 +58,11 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
 
 /**
  * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning
- * is kept for upstreams that require it. A message without content becomes an empty text.
+ * is kept for upstreams that require it. A message without text and without tool calls gets an empty text.
  */
 function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
+  // Some clients send `reasoning`.
   const reasoning = message.reasoning_content ?? message.reasoning;
   if (typeof reasoning === 'string' && reasoning !== '') parts.push({ type: 'reasoning', text: reasoning });
   const calls = readArray(message, 'tool_calls', path);
@@ -73,7 +74,10 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   return { role: 'assistant', parts };
 }
 
-/** Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are invalid. */
+/**
+ * Parses a tool call of an earlier turn. Its arguments come from a model and are forwarded unchanged, even if they are invalid. Empty
+ * arguments become `{}`.
+ */
 function parseToolCall(value: unknown, path: string, names: WireNames): ToolCallPart {
   const call = asObject(value, path);
   const callId = readName(call, 'id', path);
@@ -111,7 +115,7 @@ function parseContent<Part extends TextPart | ImagePart>(
 }
 
 function parseTextPart(part: JsonObject, path: string): TextPart {
-  if (readName(part, 'type', path) !== 'text') throw invalidField(`${path}.type`, 'must be text: only user messages have other parts');
+  if (readName(part, 'type', path) !== 'text') throw invalidField(`${path}.type`, 'must be text: only user messages may have images');
   return { type: 'text', text: readString(part, 'text', path) };
 }
 

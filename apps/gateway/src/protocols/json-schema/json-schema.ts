@@ -31,6 +31,7 @@ export const anyObject: JsonSchema = { type: 'object' };
 /** Any value. */
 export const anything: JsonSchema = {};
 
+/** One of the given strings. */
 export function word(...words: readonly string[]): JsonSchema {
   return words.length === 1 ? { type: 'string', const: words[0] } : { type: 'string', enum: words };
 }

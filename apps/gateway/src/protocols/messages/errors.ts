@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode, type GatewayError } from '#inference/errors.js';
 
-/** Renders an error, before a stream and within it. */
+/** Renders an error body; also used for the error event of a stream. */
 export function renderError(error: GatewayError, requestId: string): string {
   const body = { type: typeOf(error), message: messageOf(error), details: detailsOf(error) };
   return JSON.stringify({ type: 'error', error: body, request_id: requestId });
@@ -36,7 +36,7 @@ const TYPES = {
 
 const TOO_LONG = 'prompt is too long';
 
-/** Returns the message. Agents compact a conversation when it contains `prompt is too long`: the format has no error code for it. */
+/** Returns the message. Agents shorten a conversation when it contains `prompt is too long`: the format has no error code for it. */
 function messageOf({ code, message }: GatewayError): string {
   return code === 'context_length_exceeded' && !message.includes(TOO_LONG) ? `${TOO_LONG}: ${message}` : message;
 }

@@ -23,7 +23,7 @@ const { required, optional } = fieldSchemas(MessagesFields, {
   max_tokens: 'Maximum number of tokens to generate, including reasoning.',
   temperature: 'Sampling temperature.',
   top_p: 'Nucleus sampling.',
-  stream: 'Set to receive the reply as server-sent events.',
+  stream: 'True: the reply is sent as server-sent events.',
 });
 const { max_tokens, ...otherFields } = optional;
 

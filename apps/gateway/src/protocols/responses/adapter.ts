@@ -10,5 +10,5 @@ export const responsesAdapter: ProtocolAdapter<ResponsesRequest> = {
   parseRequest,
   renderCompletion,
   renderStream,
-  renderError: (error) => renderError(error),
+  renderError,
 };

@@ -1,7 +1,7 @@
 import type { ErrorCode, GatewayError } from '#inference/errors.js';
 import { renderGeneralError } from '../general-error.js';
 
-/** Renders an error before a stream. */
+/** Renders the body of an error that is sent instead of a Response. */
 export function renderError(error: GatewayError): string {
   return renderGeneralError(error, ABOUT_PROMPT.has(error.code) ? 'input' : null);
 }

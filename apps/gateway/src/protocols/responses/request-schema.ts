@@ -20,7 +20,7 @@ import { ResponsesFields } from './request.dto.js';
 const { required, optional } = fieldSchemas(ResponsesFields, {
   model: 'Id of a model from `GET /v1/models`, case-sensitive.',
   instructions: 'A system message before the input.',
-  stream: 'Set to receive the reply as server-sent events.',
+  stream: 'True: the reply is sent as server-sent events.',
   parallel_tool_calls: 'Accepted, ignored, echoed.',
   max_output_tokens: "Maximum number of tokens to generate, including reasoning. Default: the model's.",
   temperature: 'Sampling temperature.',
@@ -89,7 +89,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesImagePart: requestObject(
     {
       type: word('input_image'),
-      image_url: described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are not fetched.'),
+      image_url: described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.'),
     },
     { detail: text, file_id: { type: 'null', description: 'Not supported.' } },
   ),

@@ -31,7 +31,7 @@ export const limitChecks: Check[] = [
   },
   {
     id: 'cancel',
-    title: 'its socket closes when left',
+    title: 'closes its socket after a cancel',
     run: async (prober) => judgeCancel(await prober.send({ turns: COUNTING, stream: true, leaveAtContent: true })),
   },
 ];

@@ -28,7 +28,7 @@ export const outputChecks: Check[] = [
   },
   {
     id: 'json-schema',
-    title: 'keeps to a JSON schema',
+    title: 'follows a JSON schema',
     async run(prober) {
       return judgeJsonSchema(await prober.send({ turns: ASK_JSON, output: SCHEMA, capabilities: { jsonSchema: true } }));
     },

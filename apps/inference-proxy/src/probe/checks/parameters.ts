@@ -46,7 +46,7 @@ export const parameterChecks: Check[] = [
   },
   {
     id: 'reasoning',
-    title: 'tells its reasoning',
+    title: 'shows its reasoning',
     async run(prober, notes) {
       const result = await prober.send({ turns: PONDER, stream: true, outputTokensMax: 1_024 });
       notes.reasoningField ??= result.reasoningField;
@@ -64,7 +64,7 @@ export const parameterChecks: Check[] = [
   },
   {
     id: 'reasoning-summary',
-    title: 'tells a summary of its reasoning',
+    title: 'shows a summary of its reasoning',
     kinds: ['openai-responses'],
     async run(prober, notes) {
       const result = await prober.send({

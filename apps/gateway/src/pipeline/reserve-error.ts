@@ -4,42 +4,44 @@ import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import type { Price } from '#money/price.js';
 import type { Quote } from './quote.js';
 
-type Refusal = Exclude<ReserveOutcome, { status: 'held' }>;
+type NotHeld = Exclude<ReserveOutcome, { status: 'held' }>;
 
-/** Returns the error of a refused reserve. Its message says what the client can do. */
-export function refusalError(refusal: Refusal, quote: Quote, price: Price): GatewayError {
-  if (refusal.status === 'closed') {
+/** Returns the error of a reserve that made no hold. Its message says what the client can do. */
+export function reserveError(outcome: NotHeld, quote: Quote, price: Price): GatewayError {
+  // The hold of this id had ended before the reserve arrived.
+  if (outcome.status === 'closed') {
     return new GatewayError('model_unavailable', 'The request could not be admitted in time. Try again.', { retryAfterSeconds: 1 });
   }
-  switch (refusal.code) {
+  switch (outcome.code) {
     case 'invalid_api_key':
       return new GatewayError('invalid_api_key', 'The API key is not valid or has been revoked.');
     case 'account_frozen':
-      // The client cannot change this, and no error code describes it better than "not now".
-      return new GatewayError('model_unavailable', 'The account is on hold. Its requests are refused until an operator has looked at it.');
+      // The client cannot change this. `model_unavailable` (503) is the closest code.
+      return new GatewayError('model_unavailable', 'The account is frozen. Contact the operator of this gateway.');
     case 'rate_limit_exceeded':
-      return limitError(refusal, `${refusal.limit} requests per minute`);
+      return limitError(outcome, `${outcome.limit} requests per minute`);
     case 'concurrency_limit':
-      return limitError(refusal, `${refusal.limit} requests at once`);
+      return limitError(outcome, `${outcome.limit} requests at once`);
     case 'insufficient_balance':
-      return balanceError(refusal, quote, price);
+      return balanceError(outcome, quote, price);
   }
 }
 
 /** Clients parse the pause from the words `try again in 12s`. */
 function limitError(
-  refusal: { code: 'rate_limit_exceeded' | 'concurrency_limit'; retryAfterSeconds: number },
+  refused: { code: 'rate_limit_exceeded' | 'concurrency_limit'; retryAfterSeconds: number },
   limit: string,
 ): GatewayError {
-  const { code, retryAfterSeconds } = refusal;
+  const { code, retryAfterSeconds } = refused;
   return new GatewayError(code, `The project's limit of ${limit} is reached. Please try again in ${retryAfterSeconds}s.`, {
     retryAfterSeconds,
   });
 }
 
-function balanceError(refusal: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote, price: Price): GatewayError {
-  const required = parsePicoUsd(refusal.requiredPicoUsd);
-  const available = parsePicoUsd(refusal.availablePicoUsd);
+function balanceError(refused: { requiredPicoUsd: string; availablePicoUsd: string }, quote: Quote, price: Price): GatewayError {
+  const required = parsePicoUsd(refused.requiredPicoUsd);
+  const available = parsePicoUsd(refused.availablePicoUsd);
+  // With free output only a shorter prompt helps.
   const affordable = price.outputPicoUsd === 0n ? 0n : (available - quote.promptAmount) / price.outputPicoUsd;
   return new GatewayError(
     'insufficient_balance',
