@@ -11,7 +11,7 @@ import { CAPABILITIES } from './conformance.js';
 import { grammarFault } from './event-grammar.js';
 
 /** Long enough that a busy machine does not look like an idle upstream. */
-export const PATIENT = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 };
+export const PATIENT = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 120_000 };
 
 export function upstreamAt(baseUrl: string, over: Partial<Upstream> = {}): Upstream {
   return {

@@ -31,7 +31,7 @@ function poolTo(port: number, settings: { connectionsMax?: number; allowPrivateN
 }
 
 function post(overrides: Partial<PostOptions> = {}, signal = new AbortController().signal, to = pool): Promise<UpstreamReply> {
-  const timeouts = { firstByteMs: 5000, idleMs: 5000 };
+  const timeouts = { firstByteMs: 60_000, idleMs: 60_000 };
   return postStream(to, { path: '/v1/x', headers: { 'x-a': 'b' }, body: 'hello', timeouts, bytesMax: 1e6, ...overrides }, signal);
 }
 
