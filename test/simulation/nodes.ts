@@ -235,7 +235,7 @@ function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
     route: { client, model: 'model' },
     client,
     model: 'model',
-    contentCame: () => undefined,
+    onContent: () => undefined,
     end: () => undefined,
   } as unknown as RouteCall;
 }

@@ -49,8 +49,8 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
   'apps/inference-proxy/src/calls/inference-run.ts': [
     [
       'the proxy settles what its reader has left',
-      'if (!this.run.readerLeft()) this.schedule();',
-      'this.run.readerLeft();',
+      'if (!this.run.onReaderLeft()) this.schedule();',
+      'this.run.onReaderLeft();',
       RUN,
       'a request whose reader left',
     ],
@@ -71,7 +71,7 @@ export const MUTATIONS_OF_SURVIVORS: MutationsByFile = {
     ['reading on has a bound', 'setTimeout(stop, readOnMs)', 'setTimeout(() => undefined, readOnMs)', LEFT, 'without a report in time'],
     [
       'a shutdown ends what is read on',
-      "closing.addEventListener('abort', stop, { once: true });",
+      "shutdown.addEventListener('abort', stop, { once: true });",
       '',
       LEFT,
       'a shutdown ends the reading',

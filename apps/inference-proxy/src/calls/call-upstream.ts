@@ -26,7 +26,7 @@ const LARGE_PROMPT_TOKENS = 50_000;
 
 /** The upstream that a call goes to, and the model's name there. */
 export interface CallTarget {
-  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'refusal'>;
+  client: Pick<UpstreamClient, 'adapter' | 'upstream' | 'pool' | 'basePath' | 'addressError'>;
   model: string;
 }
 
@@ -44,9 +44,9 @@ export async function* callUpstream(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const { client, model } = target;
   const { adapter, upstream } = client;
-  if (client.refusal !== undefined) {
-    const { message: detail } = client.refusal;
-    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.refusal, isOperatorsFault: true });
+  if (client.addressError !== undefined) {
+    const { message: detail } = client.addressError;
+    throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
   }
   const { capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
@@ -78,10 +78,11 @@ export async function* callUpstream(
     if (isStream) yield* readEvents(reply, first, client, call, shaper, meter, LONG_EVENTS.open(ticket.accountId));
     else yield parseWhole(await reply.readAll(ticket.accountId, first), adapter, call, shaper);
   } catch (error) {
-    if (!shaper.hasStopped || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
+    if (!shaper.metStopSequence || signal.aborted || !(error instanceof UpstreamFailure)) throw error;
     yield shaper.endStopped(); // for the client, the reply was complete at the stop sequence
   } finally {
-    if (shaper.finished && !shaper.wasCut) reply.drain();
+    if (shaper.finished && !shaper.wasCut)
+      reply.drain(); // so that the socket can be used again
     else reply.close();
   }
 }
@@ -131,17 +132,18 @@ async function errorText(reply: UpstreamReply): Promise<string> {
 }
 
 /** Returns the first chunks that are not blank. Some upstreams keep a connection alive with blank lines. */
-async function firstBytes(reply: UpstreamReply, idleMsMax: number): Promise<Buffer[]> {
-  const idle = new IdleTimeout(idleMsMax);
+async function firstBytes(reply: UpstreamReply, totalMs: number): Promise<Buffer[]> {
+  const timeout = new NoEventsTimeout(totalMs);
   for (let more = await reply.read(); more !== undefined; more = await reply.read()) {
     if (more.some((chunk) => !isBlank(chunk))) return more;
-    idle.check();
+    timeout.check();
   }
   return [];
 }
 
-/** Limits how long an upstream may send bytes without content. Any byte resets the timeout of the socket, but not this one. */
-class IdleTimeout {
+/** Limits how long an upstream may send bytes that yield no event. Any byte resets `idleMs`, but not this timeout. */
+class NoEventsTimeout {
+  /** When the first read without an event ended. */
   private since: number | undefined;
 
   constructor(private readonly msMax: number) {}
@@ -150,7 +152,7 @@ class IdleTimeout {
     this.since = undefined;
   }
 
-  /** Throws `UpstreamFailure` when there was no content for too long. */
+  /** Call after each read without an event. Throws `UpstreamFailure` when there was none for too long. */
   check(): void {
     const now = performance.now();
     this.since ??= now;
@@ -162,6 +164,7 @@ function isBlank(chunk: Buffer): boolean {
   return chunk.every((byte) => byte <= 0x20);
 }
 
+/** First characters of a body that is no event stream. `<`: an HTML page, mostly of a proxy. */
 const OPENING = new Set(['{'.charCodeAt(0), '['.charCodeAt(0), '<'.charCodeAt(0)]);
 
 /** Decides by what came: some upstreams answer a stream request with JSON, and the reverse. */
@@ -186,8 +189,8 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.follow(parser);
-  const idle = new IdleTimeout(upstream.timeouts.totalMs);
+  meter.readCountsFrom(parser);
+  const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
   const budget = new EventLoopBudget();
   try {
     for (let chunks: Buffer[] | undefined = first; ; chunks = await reply.read()) {
@@ -197,13 +200,13 @@ async function* readEvents(
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
-      if (events.length > 0) idle.extend();
-      else idle.check();
+      if (events.length > 0) timeout.extend();
+      else timeout.check();
       held.set(lines.heldBytes);
-      if (shaper.hasStopped) await budget.yieldWhenSpent();
+      if (shaper.metStopSequence) await budget.yieldWhenSpent();
     }
   } finally {
-    meter.follow({ usageSoFar: parser.usageSoFar });
+    meter.readCountsFrom({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }

@@ -84,7 +84,7 @@ function begin(events: StreamEvent[]) {
   const around = surround();
   const run = newRun(around, { stream: true });
   receive(run.startAttempt(around.call), events);
-  run.pass(events);
+  run.markReturned(events);
   return { run, ...around };
 }
 
@@ -107,8 +107,8 @@ test.each([
 ] as const)('a lease that is %s stops the upstream: the stream says so, with what it has used', (loss, code) => {
   const { run, lease } = begin([HELLO]);
   lease.lose?.(loss);
-  expect(run.stopped).toBe(true);
-  expect([...run.closing(undefined)].flat()).toEqual([
+  expect(run.isAborted).toBe(true);
+  expect([...run.lastBatches(undefined)].flat()).toEqual([
     { type: 'usage-report', usage: SO_FAR },
     { type: 'completion-failure', code, message: expect.any(String), retryAfterSeconds: undefined },
   ]);
@@ -120,7 +120,7 @@ test.each([
   ['one that failed before content', [], { reason: 'failed', usage: undefined }],
 ])('a hold that its gateway left unsettled is settled as soon as it is found: %s', (_, events, settlement) => {
   const { run, lease, settlements } = begin(events);
-  Array.from(run.closing(undefined));
+  Array.from(run.lastBatches(undefined));
   run.end();
   expect(settlements).toEqual([]);
   lease.unsettled?.();
@@ -149,7 +149,7 @@ describe('a failed attempt before anything was returned', () => {
     run.endCall(BROKEN);
     expect(lease.read?.()).toEqual(NOTHING);
     client.abort();
-    expect([...run.closing(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NOTHING }]);
+    expect([...run.lastBatches(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NOTHING }]);
     run.end();
     expect(settlements.map(({ read }) => read())).toEqual([
       { holdId, accountId, reason: 'client-disconnected', usage: NOTHING, upstream: undefined },
@@ -160,7 +160,7 @@ describe('a failed attempt before anything was returned', () => {
     const { run, lease } = beginPlain([HELLO]);
     run.endCall(BROKEN);
     lease.lose?.('lost');
-    expect([...run.closing(BROKEN)].flat()).toEqual([
+    expect([...run.lastBatches(BROKEN)].flat()).toEqual([
       { type: 'completion-failure', code: 'model_unavailable', message: expect.any(String), retryAfterSeconds: undefined },
     ]);
   });
@@ -168,7 +168,7 @@ describe('a failed attempt before anything was returned', () => {
   test('is reported with its upstream when there is no next attempt', () => {
     const { run } = beginPlain([HELLO]);
     run.endCall(BROKEN);
-    expect([...run.closing(BROKEN)].flat()).toEqual([
+    expect([...run.lastBatches(BROKEN)].flat()).toEqual([
       { type: 'upstream-start', upstream: 'test' },
       { type: 'completion-failure', code: 'upstream_error', message: BROKEN.message, retryAfterSeconds: undefined },
     ]);
@@ -179,7 +179,7 @@ describe('a failed attempt before anything was returned', () => {
     run.endCall(BROKEN);
     receive(run.startAttempt(call), [FINISH]);
     run.collect([FINISH]);
-    expect(run.passCollected()).toEqual([{ type: 'upstream-start', upstream: 'test' }, FINISH]);
+    expect(run.returnCollected()).toEqual([{ type: 'upstream-start', upstream: 'test' }, FINISH]);
   });
 });
 
@@ -187,7 +187,7 @@ test('neighbouring deltas of a plain reply are joined', () => {
   const { run } = beginPlain([HELLO]);
   run.collect([{ type: 'text-delta', text: ', you' }]);
   run.collect([{ type: 'reasoning-delta', text: 'Well' }, FINISH]);
-  expect(run.passCollected().slice(1)).toEqual([
+  expect(run.returnCollected().slice(1)).toEqual([
     { type: 'text-delta', text: 'Hello, you' },
     { type: 'reasoning-delta', text: 'Well' },
     FINISH,
@@ -196,7 +196,7 @@ test('neighbouring deltas of a plain reply are joined', () => {
 
 describe('a route is freed once', () => {
   test.each<[string, string, (begun: ReturnType<typeof begin>) => void]>([
-    ['the reply is whole', 'completed', ({ run }) => void [run.pass([FINISH]), run.endCall()]],
+    ['the reply is whole', 'completed', ({ run }) => void [run.markReturned([FINISH]), run.endCall()]],
     ['its reader has left', 'cancelled', ({ client }) => client.abort()],
     ['its hold is lost', 'cancelled', ({ lease }) => lease.lose?.('lost')],
     ['the run has ended without it', 'cancelled', ({ run }) => run.end()],
@@ -230,7 +230,7 @@ describe('an ended run does not keep its request in memory while its settlement 
   });
 
   test('while its reader is there', async () => {
-    const { request, lease, settlements } = endOne((run) => run.passCollected());
+    const { request, lease, settlements } = endOne((run) => run.returnCollected());
     await untilCollected(request);
     lease.unsettled?.();
     expect(settlements.map(({ read }) => read().usage)).toEqual([SO_FAR]);

@@ -14,7 +14,7 @@ import { DetachableEvents } from './detachable-events.js';
 import { readOn } from './read-on.js';
 import { UsageMeter } from './usage-meter.js';
 
-/** The gateway that reads the stream. */
+/** The gateway that reads the stream, for its client. */
 export type Reader = Pick<CallContext, 'signal' | 'callerIsThere'>;
 
 export interface RunDependencies {
@@ -24,7 +24,7 @@ export interface RunDependencies {
 }
 
 /**
- * State of one request over all its calls: what was returned, what it has used, and what it settles for. The request stops when its
+ * State of one request over all its calls: what was returned, what it has used, and the settlement that follows from it. The request is aborted when its
  * reader leaves, its hold is lost or its key is revoked. When a client disconnects from an upstream that bills hidden output, the run
  * reads the reply on for its usage and settles the hold itself.
  */
@@ -45,7 +45,7 @@ export class InferenceRun {
   private collected: StreamEvent[] = [];
   private loss: LeaseLoss | undefined;
   private failed = false;
-  private readonly stop = new AbortController();
+  private readonly abortController = new AbortController();
   private readonly fallback: FallbackSettler;
   private readonly endLease: ReturnType<LeaseKeeper['keep']>;
 
@@ -57,7 +57,7 @@ export class InferenceRun {
     this.meter = new UsageMeter(job.ticket);
     this.fallback = new FallbackSettler(dependencies.settlements, reader, {
       settlement: () => this.settlement(),
-      readerLeft: () => this.readerLeft(),
+      onReaderLeft: () => this.onReaderLeft(),
     });
     this.endLease = dependencies.leases.keep(
       job.ticket,
@@ -69,13 +69,13 @@ export class InferenceRun {
     );
   }
 
-  /** Fires when the upstream call has to stop. */
-  get stopSignal(): AbortSignal {
-    return this.stop.signal;
+  /** Fires when the upstream call must end. */
+  get abortSignal(): AbortSignal {
+    return this.abortController.signal;
   }
 
-  get stopped(): boolean {
-    return this.stop.signal.aborted;
+  get isAborted(): boolean {
+    return this.abortController.signal.aborted;
   }
 
   startAttempt(call: RouteCall): UsageMeter {
@@ -86,7 +86,7 @@ export class InferenceRun {
   }
 
   /** Makes the events of the call detachable if the upstream may be read on. */
-  follow(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
+  detachable(events: AsyncGenerator<readonly StreamEvent[], void, undefined>): AsyncIterable<readonly StreamEvent[]> {
     const limits = this.call && readOnLimits(this.call.client.upstream);
     if (limits === undefined) return events;
     const detachable = new DetachableEvents(events);
@@ -115,8 +115,8 @@ export class InferenceRun {
     this.upstream = undefined;
   }
 
-  /** Records events that are returned, and puts `upstream-start` before the first. */
-  pass(events: readonly StreamEvent[]): readonly StreamEvent[] {
+  /** Records that events are returned. Returns them, the first after `upstream-start`. */
+  markReturned(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (!this.hasReturnedContent) this.hasReturnedContent = events.some(isContent);
     if (events.at(-1)?.type === 'completion-finish') this.hasFinished = true;
     return this.withUpstream(events);
@@ -126,16 +126,19 @@ export class InferenceRun {
     for (const event of events) appendEvent(this.collected, event);
   }
 
-  passCollected(): readonly StreamEvent[] {
-    return this.pass(this.collected);
+  returnCollected(): readonly StreamEvent[] {
+    return this.markReturned(this.collected);
   }
 
-  /** Yields the last batch of a stream that did not finish: the usage, and the failure if there is one. */
-  *closing(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
+  /**
+   * Yields what ends the stream: nothing after a finish, `settlement-deferred` while the reply is read on, otherwise the usage if content
+   * was returned or the reader has left, and the failure if there is one.
+   */
+  *lastBatches(failure: UpstreamFailure | undefined, retryAfterSeconds?: number): Generator<readonly StreamEvent[]> {
     if (this.isReadingOn) yield this.withUpstream([{ type: 'settlement-deferred' }]);
     if (this.isReadingOn || this.hasFinished) return;
-    if (this.stopped && this.loss === undefined) {
-      yield this.withUpstream([...this.pass(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
+    if (this.isAborted && this.loss === undefined) {
+      yield this.withUpstream([...this.markReturned(this.collected), { type: 'usage-report', usage: this.meter.soFar() }]);
       return;
     }
     this.failed = true;
@@ -153,10 +156,10 @@ export class InferenceRun {
     if (!this.hasFinished) this.halt('given up');
   }
 
-  /** Returns true when the run settles the hold itself, by what the upstream reports. */
-  private readerLeft(): boolean {
+  /** Returns true when the reply is read on: the run then settles the hold itself, by what the upstream reports. */
+  private onReaderLeft(): boolean {
     const { call, readable, meter, reader } = this;
-    const isClientGone = reader.signal.reason === DETACHED;
+    const isClientGone = reader.signal.reason === DETACHED; // the gateway lives; otherwise it has left, or was lost
     if (isClientGone) meter.clientDisconnected();
     if (!isClientGone || call === undefined || readable === undefined || !meter.hasBegun) {
       this.halt('reader left');
@@ -164,34 +167,35 @@ export class InferenceRun {
     }
     this.isReadingOn = true;
     const rest = readable.events.detach();
-    this.dependencies.settlements.settleAfter((closing) => this.readOn(call, rest, readable.limits, closing));
+    this.dependencies.settlements.settleAfter((shutdown) => this.readOn(call, rest, readable.limits, shutdown));
     return true;
   }
 
   /**
-   * Reads the reply to its end, for at most `readOnMs`, and returns its settlement: what the client would have paid had it stayed or, when
-   * the reply does not end in time, the usage so far plus the floor for hidden output.
+   * Reads the reply to its end, for at most `readOnMs`, and returns its settlement: what the client would have paid had it stayed; when the
+   * reading is aborted (time, shutdown or a lost lease), the usage so far plus the floor for hidden output; after a failure, the usage so
+   * far of a stream with content.
    */
   private async readOn(
     call: RouteCall,
     rest: AsyncIterable<readonly StreamEvent[]>,
     { readOnMs, hiddenTokensFloor }: ReadOnLimits,
-    closing: AbortSignal,
+    shutdown: AbortSignal,
   ): Promise<SettleRequest> {
     const { meter, upstream } = this;
     const { ticket, request } = this.job;
-    const stop = (): void => this.halt('readOnMs passed');
+    const stop = (): void => this.halt('reading on ended');
     const timer = setTimeout(stop, readOnMs);
-    closing.addEventListener('abort', stop, { once: true });
-    const end = await readOn(rest, call, this.stopSignal);
+    shutdown.addEventListener('abort', stop, { once: true });
+    const end = await readOn(rest, call, this.abortSignal);
     clearTimeout(timer);
-    closing.removeEventListener('abort', stop);
+    shutdown.removeEventListener('abort', stop);
     this.endLease();
     let usage: Usage | undefined;
     if (end === 'complete') usage = meter.final();
-    else if (end === 'stopped') usage = meter.withHidden(hiddenTokensFloor);
+    else if (end === 'aborted') usage = meter.withHidden(hiddenTokensFloor);
     else if (request.stream && meter.hasContent) usage = meter.soFar();
-    if (end === 'complete' || end === 'stopped') this.endCall(undefined, end === 'complete');
+    if (end === 'complete' || end === 'aborted') this.endCall(undefined, end === 'complete');
     else this.endCall(end);
     return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
   }
@@ -209,7 +213,7 @@ export class InferenceRun {
   }
 
   private halt(why: string): void {
-    this.stop.abort(new Error(why));
+    this.abortController.abort(new Error(why));
     this.endCall();
   }
 
@@ -231,8 +235,8 @@ export class InferenceRun {
 /** The part of a run that the fallback uses. */
 interface Unsettled {
   settlement(): SettleRequest;
-  /** Returns true when the run settles itself. */
-  readerLeft(): boolean;
+  /** Returns true when the reply is read on. */
+  onReaderLeft(): boolean;
 }
 
 /**
@@ -250,14 +254,17 @@ class FallbackSettler {
     else reader.signal.addEventListener('abort', () => this.onReaderLeft(), { once: true });
   }
 
-  /** Takes the final settlement. Returns a function to call when the hold is still open later; undefined when that is scheduled. */
+  /**
+   * Takes the final settlement. Returns a callback for a hold that is still open later; undefined when the reader has left, because a
+   * settlement is scheduled already.
+   */
   end(settlement: SettleRequest): (() => void) | undefined {
-    this.run = { settlement: () => settlement, readerLeft: () => false };
+    this.run = { settlement: () => settlement, onReaderLeft: () => false };
     return this.reader.signal.aborted ? undefined : () => this.schedule(0);
   }
 
   private onReaderLeft(): void {
-    if (!this.run.readerLeft()) this.schedule();
+    if (!this.run.onReaderLeft()) this.schedule();
   }
 
   private schedule(delayMs?: number): void {

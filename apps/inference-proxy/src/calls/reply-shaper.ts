@@ -23,12 +23,14 @@ export class ReplyShaper {
   /** True when the shaper ended the reply before the upstream did. */
   wasCut = false;
   /** True after a stop sequence: nothing more is passed on, and the rest is read for its usage. */
-  hasStopped = false;
+  metStopSequence = false;
   private readonly characters = new WholeCharacters();
   private readonly stops: StopSequences | undefined;
   private readonly runawayTokens: number;
+  /** After a refusal, text belongs to it. */
   private isRefusing = false;
-  private readonly openCalls = new Map<number, { bare: boolean }>();
+  /** A function call that is cut before its arguments gets `{}`, so that clients can parse it. */
+  private readonly openToolCalls = new Map<number, { hasNoArguments: boolean }>();
 
   constructor(
     private readonly meter: UsageMeter,
@@ -39,13 +41,13 @@ export class ReplyShaper {
     this.runawayTokens = 2 * limits.outputTokensMax + 64;
   }
 
-  /** Throws `UpstreamFailure` when the reply ends without content. */
+  /** Throws `UpstreamFailure` when the model stops without content although the request allows no empty reply. */
   shape(events: readonly StreamEvent[]): StreamEvent[] {
     const shaped: StreamEvent[] = [];
     for (const event of this.characters.join(events)) {
       if (this.finished) break;
       this.meter.count(event);
-      if (this.hasStopped) this.passOver(event, shaped);
+      if (this.metStopSequence) this.ignoreAfterStop(event, shaped);
       else this.add(this.isRefusing && event.type === 'text-delta' ? { type: 'refusal-delta', text: event.text } : event, shaped);
     }
     if (!this.finished && this.meter.outputTokensEstimate > this.runawayTokens) this.cut(shaped);
@@ -72,18 +74,18 @@ export class ReplyShaper {
         if (this.stops !== undefined) {
           const { text, met } = this.stops.push(event.text);
           if (text !== '') appendEvent(shaped, { type: 'text-delta', text });
-          if (met) this.stop(shaped);
+          if (met) this.onStopSequence(shaped);
           return;
         }
         break;
       case 'tool-call-start':
-        this.openCalls.set(event.index, { bare: event.kind === 'function' });
+        this.openToolCalls.set(event.index, { hasNoArguments: event.kind === 'function' });
         break;
       case 'tool-call-delta':
-        this.openCalls.set(event.index, { bare: false });
+        this.openToolCalls.set(event.index, { hasNoArguments: false });
         break;
       case 'tool-call-end':
-        this.openCalls.delete(event.index);
+        this.openToolCalls.delete(event.index);
         break;
       case 'refusal-delta':
         this.isRefusing = true;
@@ -99,7 +101,7 @@ export class ReplyShaper {
     appendEvent(shaped, event);
   }
 
-  private passOver(event: StreamEvent, shaped: StreamEvent[]): void {
+  private ignoreAfterStop(event: StreamEvent, shaped: StreamEvent[]): void {
     if (event.type === 'usage-report') this.meter.report(event.usage);
     else if (event.type === 'completion-finish') this.close('stop-sequence', shaped);
   }
@@ -110,24 +112,24 @@ export class ReplyShaper {
     if (text !== '') appendEvent(shaped, { type: 'text-delta', text });
   }
 
-  private stop(shaped: StreamEvent[]): void {
-    this.hasStopped = true;
-    this.endCalls(shaped);
+  private onStopSequence(shaped: StreamEvent[]): void {
+    this.metStopSequence = true;
+    this.endToolCalls(shaped);
   }
 
   /** Ends the reply before the upstream does. */
   private cut(shaped: StreamEvent[]): void {
     this.wasCut = true;
-    if (!this.hasStopped) {
+    if (!this.metStopSequence) {
       this.flushHeld(shaped);
-      this.endCalls(shaped);
+      this.endToolCalls(shaped);
     }
-    this.close(this.hasStopped ? 'stop-sequence' : 'length', shaped);
+    this.close(this.metStopSequence ? 'stop-sequence' : 'length', shaped);
   }
 
-  private endCalls(shaped: StreamEvent[]): void {
-    for (const [index, { bare }] of this.openCalls) {
-      if (bare) shaped.push({ type: 'tool-call-delta', index, text: '{}' });
+  private endToolCalls(shaped: StreamEvent[]): void {
+    for (const [index, { hasNoArguments }] of this.openToolCalls) {
+      if (hasNoArguments) shaped.push({ type: 'tool-call-delta', index, text: '{}' });
       shaped.push({ type: 'tool-call-end', index });
     }
   }

@@ -9,7 +9,7 @@ import { InferenceRun, type Reader, type RunDependencies } from './inference-run
 
 export interface InferenceDependencies extends RunDependencies {
   routes: Pick<RouteTable, 'acquire' | 'retryAfterSeconds'>;
-  /** Upstream calls for one request, the first included. The first call that fails on a stale connection is not counted. */
+  /** Upstream calls for one request, the first included. The first call that fails on a stale connection does not count. */
   attemptsMax: number;
   /** Milliseconds after which no further call is started for a request. */
   failoverMs: number;
@@ -34,16 +34,16 @@ export async function* streamInference(
   const attempts = new Attempts(dependencies);
   try {
     let failure: UpstreamFailure | undefined;
-    while (!run.stopped) {
+    while (!run.isAborted) {
       const call = await acquireRoute(run, attempts.tried, dependencies, failure);
       if (call === undefined || call instanceof UpstreamFailure) {
         failure = call ?? failure;
         break;
       }
       failure = yield* attemptOn(call, run);
-      if (failure === undefined || run.hasReturnedContent || !attempts.mayRetry(call.route, failure)) break;
+      if (failure === undefined || run.hasReturnedContent || !attempts.recordFailure(call.route, failure)) break;
     }
-    yield* run.closing(failure, failure && retryAfterSeconds(failure, job, dependencies));
+    yield* run.lastBatches(failure, failure && retryAfterSeconds(failure, job, dependencies));
   } finally {
     run.end();
   }
@@ -58,9 +58,10 @@ class Attempts {
 
   constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
 
-  mayRetry(route: RouteState, failure: UpstreamFailure): boolean {
+  /** Records a failed call. Call once for each. Returns true when another call may be made. */
+  recordFailure(route: RouteState, failure: UpstreamFailure): boolean {
     const { attemptsMax, failoverMs } = this.dependencies;
-    // A reused connection that the upstream had just closed says nothing about the route. Once a request, it is no attempt.
+    // A reused connection that the upstream had just closed says nothing about the route. The first one of each request is no attempt.
     const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
     if (isFree) this.hadStaleSocket = true;
     else {
@@ -80,9 +81,9 @@ async function acquireRoute(
 ): Promise<RouteCall | UpstreamFailure | undefined> {
   const { request, ticket } = run.job;
   try {
-    return await routes.acquire(request, ticket.accountId, tried, run.stopSignal, earlier === undefined);
+    return await routes.acquire(request, ticket.accountId, tried, run.abortSignal, earlier === undefined);
   } catch (error) {
-    if (run.stopped) return undefined;
+    if (run.isAborted) return undefined;
     const failure = asFailure(error);
     if (earlier === undefined)
       logger.warn({ requestId: ticket.requestId, model: request.model, detail: failure.detail }, 'no route available');
@@ -97,23 +98,23 @@ async function* attemptOn(call: RouteCall, run: InferenceRun): AsyncGenerator<Ba
   let failure: UpstreamFailure | undefined;
   let last: Batch = [];
   try {
-    for await (const events of run.follow(callUpstream(call, run.job, meter, readApiKey(call.client.upstream), run.stopSignal))) {
+    for await (const events of run.detachable(callUpstream(call, run.job, meter, readApiKey(call.client.upstream), run.abortSignal))) {
       if (run.isReadingOn) break;
-      if (call.firstContentAt === undefined && events.some(isContent)) call.contentCame();
+      if (call.firstContentAt === undefined && events.some(isContent)) call.onContent();
       if (!request.stream) {
         run.collect(events);
         continue;
       }
-      const batch = run.pass(events);
+      const batch = run.markReturned(events);
       if (run.hasFinished) {
         last = batch;
         break;
       }
       yield batch;
     }
-    if (!request.stream && !run.isReadingOn) last = run.passCollected();
+    if (!request.stream && !run.isReadingOn) last = run.returnCollected();
   } catch (error) {
-    if (!run.stopped && !run.isReadingOn) failure = asFailure(error);
+    if (!run.isAborted && !run.isReadingOn) failure = asFailure(error);
   } finally {
     if (!run.isReadingOn) run.endCall(failure);
   }

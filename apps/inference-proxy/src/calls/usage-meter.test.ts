@@ -66,7 +66,7 @@ test.each([
   const meter = new UsageMeter(CAPS);
   meter.sent();
   meter.answered();
-  meter.follow({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
+  meter.readCountsFrom({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
   meter.clientDisconnected();
   expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });

@@ -58,7 +58,7 @@ export class UsageMeter {
    * Reads from `parser` what the upstream reports before its end. Call again at the end with a copy: the meter outlives the reply and must
    * not keep its text in memory.
    */
-  follow(parser: CountsSoFar): void {
+  readCountsFrom(parser: CountsSoFar): void {
     this.counting = parser;
   }
 
@@ -113,9 +113,9 @@ export class UsageMeter {
   /** Usage of a reply that ends early at an upstream with hidden output: adds `floor` tokens, within the cap. */
   withHidden(floor: number): Usage {
     const usage = this.soFar();
-    if (this.isReported || usage === NOTHING) return usage;
+    if (this.isReported || usage === NOTHING) return usage; // `NOTHING`: nothing is owed
     const { outputTokens, reasoningTokens } = this.received.estimateUsage(this.caps);
-    if (usage.outputTokens >= outputTokens + floor) return usage;
+    if (usage.outputTokens >= outputTokens + floor) return usage; // the upstream has already reported at least that much
     const hidden: Usage = {
       ...usage,
       outputTokens: outputTokens + floor,
@@ -125,7 +125,10 @@ export class UsageMeter {
     return withinCap(hidden, this.caps.outputTokensMax);
   }
 
-  /** Estimates by size; after a disconnect also uses what the upstream reported so far, which is part of the output at most. */
+  /**
+   * Estimates by size. After a disconnect also uses what the upstream has reported so far, which may cover only part of the output: the
+   * greater count is used.
+   */
   private estimate(): Usage {
     const estimate = this.received.estimateUsage(this.caps);
     const soFar = this.owesPrompt ? this.counting.usageSoFar : undefined;

@@ -18,7 +18,7 @@ export type FailureKind =
   | 'timeout'
   /** The reply ended early, or breaks the dialect. */
   | 'broken'
-  /** A well-formed reply without content. Says nothing about the health of the upstream. */
+  /** A well-formed reply without content. The upstream works. */
   | 'empty'
   /** The reply exceeds a limit of its own, or one that all replies share. */
   | 'limit';

@@ -91,7 +91,7 @@ describe('the breaker of a route is shown as', () => {
     const due = await breakerState();
     const probe = take();
     const probing = await breakerState();
-    probe.contentCame();
+    probe.onContent();
     expect([due, probing, await breakerState()]).toEqual([1, 1, 0]);
   });
 

@@ -130,12 +130,12 @@ export class Prober {
   }
 
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
-    const { pool, basePath, refusal } = this.client;
+    const { pool, basePath, addressError } = this.client;
     const request = requestOf(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
     const promptTokensEstimate = estimatePromptTokens(measurePrompt(request, false), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
-    const client = { upstream, adapter: observeAdapter(this.client.adapter, seen), pool, basePath, refusal };
+    const client = { upstream, adapter: observeAdapter(this.client.adapter, seen), pool, basePath, addressError };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
     return callUpstream({ client, model: this.model }, { request, ticket }, meter, this.apiKey, signal);

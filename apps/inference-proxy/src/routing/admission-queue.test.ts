@@ -106,7 +106,7 @@ test('a request is given up after queueWaitMs', async () => {
 
 test('a refusal ends the wait', async () => {
   const { queue } = setUp();
-  const waiting = queue.wait('account', () => ({ refusal: new Error('refused') }), false, new AbortController().signal);
+  const waiting = queue.wait('account', () => ({ failure: new Error('refused') }), false, new AbortController().signal);
   queue.serve();
   await expect(waiting).rejects.toThrow('refused');
 });

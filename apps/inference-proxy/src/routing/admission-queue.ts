@@ -6,13 +6,13 @@ export interface QueueOptions {
   queueWaitMs: number;
 }
 
-/** Outcome of an attempt to serve a request: what it waits for, a refusal, or undefined while it has to wait. */
-export type Admission<Grant> = { grant: Grant } | { refusal: unknown } | undefined;
+/** Result of `admit`: what the request waits for, a failure, or undefined while it must wait. */
+export type Admission<Grant> = { grant: Grant } | { failure: unknown } | undefined;
 
 interface Waiter<Grant> {
   accountId: string;
   admit: () => Admission<Grant>;
-  excludesTried: boolean;
+  hasTriedRoutes: boolean;
   until: number;
   resolve: (grant: Grant) => void;
   reject: (reason: unknown) => void;
@@ -54,16 +54,16 @@ export class AdmissionQueue<Grant> {
   }
 
   /**
-   * Waits until `admit` grants. Rejects with its refusal, with `tooLate()`, or with the signal's reason. Call only when there is room.
-   * `excludesTried` is true for a request that cannot use every route.
+   * Waits until `admit` grants. Rejects with its failure, with `tooLate()`, or with the signal's reason. Call only when there is room.
+   * `hasTriedRoutes` is true for a request that cannot use every route: those behind it may be served although it is not.
    */
-  wait(accountId: string, admit: () => Admission<Grant>, excludesTried: boolean, signal: AbortSignal): Promise<Grant> {
+  wait(accountId: string, admit: () => Admission<Grant>, hasTriedRoutes: boolean, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const onAbort = (): void => this.remove(waiter, () => reject(signal.reason));
       const stopListening = (): void => signal.removeEventListener('abort', onAbort);
       const until = performance.now() + this.options.queueWaitMs;
-      const waiter = { accountId, admit, excludesTried, until, resolve, reject, stopListening };
+      const waiter = { accountId, admit, hasTriedRoutes, until, resolve, reject, stopListening };
       signal.addEventListener('abort', onAbort, { once: true });
       this.add(waiter);
       this.setTimer();
@@ -86,10 +86,10 @@ export class AdmissionQueue<Grant> {
     for (const waiter of waiters) {
       const admission = waiter.admit();
       if (admission !== undefined) {
-        this.remove(waiter, () => ('grant' in admission ? waiter.resolve(admission.grant) : waiter.reject(admission.refusal)));
+        this.remove(waiter, () => ('grant' in admission ? waiter.resolve(admission.grant) : waiter.reject(admission.failure)));
         return true;
       }
-      if (!waiter.excludesTried) return false; // nothing is left for this account
+      if (!waiter.hasTriedRoutes) return false; // it could use any route, so the account's other requests cannot be served either
     }
     return false;
   }

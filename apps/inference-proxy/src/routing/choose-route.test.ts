@@ -80,7 +80,7 @@ test('the lowest priority with a route that has room is taken', () => {
 });
 
 test('a route that is due a probe goes first, unless a lower priority can take the request', () => {
-  const [ready, due] = [route(), route({ circuit: 'half-open' })];
+  const [ready, due] = [route(), route({ circuit: 'probe-due' })];
   expect(choose([ready, due])).toBe(due);
   expect(choose([{ ...due, priority: 1 }, ready])).toBe(ready);
 });

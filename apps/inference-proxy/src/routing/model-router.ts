@@ -8,7 +8,7 @@ import { RetryBudget, type RetryOptions } from './retry-budget.js';
 import type { RouteCall, RouteState } from './route-state.js';
 
 const RETRY_AFTER_SECONDS_MAX = 60;
-/** Only a new catalog will help. */
+/** The model has no routes until the catalog changes, which may be soon. */
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
@@ -25,6 +25,7 @@ interface Ask {
   accountId: string;
   /** Routes that have failed for this request. */
   tried: ReadonlySet<RouteState>;
+  /** False for every further call. After a stale connection `tried` is still empty, so that the further call may probe. */
   isFirst: boolean;
 }
 
@@ -41,7 +42,7 @@ export class ModelRouter {
     private readonly random: () => number,
     private readonly observer: ModelObserver,
   ) {
-    this.queue = new AdmissionQueue(options, () => full('waited in vain'));
+    this.queue = new AdmissionQueue(options, () => full('every route was full for queueWaitMs'));
     this.budget = new RetryBudget(options);
   }
 
@@ -56,8 +57,9 @@ export class ModelRouter {
 
   /**
    * Returns a call on a route that is not among `tried`, or a promise of one while every route is full. Throws or rejects with
-   * `UpstreamFailure`: `model_capacity` when there is no place in the queue or the wait was in vain, `model_unavailable` when there is
-   * no route or the retry budget is empty. Rejects with the signal's reason when it fires. `isFirst` is false for a retry.
+   * `UpstreamFailure`: `model_capacity` when the queue is full, the wait was in vain, or no route may be called and an upstream at
+   * capacity has asked to be called later; `model_unavailable` when there is no route for another reason, or the retry budget is empty.
+   * Rejects with the signal's reason when it fires.
    */
   acquire(
     request: InferenceRequest,
@@ -66,14 +68,14 @@ export class ModelRouter {
     signal: AbortSignal,
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {
-    if (isFirst) this.budget.deposit();
+    if (isFirst) this.budget.onRequest();
     const ask = { request, accountId, tried, isFirst };
     const admission = this.admit(ask);
     if (admission === undefined) {
-      if (!this.queue.hasRoom(accountId)) throw full('and so is the queue');
+      if (!this.queue.hasRoom(accountId)) throw full('every route and the queue are full');
       return this.wait(ask, signal);
     }
-    if ('refusal' in admission) throw admission.refusal;
+    if ('failure' in admission) throw admission.failure;
     return admission.grant;
   }
 
@@ -107,8 +109,8 @@ export class ModelRouter {
     }
     const choice = chooseRoute(views, views.length > 1 ? prefixKey(request) : 0, this.random);
     if (choice === 'full') return undefined;
-    if (choice === 'none') return { refusal: this.unavailable(now) };
-    if (!isFirst && !this.isPaid(now)) return { refusal: unavailable('the retry budget is empty') };
+    if (choice === 'none') return { failure: this.noRouteFailure(now) };
+    if (!isFirst && !this.takeRetry(now)) return { failure: unavailable('the retry budget is empty') };
     return { grant: (routes[choice] as RouteState).begin(accountId, request.stream, now) };
   }
 
@@ -126,21 +128,22 @@ export class ModelRouter {
     }
   }
 
-  private isPaid(now: number): boolean {
-    const isPaid = this.budget.withdraw(now);
-    this.observer.retried(isPaid ? 'made' : 'over-budget');
-    return isPaid;
+  /** Takes a retry from the budget. Returns false when none is left. */
+  private takeRetry(now: number): boolean {
+    const isTaken = this.budget.take(now);
+    this.observer.retried(isTaken ? 'made' : 'over-budget');
+    return isTaken;
   }
 
-  private unavailable(now: number): UpstreamFailure {
-    return this.routes.some((route) => route.isBusy(now))
-      ? new UpstreamFailure('refused', 'model_capacity', { detail: 'every upstream has asked to retry later' })
-      : unavailable('the model has no route to call');
+  private noRouteFailure(now: number): UpstreamFailure {
+    return this.routes.some((route) => route.isAtCapacity(now))
+      ? new UpstreamFailure('refused', 'model_capacity', { detail: 'an upstream has asked to be called later, and no other route is left' })
+      : unavailable('no route of the model may be called now');
   }
 
   /**
-   * Milliseconds until there is room for one more request behind those that wait. Calls end one after another, as many as run in the
-   * time of one; a queue that moves slower than that is empty once its requests have been given up.
+   * Milliseconds until there is room for one more request behind those that wait. Assumes that running calls end evenly over the usual
+   * duration of a call. Each waiting request needs one of these ends, but none waits longer than `queueWaitMs`.
    */
   private drainMs({ statistics, upstream, inFlight }: RouteState, accountId: string): number {
     const running = upstream.hasRoom(accountId) ? inFlight : upstream.calls.inUse;
@@ -154,5 +157,5 @@ function unavailable(detail: string): UpstreamFailure {
 }
 
 function full(detail: string): UpstreamFailure {
-  return new UpstreamFailure('refused', 'model_capacity', { detail: `every route is full: ${detail}` });
+  return new UpstreamFailure('refused', 'model_capacity', { detail });
 }

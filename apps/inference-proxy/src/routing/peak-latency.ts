@@ -1,5 +1,6 @@
-/** After so long a third of a slow value is left: a route that was ten times slower is tried again after some three seconds. */
+/** Time constant: after two seconds a third of the value is left, so a route ten times slower is tried again after some three seconds. */
 const DECAY_MS = 2_000;
+/** Without an observation for this long, the latency is unknown. */
 const FORGET_MS = 4_000;
 
 /**

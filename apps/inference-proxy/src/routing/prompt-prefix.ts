@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '#inference/request.js';
 import type { TextPart, Turn } from '#inference/turn.js';
 
-/** Characters of each leading turn. A bound keeps a long system prompt from hiding the first user turn. */
+/** Characters that are hashed of each leading turn, to bound the work. */
 const LENGTH_MAX = 1_024;
 const SYSTEM_TURNS_MAX = 4;
 
@@ -23,8 +23,8 @@ export function prefixKey({ model, turns }: Pick<InferenceRequest, 'model' | 'tu
  * own keys move. Over many keys each route wins in proportion to its weight.
  */
 export function affinity(key: number, routeHash: number, weight: number): number {
-  const chance = (finish(key ^ Math.imul(routeHash, 0x9e3779b1)) + 0.5) / 2 ** 32;
-  return -weight / Math.log(chance);
+  const uniform = (finish(key ^ Math.imul(routeHash, 0x9e3779b1)) + 0.5) / 2 ** 32;
+  return -weight / Math.log(uniform);
 }
 
 /** Returns the hash of a route's name, for `affinity`. */

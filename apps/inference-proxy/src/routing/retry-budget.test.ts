@@ -2,13 +2,13 @@ import { RetryBudget } from './retry-budget.js';
 
 /** Number of `wanted` retries that are allowed at one time. */
 function allowed(budget: RetryBudget, wanted: number, now: number): number {
-  return Array.from({ length: wanted }, () => budget.withdraw(now)).filter(Boolean).length;
+  return Array.from({ length: wanted }, () => budget.take(now)).filter(Boolean).length;
 }
 
 test('a burst is allowed, then a share of the requests', () => {
   const budget = new RetryBudget({ retryPercent: 20, retryBurst: 10 });
   expect(allowed(budget, 50, 0)).toBe(10);
-  for (let request = 0; request < 26; request++) budget.deposit();
+  for (let request = 0; request < 26; request++) budget.onRequest();
   expect(allowed(budget, 50, 0)).toBe(5);
 });
 
@@ -20,6 +20,6 @@ test('with little traffic one retry a second is allowed', () => {
 
 test('with a burst of 0 no retry is allowed', () => {
   const budget = new RetryBudget({ retryPercent: 0, retryBurst: 0 });
-  budget.deposit();
+  budget.onRequest();
   expect(allowed(budget, 3, 60_000)).toBe(0);
 });

@@ -21,12 +21,12 @@ export class RetryBudget {
   }
 
   /** Call once for every request. */
-  deposit(): void {
+  onRequest(): void {
     this.retries = Math.min(this.options.retryBurst, this.retries + this.options.retryPercent / 100);
   }
 
   /** Takes a retry. Returns false when none is left. */
-  withdraw(now: number): boolean {
+  take(now: number): boolean {
     const elapsedMs = now - (this.filledAt ?? now);
     this.filledAt = now;
     this.retries = Math.min(this.options.retryBurst, this.retries + (PER_SECOND_MIN * elapsedMs) / 1_000);

@@ -47,7 +47,7 @@ class Story {
 
   content(call: RouteCall): this {
     call.firstContentAt = this.now;
-    this.route.contentCame(call, this.now);
+    this.route.onContent(call, this.now);
     return this;
   }
 
@@ -124,7 +124,7 @@ test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
 ])('a call that %s says nothing about the upstream', (_what, kind, code) => {
   expect(story().fails(4, 'broken').fails(20, kind, code).circuit).toBe('closed');
   expect(story().fails(4, 'broken').fails(1, kind, code).fails(1, 'broken').circuit).toBe('open');
-  expect(story().fails(5, 'broken').after(3_000).fails(1, kind, code).circuit).toBe('half-open');
+  expect(story().fails(5, 'broken').after(3_000).fails(1, kind, code).circuit).toBe('probe-due');
 });
 
 describe('a call that its client ends before any content', () => {
@@ -140,7 +140,7 @@ describe('a call that its client ends before any content', () => {
 
   test('says nothing before that', () => {
     expect(story().fails(4, 'broken').cancelled(20, 10_000).circuit).toBe('closed');
-    expect(story().fails(5, 'broken').after(3_000).cancelled(1, 10_000).circuit).toBe('half-open');
+    expect(story().fails(5, 'broken').after(3_000).cancelled(1, 10_000).circuit).toBe('probe-due');
   });
 
   test('says nothing when it is no stream: a plain reply brings its content last', () => {
@@ -157,12 +157,12 @@ describe('a call that its client ends before any content', () => {
 test('a circuit that a timeout has opened is not called before its probe is due, not even in panic mode', () => {
   const hung = story().fails(4, 'broken').fails(1, 'timeout', 'upstream_timeout');
   expect(hung.view()).toBeUndefined();
-  expect(hung.after(3_000).circuit).toBe('half-open');
+  expect(hung.after(3_000).circuit).toBe('probe-due');
 });
 
 test('a retry does not probe, and calls an open circuit only in panic mode', () => {
   const failing = story().fails(5, 'broken').after(3_000);
-  expect([failing.circuit, failing.view(true)?.circuit]).toEqual(['half-open', 'open']);
+  expect([failing.circuit, failing.view(true)?.circuit]).toEqual(['probe-due', 'open']);
   expect(story().fails(5, 'timeout', 'upstream_timeout').after(3_000).view(true)).toBeUndefined();
 });
 
@@ -171,15 +171,19 @@ describe('Retry-After', () => {
 
   test('keeps every call away, and the next one is an ordinary call [U-23]', () => {
     const told = story().fails(1, 'refused', 'model_capacity', TOLD);
-    expect([told.view(), told.route.cooldownMs(told.now), told.route.isBusy(told.now)]).toEqual([undefined, 17_000, true]);
-    expect([told.route.circuitState(told.now), told.after(17_000).circuit, told.route.isBusy(told.now)]).toEqual(['open', 'closed', false]);
+    expect([told.view(), told.route.cooldownMs(told.now), told.route.isAtCapacity(told.now)]).toEqual([undefined, 17_000, true]);
+    expect([told.route.circuitState(told.now), told.after(17_000).circuit, told.route.isAtCapacity(told.now)]).toEqual([
+      'open',
+      'closed',
+      false,
+    ]);
   });
 
   test('is honoured up to retryAfterMaxMs, and never shortened by another call', () => {
     const told = story()
       .fails(1, 'refused', 'model_unavailable', { retryAfterSeconds: 3_600 })
       .fails(1, 'refused', 'model_unavailable', TOLD);
-    expect([told.route.cooldownMs(told.now), told.route.isBusy(told.now)]).toEqual([60_000, false]);
+    expect([told.route.cooldownMs(told.now), told.route.isAtCapacity(told.now)]).toEqual([60_000, false]);
     expect(told.retryAfters).toEqual([60_000]);
   });
 });

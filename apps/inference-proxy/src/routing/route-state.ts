@@ -3,7 +3,16 @@ import type { Usage } from '#inference/usage.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
 import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
-import { type Breaker, type BreakerOptions, begun, cooldownMs, failed, NEW_BREAKER, succeeded, withdrawn } from './breaker.js';
+import {
+  type Breaker,
+  type BreakerOptions,
+  callFailed,
+  callInconclusive,
+  callStarted,
+  callSucceeded,
+  NEW_BREAKER,
+  remainingCooldownMs,
+} from './breaker.js';
 import type { RouteView } from './choose-route.js';
 import { PeakLatency } from './peak-latency.js';
 import { hashOf } from './prompt-prefix.js';
@@ -25,7 +34,7 @@ export interface RouteOptions extends BreakerOptions {
 
 export interface RouteObserver {
   circuitChanged(route: RouteState): void;
-  /** The upstream has asked for no call for so long. */
+  /** The upstream asked not to be called for `ms`. */
   retryAfter(route: RouteState, ms: number): void;
   /** There may be room for another call. */
   callEnded(): void;
@@ -47,8 +56,8 @@ export class RouteState {
   private readonly latency = new PeakLatency();
   /** Streams without content, oldest first. */
   private readonly waiting = new Set<RouteCall>();
-  /** The upstream has asked for no call before `until`. */
-  private retryAfter = { until: Number.NEGATIVE_INFINITY, isBusy: false };
+  /** The upstream asked not to be called before `until`. */
+  private retryAfter = { until: Number.NEGATIVE_INFINITY, isAtCapacity: false };
 
   constructor(
     readonly upstream: UpstreamState,
@@ -72,7 +81,10 @@ export class RouteState {
     return this.calls.inUse;
   }
 
-  /** Replaces the entry. Returns true when it leads to another server, or there by another key: what was learned is dropped then. */
+  /**
+   * Replaces the entry. Returns true when it leads to another server, or there by another key or other TLS settings. Then resets the
+   * breaker, `Retry-After` and the latency, but not the statistics.
+   */
   redefine(entry: RouteEntry): boolean {
     const isSame = entry.client.isSameServer(this.client);
     this.entry = entry;
@@ -85,8 +97,8 @@ export class RouteState {
   }
 
   /**
-   * The route as an account sees it; undefined when it may not be called at all. A retry does not probe, so that it fails only once: to
-   * a retry, a probe that is due is an open circuit.
+   * Returns the route as an account sees it; undefined when it may not be called at all. A retry does not choose a route because it is
+   * due a probe: a request that has failed once should not fail on a probe. In panic mode a retry may still be the probe.
    */
   view(accountId: string, isRetry: boolean, now: number): RouteView | undefined {
     const { weight, priority } = this.definition;
@@ -105,11 +117,10 @@ export class RouteState {
     };
   }
 
-  /** `half-open` means here that the next call is a probe. */
   private circuit(now: number): RouteView['circuit'] {
     if (!this.upstream.isHealthy) return 'open';
     if (this.breaker.state === 'closed') return 'closed';
-    return cooldownMs(this.breaker, now) > 0 ? 'open' : 'half-open';
+    return remainingCooldownMs(this.breaker, now) > 0 ? 'open' : 'probe-due';
   }
 
   /** True while the account may begin another call, by the caps of the upstream and of the route. */
@@ -118,25 +129,30 @@ export class RouteState {
     return this.upstream.hasRoom(accountId) && (concurrencyMax == null || this.calls.admits(accountId, concurrencyMax));
   }
 
-  /** The circuit as operators see it: open as well while `Retry-After` or the health check keeps calls away, half-open once a probe is due. */
-  circuitState(now: number): RouteView['circuit'] {
+  /**
+   * Returns the circuit as operators see it: open as well while `Retry-After` or the health check keeps calls away, half-open while a
+   * probe is due or in flight.
+   */
+  circuitState(now: number): Breaker['state'] {
     if (now < this.retryAfter.until) return 'open';
-    return this.breaker.state === 'half-open' && this.upstream.isHealthy ? 'half-open' : this.circuit(now);
+    if (this.breaker.state === 'half-open' && this.upstream.isHealthy) return 'half-open';
+    const circuit = this.circuit(now);
+    return circuit === 'probe-due' ? 'half-open' : circuit;
   }
 
   /** Milliseconds until the upstream may be called: `Retry-After`, cooldown and health check. */
   cooldownMs(now: number): number {
     const healthMs = this.upstream.isHealthy ? 0 : (this.client.upstream.healthCheck?.intervalMs ?? 0);
-    return Math.max(this.retryAfter.until - now, cooldownMs(this.breaker, now), healthMs);
+    return Math.max(this.retryAfter.until - now, remainingCooldownMs(this.breaker, now), healthMs);
   }
 
-  /** True while the upstream has asked for no call because it is at capacity. */
-  isBusy(now: number): boolean {
-    return this.retryAfter.isBusy && now < this.retryAfter.until;
+  /** True while the upstream, because it is at capacity, has asked not to be called. */
+  isAtCapacity(now: number): boolean {
+    return this.retryAfter.isAtCapacity && now < this.retryAfter.until;
   }
 
   begin(accountId: string, isStream: boolean, now: number): RouteCall {
-    this.update(begun(this.breaker, now, this.options));
+    this.update(callStarted(this.breaker, now, this.options));
     this.calls.add(accountId, 1);
     this.upstream.calls.add(accountId, 1);
     const { client, metrics } = this.entry;
@@ -146,11 +162,11 @@ export class RouteState {
     return call;
   }
 
-  contentCame(call: RouteCall, now: number): void {
+  onContent(call: RouteCall, now: number): void {
     this.waiting.delete(call);
     if (call.startedAt < this.breaker.since) return;
     if (call.isStream) this.latency.observe(now - call.startedAt, now);
-    this.update(succeeded(this.breaker, now));
+    this.update(callSucceeded(this.breaker, now));
   }
 
   ended(call: RouteCall, end: CallEnd, now: number): void {
@@ -169,25 +185,25 @@ export class RouteState {
 
   /** A call that began before the circuit last opened or closed says nothing about the upstream as it is now. */
   private learn({ startedAt, firstContentAt, isStream }: RouteCall, { outcome, failure }: CallEnd, now: number): void {
-    const waitedMs = now - startedAt;
+    const durationMs = now - startedAt;
     const hadContent = firstContentAt !== undefined;
     const isAbandoned = failure === undefined && outcome !== 'completed' && !hadContent;
-    const why = isAbandoned && isStream && waitedMs > this.options.slowStartMs ? abandoned(waitedMs) : failure;
-    if (why !== undefined) this.statistics.failed(why, now);
+    const counted = isAbandoned && isStream && durationMs > this.options.slowStartMs ? abandoned(durationMs) : failure;
+    if (counted !== undefined) this.statistics.setLastFailure(counted, now);
     if (startedAt < this.breaker.since) return;
-    if (why?.kind === 'timeout' && isStream && !hadContent) this.latency.observe(waitedMs, now);
-    if (why?.retryAfterSeconds !== undefined) this.honourRetryAfter(why, why.retryAfterSeconds, now);
-    const verdict = why === undefined ? (isAbandoned ? 'none' : 'healthy') : verdictOn(why);
-    // Clients differ in patience: an abandoned call does not make the circuit slow, so that panic mode serves clients with more of it.
-    if (verdict === 'failing') this.update(failed(this.breaker, failure?.kind === 'timeout', now, this.options));
-    else if (verdict === 'none') this.update(withdrawn(this.breaker, now));
-    else if (!hadContent) this.update(succeeded(this.breaker, now));
+    if (counted?.kind === 'timeout' && isStream && !hadContent) this.latency.observe(durationMs, now);
+    if (counted?.retryAfterSeconds !== undefined) this.honourRetryAfter(counted, counted.retryAfterSeconds, now);
+    const verdict = counted === undefined ? (isAbandoned ? 'none' : 'healthy') : verdictOn(counted);
+    // Clients differ in patience: an abandoned call is no reason to set `isSlow`, so that panic mode still serves clients that wait longer.
+    if (verdict === 'failing') this.update(callFailed(this.breaker, failure?.kind === 'timeout', now, this.options));
+    else if (verdict === 'none') this.update(callInconclusive(this.breaker, now));
+    else if (!hadContent) this.update(callSucceeded(this.breaker, now));
   }
 
   private honourRetryAfter({ code }: UpstreamFailure, seconds: number, now: number): void {
     const ms = Math.min(seconds * 1_000, this.options.retryAfterMaxMs);
     if (now >= this.retryAfter.until) this.observer.retryAfter(this, ms);
-    this.retryAfter = { until: Math.max(this.retryAfter.until, now + ms), isBusy: code === 'model_capacity' };
+    this.retryAfter = { until: Math.max(this.retryAfter.until, now + ms), isAtCapacity: code === 'model_capacity' };
   }
 
   private waitingMs(now: number): number {
@@ -224,10 +240,10 @@ export class RouteCall {
   }
 
   /** Call on every content event; only the first is recorded. */
-  contentCame(): void {
+  onContent(): void {
     if (this.firstContentAt !== undefined) return;
     this.firstContentAt = performance.now();
-    this.route.contentCame(this, this.firstContentAt);
+    this.route.onContent(this, this.firstContentAt);
   }
 
   /** Gives the route back. Call exactly once. */

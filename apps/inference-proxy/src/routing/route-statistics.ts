@@ -26,7 +26,7 @@ export class RouteStatistics {
   tokensPerSecond: number | undefined;
   lastFailure: LastFailure | undefined;
 
-  failed({ kind, code, detail, isOperatorsFault }: UpstreamFailure, at: number): void {
+  setLastFailure({ kind, code, detail, isOperatorsFault }: UpstreamFailure, at: number): void {
     this.lastFailure = { at, kind, code, detail, isOperatorsFault };
   }
 

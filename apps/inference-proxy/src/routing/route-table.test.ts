@@ -161,7 +161,7 @@ describe('Retry-After of a route, when the entry of its upstream is edited,', ()
     take().end(failing('refused', 60));
     apply({ a: edit });
     take();
-    expect(logged).toEqual(['retry after', 'route reset: its upstream is another server']);
+    expect(logged).toEqual(['upstream asked not to be called', 'route reset: address, key or TLS settings changed']);
   });
 });
 
@@ -178,7 +178,7 @@ test('the log has each circuit that opens and closes', () => {
   const { apply, take, logged } = setUp();
   apply();
   for (let call = 0; call < 5; call++) take().end(failing('unreachable'));
-  take().contentCame();
+  take().onContent();
   expect(logged).toEqual(['circuit open', 'circuit closed']);
 });
 

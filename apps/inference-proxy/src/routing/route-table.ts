@@ -16,11 +16,11 @@ export type RoutingOptions = RouteOptions & RetryOptions & QueueOptions;
 
 /**
  * The routes of all models. A new catalog replaces them at once, and calls in flight finish on the route they have. A route that is in
- * both catalogs keeps its calls, its breaker, its latency and its counts.
+ * both catalogs keeps its calls, breaker, latency and counts.
  */
 export class RouteTable {
   private models = new Map<string, ModelRouter>();
-  // Entries of the catalog, and removed ones with calls in flight: these still count if the entry comes back.
+  // Removed entries stay while they have calls in flight, which still occupy their caps if the entry comes back.
   private readonly upstreams = new Map<string, UpstreamState>();
   private readonly routes = new Map<string, RouteState>();
   private readonly waiting = new Set<ModelRouter>();
@@ -50,7 +50,8 @@ export class RouteTable {
     isFirst?: boolean,
   ): RouteCall | Promise<RouteCall> {
     const model = this.models.get(request.model);
-    if (model === undefined) throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the model has no route' });
+    if (model === undefined)
+      throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the current catalog does not have the model' });
     return model.acquire(request, accountId, tried, signal, isFirst);
   }
 
@@ -132,7 +133,10 @@ export class RouteTable {
     const key = `${model}\n${route.upstream}\n${route.model}`;
     const known = this.routes.get(key) ?? new RouteState(upstream, entry, this.options, this.observer(model));
     if (known.redefine(entry))
-      this.logger.info({ model, upstream: route.upstream, upstreamModel: route.model }, 'route reset: its upstream is another server');
+      this.logger.info(
+        { model, upstream: route.upstream, upstreamModel: route.model },
+        'route reset: address, key or TLS settings changed',
+      );
     this.routes.set(key, known);
     return [known];
   }
@@ -151,7 +155,7 @@ export class RouteTable {
         if (route.breaker.state === 'closed') this.logger.info(fields(route), 'circuit closed');
         if (route.breaker.state === 'closed') this.serveWaiting();
       },
-      retryAfter: (route, ms) => this.logger.warn({ ...fields(route), ms }, 'retry after'),
+      retryAfter: (route, ms) => this.logger.warn({ ...fields(route), ms }, 'upstream asked not to be called'),
       callEnded: () => this.serveWaiting(),
     };
   }
@@ -165,7 +169,7 @@ export class RouteTable {
     }
     this.logger.warn({ upstream: id, detail: why }, 'health check failed');
     const failure = new UpstreamFailure('unreachable', 'model_unavailable', { detail: `health check: ${why}` });
-    for (const route of this.routes.values()) if (route.upstream === upstream) route.statistics.failed(failure, performance.now());
+    for (const route of this.routes.values()) if (route.upstream === upstream) route.statistics.setLastFailure(failure, performance.now());
   }
 
   /** Models share upstreams: the model whose request has waited longest is served first. */

@@ -12,7 +12,7 @@ export class UpstreamClient {
   /** Ends with a slash, so that an adapter's path can follow. */
   readonly basePath: string;
   /** Set when the upstream's address may not be called. */
-  readonly refusal: AddressRefusedError | undefined;
+  readonly addressError: AddressRefusedError | undefined;
   private hasClosed = false;
 
   /** `before` is the client it replaces. Its sockets are kept when the new entry would open the same ones. */
@@ -25,7 +25,7 @@ export class UpstreamClient {
     this.basePath = url.pathname.replace(/\/*$/, '/');
     const takesOver = before !== undefined && !before.isClosed && socketsOf(before.upstream) === socketsOf(upstream);
     this.pool = takesOver ? before.pool : createUpstreamPool(upstream);
-    this.refusal = refusalOf(url.hostname, upstream.allowPrivateNetwork);
+    this.addressError = addressErrorOf(url.hostname, upstream.allowPrivateNetwork);
   }
 
   get isClosed(): boolean {
@@ -54,7 +54,7 @@ function serverOf({ kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile, t
   return JSON.stringify([kind, baseUrl, allowPrivateNetwork, apiKeyEnv, apiKeyFile ?? null, tls ?? null]);
 }
 
-function refusalOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {
+function addressErrorOf(hostname: string, allowPrivateNetwork: boolean): AddressRefusedError | undefined {
   try {
     assertHostAllowed(hostname, allowPrivateNetwork);
     return undefined;

@@ -28,7 +28,7 @@ export class UpstreamState {
     return this.healthCheck?.isHealthy ?? true;
   }
 
-  /** True while the account may open another connection: neither they nor its share of them are used up. */
+  /** True while the account may begin another call: neither `connectionsMax` nor the account's fair share is used up. */
   hasRoom(accountId: string): boolean {
     return this.calls.admits(accountId, this.current.upstream.connectionsMax);
   }
@@ -51,8 +51,8 @@ export class UpstreamState {
   }
 
   private startCheck(): HealthCheck | undefined {
-    const { upstream, refusal } = this.current;
-    if (!upstream.healthCheck || refusal !== undefined) return undefined;
+    const { upstream, addressError } = this.current;
+    if (!upstream.healthCheck || addressError !== undefined) return undefined;
     return new HealthCheck(upstream, (failure) => this.onHealth(this, failure));
   }
 }

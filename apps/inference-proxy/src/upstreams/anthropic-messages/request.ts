@@ -4,7 +4,7 @@ import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#infere
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
-import { CallInputs } from './call-inputs.js';
+import { ToolCallInputs } from './tool-call-inputs.js';
 
 type Block = Record<string, unknown>;
 interface Message {
@@ -28,7 +28,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
     system: texts.length === 0 ? undefined : texts.join('\n'),
     messages: renderMessages(request.turns.slice(leading)),
     temperature: temperature === undefined ? undefined : Math.min(1, temperature),
-    top_p: temperature === undefined ? request.topP : undefined, // newer models refuse both
+    top_p: temperature === undefined ? request.topP : undefined, // newer models reject the two together
     stop_sequences: stop.length === 0 ? undefined : stop,
     tools: request.tools.length === 0 ? undefined : request.tools.map((tool) => renderTool(tool, capabilities.strictTools)),
     tool_choice:
@@ -69,8 +69,9 @@ function outputInstruction(output: OutputFormat): string {
 /** Renders alternating roles, the user first, and tool results before the other content of their message. */
 function renderMessages(turns: readonly Turn[]): Message[] {
   const messages: Message[] = [];
-  const inputs = new CallInputs();
+  const inputs = new ToolCallInputs();
   for (const turn of turns) {
+    // Later system turns become user messages: the dialect has no other place for them.
     const role = turn.role === 'assistant' ? 'assistant' : 'user';
     const content = renderTurn(turn, inputs);
     const last = messages.at(-1);
@@ -89,7 +90,7 @@ function renderMessages(turns: readonly Turn[]): Message[] {
   return messages;
 }
 
-function renderTurn(turn: Turn, inputs: CallInputs): Block[] {
+function renderTurn(turn: Turn, inputs: ToolCallInputs): Block[] {
   switch (turn.role) {
     case 'system':
     case 'user':
@@ -113,7 +114,7 @@ function renderImage({ mediaType, base64 }: ImagePart): Block {
 }
 
 /** Omits reasoning: the dialect accepts only blocks that it has signed. */
-function renderAssistant({ parts }: AssistantTurn, inputs: CallInputs): Block[] {
+function renderAssistant({ parts }: AssistantTurn, inputs: ToolCallInputs): Block[] {
   return parts.flatMap((part): Block[] => {
     if (part.type === 'reasoning') return [];
     if (part.type === 'text') return renderParts([part]);

@@ -21,8 +21,8 @@ export class MessagesStreamParser implements StreamParser {
   private finishReason: FinishReason | undefined;
   private hasContent = false;
   private readonly calls: ToolCallAssembler;
-  /** Indexes of other blocks. The server's own tools stream their input like calls. */
-  private readonly foreign = new Set<number>();
+  /** Indexes of blocks that are ignored, such as tools that the server runs itself: their deltas look like those of our tool calls. */
+  private readonly ignored = new Set<number>();
 
   constructor(private readonly call: UpstreamCall) {
     this.calls = new ToolCallAssembler(call.request.tools);
@@ -56,7 +56,7 @@ export class MessagesStreamParser implements StreamParser {
         if (isObject(event.delta)) this.readDelta(event.delta, index, events);
         return;
       case 'content_block_stop':
-        this.foreign.delete(index);
+        this.ignored.delete(index);
         this.calls.endAt(index, events);
         return;
       case 'message_delta':
@@ -97,7 +97,7 @@ export class MessagesStreamParser implements StreamParser {
   }
 
   private startBlock(block: Json, index: number, events: StreamEvent[]): void {
-    this.foreign.delete(index);
+    this.ignored.delete(index);
     if (block.type === 'tool_use') {
       const { id, name, input } = block;
       const argumentsText = isEmpty(input) ? undefined : renderArguments(input);
@@ -105,13 +105,13 @@ export class MessagesStreamParser implements StreamParser {
     } else if (block.type === 'text') this.append('text-delta', block.text, events);
     else if (block.type === 'thinking') this.append('reasoning-delta', block.thinking, events);
     else {
-      if (this.foreign.size >= ITEMS_MAX) throw overLimit('blocks');
-      this.foreign.add(index);
+      if (this.ignored.size >= ITEMS_MAX) throw overLimit('blocks');
+      this.ignored.add(index);
     }
   }
 
   private readDelta(delta: Json, index: number, events: StreamEvent[]): void {
-    if (this.foreign.has(index)) return;
+    if (this.ignored.has(index)) return;
     if (delta.type === 'text_delta') this.append('text-delta', delta.text, events);
     else if (delta.type === 'thinking_delta') this.append('reasoning-delta', delta.thinking, events);
     else if (delta.type === 'input_json_delta') this.calls.push({ index, argumentsText: renderArguments(delta.partial_json) }, events);

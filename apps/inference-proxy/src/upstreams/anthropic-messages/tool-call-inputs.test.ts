@@ -1,9 +1,9 @@
-import { CallInputs } from './call-inputs.js';
+import { ToolCallInputs } from './tool-call-inputs.js';
 
 const LONG_NUMBER = '12345678901234567890';
 
 function render(...argumentsTexts: string[]): string[] {
-  const inputs = new CallInputs();
+  const inputs = new ToolCallInputs();
   const tool = { name: 'x' };
   return argumentsTexts.map((argumentsText) =>
     JSON.stringify(inputs.render({ type: 'tool-call', callId: 'c', tool, wireName: 'x', kind: 'function', argumentsText })),

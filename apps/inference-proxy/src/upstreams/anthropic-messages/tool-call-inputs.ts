@@ -13,7 +13,7 @@ const EXACT_VALUES_MAX = 5_000;
 const SEARCHED_MAX = 1024 * 1024;
 
 /** Renders the `input` of the earlier tool calls of one request. */
-export class CallInputs {
+export class ToolCallInputs {
   private values = 0;
   private exactValues = 0;
   private searched = 0;
@@ -29,14 +29,15 @@ export class CallInputs {
     this.values += values;
     if (this.values > VALUES_MAX) return undefined;
     try {
-      const value = this.isParsedExactly(text, values) ? parseExactly(text) : JSON.parse(text);
+      const value = this.takeExactBudget(text, values) ? parseExactly(text) : JSON.parse(text);
       return isObject(value) && !isDeeper(value, JSON_DEPTH_MAX) ? value : undefined;
     } catch {
       return undefined;
     }
   }
 
-  private isParsedExactly(text: string, values: number): boolean {
+  /** True when the text may hold long numbers and the budget allows keeping their digits; beyond it they are rounded. */
+  private takeExactBudget(text: string, values: number): boolean {
     this.searched += text.length;
     if (this.searched <= SEARCHED_MAX && !mayHoldLongNumbers(text)) return false;
     this.exactValues += values;
