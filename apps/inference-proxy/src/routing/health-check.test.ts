@@ -18,8 +18,8 @@ afterEach(async () => {
 /** Starts a check that asks once by itself, and then as often as the test does. */
 function start({ path = '/health', intervalMs = 60_000, port = upstream.port } = {}) {
   const changes: string[] = [];
-  const definition = { ...upstream.definition({ baseUrl: `http://127.0.0.1:${port}/v1` }), healthCheck: { path, intervalMs } };
-  const check = new HealthCheck(definition, (failure) => changes.push(failure ?? 'healthy'));
+  const definition = upstream.definition({ baseUrl: `http://127.0.0.1:${port}/v1` });
+  const check = new HealthCheck(definition, { path, intervalMs }, (failure) => changes.push(failure ?? 'healthy'));
   checks.push(check);
   const states = async (times: number): Promise<boolean[]> => {
     const seen: boolean[] = [];

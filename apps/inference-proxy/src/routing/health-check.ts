@@ -1,7 +1,8 @@
 import type { Pool } from 'undici';
-import type { Upstream } from '#contracts/catalog.js';
+import type { Upstream, UpstreamHealthCheck } from '#contracts/catalog.js';
 import { createUpstreamPool } from '../transport/upstream-pool.js';
 
+/** Milliseconds to the answer, where the interval is not shorter. */
 const ANSWER_MS_MAX = 5_000;
 /** Failures in a row that make an upstream unhealthy: one lost packet does not. */
 const FAILURES_MAX = 2;
@@ -18,12 +19,13 @@ export class HealthCheck {
   private isClosed = false;
 
   constructor(
-    private readonly upstream: Upstream,
+    upstream: Upstream,
+    private readonly options: UpstreamHealthCheck,
     /** Called with the reason when the upstream becomes unhealthy, and with undefined when it is healthy again. */
     private readonly onChange: (failure: string | undefined) => void,
   ) {
     this.pool = createUpstreamPool({ ...upstream, connectionsMax: 1 });
-    this.timer = setInterval(() => void this.ask(), this.intervalMs);
+    this.timer = setInterval(() => void this.ask(), options.intervalMs);
     this.timer.unref();
     void this.ask();
   }
@@ -37,10 +39,6 @@ export class HealthCheck {
     this.isClosed = true;
     clearInterval(this.timer);
     await this.pool.destroy();
-  }
-
-  private get intervalMs(): number {
-    return this.upstream.healthCheck?.intervalMs ?? ANSWER_MS_MAX;
   }
 
   /** Asks once. Does nothing while an answer is awaited. */
@@ -57,8 +55,8 @@ export class HealthCheck {
 
   /** Returns undefined when the upstream answers as a healthy one does. */
   private async findFailure(): Promise<string | undefined> {
-    const path = this.upstream.healthCheck?.path ?? '/';
-    const answerMs = Math.min(this.intervalMs, ANSWER_MS_MAX);
+    const { path, intervalMs } = this.options;
+    const answerMs = Math.min(intervalMs, ANSWER_MS_MAX);
     const signal = AbortSignal.timeout(answerMs);
     try {
       const { statusCode, body } = await this.pool.request({ method: 'GET', path, headers: { 'user-agent': 'tollgate' }, signal });

@@ -53,6 +53,6 @@ export class UpstreamState {
   private startCheck(): HealthCheck | undefined {
     const { upstream, addressError } = this.current;
     if (!upstream.healthCheck || addressError !== undefined) return undefined;
-    return new HealthCheck(upstream, (failure) => this.onHealth(this, failure));
+    return new HealthCheck(upstream, upstream.healthCheck, (failure) => this.onHealth(this, failure));
   }
 }
