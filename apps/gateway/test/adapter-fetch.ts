@@ -4,7 +4,7 @@ import { collectCompletion } from '#testing/collect-completion.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyContext } from '../src/protocols/protocol-adapter.js';
 
 /** Identity of every reply of an `adapterFetch`. */
-export const REPLY: ReplyContext = {
+const REPLY: ReplyContext = {
   id: 'x1',
   requestId: 'req_x1',
   createdSeconds: 1_760_000_000,

@@ -40,7 +40,7 @@ export const KEY = { authorization: `Bearer ${TEST_KEY}` };
 export const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** A line of the access log or any other log line. */
-export type LogLine = { msg: string; requestId?: string } & Record<string, unknown>;
+type LogLine = { msg: string; requestId?: string } & Record<string, unknown>;
 
 export interface Answer {
   status: number;

@@ -18,7 +18,7 @@ import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 /** Milliseconds that settlements may take at shutdown. Billing may be away; the reaper settles what is left. */
 const SETTLE_FLUSH_MS = 10_000;
 
-export interface InferenceProxyDependencies {
+interface InferenceProxyDependencies {
   config: InferenceProxyConfig;
   logger: Logger;
   registry: Registry;

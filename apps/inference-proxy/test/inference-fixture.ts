@@ -42,7 +42,7 @@ export function failure(code: string, retryAfterSeconds?: number): StreamEvent {
 }
 
 /** Returns a plain request with one user turn. */
-export function asking(prompt: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
+function asking(prompt: string, over: Partial<InferenceRequest> = {}): InferenceRequest {
   return {
     model: 'our-model',
     turns: [{ role: 'user', parts: [{ type: 'text', text: prompt }] }],

@@ -6,7 +6,7 @@ import { RouteTable, type RoutingOptions } from '../src/routing/route-table.js';
 import { CAPABILITIES } from './conformance.js';
 
 /** No queue and no cooldown: a failed route may be called again at once, unless its upstream sent `Retry-After`. */
-export const TEST_ROUTING_OPTIONS: RoutingOptions = {
+const TEST_ROUTING_OPTIONS: RoutingOptions = {
   cooldownMs: 0,
   slowStartMs: 10_000,
   retryAfterMaxMs: 60_000,

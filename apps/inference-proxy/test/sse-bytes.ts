@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** Style in which a server writes its stream: the freedoms of the standard, and what servers do beyond it. */
-export interface SseStyle {
+interface SseStyle {
   lineEnd: '\n' | '\r\n' | '\r';
   /** A space after the colon of a field. */
   space: boolean;

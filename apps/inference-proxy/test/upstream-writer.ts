@@ -14,7 +14,7 @@ export function writeStream(kind: UpstreamAdapter['kind'], events: readonly Stre
   );
 }
 
-export interface Said {
+interface Said {
   text: string;
   reasoning: string;
   calls: { id: string; name: string; kind: string; text: string }[];

@@ -60,7 +60,7 @@ export class UpstreamProbeRequest {
 }
 
 /** `unclear`: the answer says neither. `skipped`: not asked. */
-export type Verdict = 'yes' | 'no' | 'unclear' | 'skipped';
+type Verdict = 'yes' | 'no' | 'unclear' | 'skipped';
 
 export interface UpstreamCheck {
   id: string;

@@ -13,7 +13,7 @@ export async function growthOf(work: (size: number) => unknown, size: number): P
 }
 
 /** Microseconds of processor time of `work`; the least of several tries. */
-export async function processorTime(work: () => unknown): Promise<number> {
+async function processorTime(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let n = 0; n < TRIES; n++) {
     const begun = process.cpuUsage();

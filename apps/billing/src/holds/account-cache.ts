@@ -2,7 +2,7 @@ import type { AccountState, Batch, BatchRows, BatchState, OpenedHold, ProjectSta
 import { BatchClock } from './batch-clock.js';
 import type { Hold } from './hold.js';
 
-/** How old the time of a cached batch may be when its statement gets the account lock. */
+/** Maximum age of the time of a cached batch when its statement gets the account lock. */
 export const MOMENT_TOLERANCE_MS = 250;
 
 /**

@@ -27,7 +27,7 @@ export interface ReapedHold {
   amount: bigint;
   /** Amount billed by the reaper. */
   billed: bigint;
-  /** How much of it came from plan and from top-up. */
+  /** Parts of the amount that came from plan and from top-up. */
   charged: Pick<Charge, 'planCost' | 'liveGrantId' | 'topupCost'>;
   price: Price;
 }

@@ -13,14 +13,14 @@ export interface Funds {
   grant: { id: string; endsAt: number } | null;
 }
 
-/** How much of a hold comes from plan and from top-up. `grantId` is null when no plan money is part of it. */
+/** Parts of a hold that come from plan and from top-up. `grantId` is null when no plan money is part of it. */
 export interface HeldParts {
   plan: bigint;
   topup: bigint;
   grantId: string | null;
 }
 
-/** How much of a cost comes from the live plan, from an ended grant and from top-up; the three sum to the cost. */
+/** Parts of a cost that come from the live plan, from an ended grant and from top-up. They sum to the cost. */
 export interface Charge {
   planCost: bigint;
   liveGrantId: string | null;
@@ -31,7 +31,7 @@ export interface Charge {
 }
 
 /**
- * How much of a late settlement comes from plan and from top-up, negative when money goes back. Costs and `writeoff`, less `forfeit`, sum
+ * Parts of a late settlement that come from plan and from top-up, negative when money goes back. Costs and `writeoff`, less `forfeit`, sum
  * to `due`.
  */
 export interface LateCharge {

@@ -99,7 +99,7 @@ class PriceEntry {
   @UsdPerMillionTokens() outputUsdPerMTok!: string;
 }
 
-export class RouteEntry {
+class RouteEntry {
   @Identifier(64) upstream!: string;
   @Text(256) model!: string;
   @WholeNumber(1, 1_000_000) weight = 1;

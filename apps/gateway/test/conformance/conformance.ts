@@ -22,7 +22,7 @@ export interface SseFrame {
 /** A streamed reply as a client reads it: the body of the equivalent plain reply, or the error that ended it. */
 export type StreamedReply = { reply: unknown } | { error: unknown };
 
-export interface ConformanceSubject<Parsed extends ParsedRequest> {
+interface ConformanceSubject<Parsed extends ParsedRequest> {
   adapter: ProtocolAdapter<Parsed>;
   /**
    * The adapter's folder of fixtures:

@@ -2,7 +2,7 @@ import type { Logger } from '#observability/logger.js';
 import { ConnectionFault } from '../transport/connection-fault.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
-export interface FailedCall {
+interface FailedCall {
   requestId: string;
   holdId: string;
   upstream: string;

@@ -54,7 +54,7 @@ export type RefusalFamily =
   | 'other';
 
 /** An upstream's refusal as it may be logged: without its free text, which can repeat the prompt. */
-export interface LoggedRefusal {
+interface LoggedRefusal {
   family: RefusalFamily;
   /** HTTP status of the reply, or the one that an error within a stream names. */
   status: number | undefined;

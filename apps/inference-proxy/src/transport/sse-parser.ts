@@ -5,7 +5,7 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /** Longest line and longest event, in bytes. */
-export const LINE_BYTES_MAX = 1024 * 1024;
+const LINE_BYTES_MAX = 1024 * 1024;
 
 type Take = (payload: string) => void;
 

@@ -5,7 +5,7 @@ import { guardedLookup, type Resolver } from './address-guard.js';
 import { type ConnectionFault, explainBrokenHandshake, explainTls, type Peer } from './connection-fault.js';
 import { tlsConnector } from './tls-connector.js';
 
-export const HEADER_BYTES_MAX = 16 * 1024;
+const HEADER_BYTES_MAX = 16 * 1024;
 /** Bytes that a paused socket buffers, beyond one read of at most 64 KiB. */
 const SOCKET_BYTES_MAX = 16 * 1024;
 

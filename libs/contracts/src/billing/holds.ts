@@ -87,7 +87,7 @@ export function currentReason(reason: unknown): unknown {
 }
 
 /** The services that settle: the gateway, or the inference-proxy when the client or the gateway is gone. */
-export const SETTLERS = ['gateway', 'inference-proxy'] as const;
+const SETTLERS = ['gateway', 'inference-proxy'] as const;
 export type Settler = (typeof SETTLERS)[number];
 
 export class SettleRequest {

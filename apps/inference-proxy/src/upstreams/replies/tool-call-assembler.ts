@@ -9,7 +9,7 @@ import { WrappedInput } from './wrapped-input.js';
 const ID_LENGTH_MAX = 256;
 
 /** A delta of a call as upstreams send it; any field may be missing. */
-export interface ToolCallPiece {
+interface ToolCallPiece {
   index?: number;
   id?: string;
   name?: string;
