@@ -41,7 +41,7 @@ export class TestCalls {
   constructor(upstream: Upstream) {
     const { pathname } = new URL(upstream.baseUrl);
     const pool = createUpstreamPool(upstream);
-    this.client = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), refusal: undefined };
+    this.client = { adapter: ADAPTERS[upstream.kind], upstream, pool, basePath: pathname.replace(/\/*$/, '/'), addressError: undefined };
   }
 
   start(

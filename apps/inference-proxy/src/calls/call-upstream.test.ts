@@ -19,10 +19,10 @@ test('after a reply the meter keeps the reported usage, and not the parser with 
   });
   const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${upstream.port}/v1`));
   const meter = new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 });
-  const follow = jest.spyOn(meter, 'follow');
+  const readCountsFrom = jest.spyOn(meter, 'readCountsFrom');
   for await (const _events of calls.start({ request: { stream: true } }, meter));
   await calls.close();
-  expect(follow).toHaveBeenLastCalledWith({ usageSoFar: meter.final() });
+  expect(readCountsFrom).toHaveBeenLastCalledWith({ usageSoFar: meter.final() });
 });
 
 test('a request with a large prompt is sent like any other', async () => {
