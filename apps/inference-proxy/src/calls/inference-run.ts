@@ -24,9 +24,9 @@ export interface RunDependencies {
 }
 
 /**
- * State of one request over all its calls: what was returned, what it has used, and the settlement that follows from it. The request is aborted when its
- * reader leaves, its hold is lost or its key is revoked. When a client disconnects from an upstream that bills hidden output, the run
- * reads the reply on for its usage and settles the hold itself.
+ * State of one request over all its calls: what was returned, what it has used, and the settlement that follows from it. The request is
+ * aborted when its reader leaves, its hold is lost or its key is revoked. When a client disconnects from an upstream that bills hidden
+ * output, the run reads the reply on for its usage and settles the hold itself.
  */
 export class InferenceRun {
   hasReturnedContent = false;
