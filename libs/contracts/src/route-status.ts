@@ -10,7 +10,7 @@ export interface RouteStatus {
   upstreamModel: string;
   priority: number;
   weight: number;
-  /** `closed`: called. `half-open`: one probe is under way. `open`: not called until `cooldownMs` is over, then probed. */
+  /** `closed`: called. `half-open`: a probe is due or under way. `open`: not called, by the circuit, `Retry-After` or the health check. */
   breaker: 'closed' | 'half-open' | 'open';
   /** Milliseconds until the next call or probe; 0 when it may be made now. */
   cooldownMs: number;
