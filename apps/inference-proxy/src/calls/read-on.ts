@@ -4,7 +4,7 @@ import type { RouteCall } from '../routing/route-state.js';
 import { EventLoopBudget } from './event-loop-budget.js';
 
 /** End of a reply that was read on. `aborted`: the proxy ended the reading. */
-export type ReadOnEnd = 'complete' | 'aborted' | UpstreamFailure;
+type ReadOnEnd = 'complete' | 'aborted' | UpstreamFailure;
 
 /** Reads the rest of a reply for its usage and drops its content, which the meter counts. `signal` fires when the reading must end. */
 export async function readOn(rest: AsyncIterable<readonly StreamEvent[]>, call: RouteCall, signal: AbortSignal): Promise<ReadOnEnd> {

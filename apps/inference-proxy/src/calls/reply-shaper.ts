@@ -5,7 +5,7 @@ import { StopSequences } from './stop-sequences.js';
 import type { UsageMeter } from './usage-meter.js';
 import { WholeCharacters } from './whole-characters.js';
 
-export interface OutputLimits {
+interface OutputLimits {
   outputTokensMax: number;
   /** Stop sequences that the upstream does not match itself. */
   stop: readonly string[];

@@ -3,7 +3,7 @@ import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import type { StreamParser } from '../upstreams/upstream-adapter.js';
 
-export const NOTHING: Usage = {
+const NOTHING: Usage = {
   promptTokens: 0,
   cachedTokens: 0,
   outputTokens: 0,

@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS_MAX = 60;
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
-export interface ModelObserver {
+interface ModelObserver {
   /** A request waits: `serve` must be called when anything becomes free. */
   waits(model: ModelRouter): void;
   waited(outcome: WaitOutcome, ms: number): void;

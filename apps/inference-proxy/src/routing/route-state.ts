@@ -21,7 +21,7 @@ import type { UpstreamClient } from './upstream-client.js';
 import type { UpstreamState } from './upstream-state.js';
 
 /** A route as the catalog has it now. Calls in flight keep the entry that they began with. */
-export interface RouteEntry {
+interface RouteEntry {
   route: Route;
   client: UpstreamClient;
   metrics: RouteMetrics;
