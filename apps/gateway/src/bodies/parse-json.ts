@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { closingQuote } from '#inference/closing-quote.js';
 import { GatewayError } from '#inference/errors.js';
 import { mayHoldLongNumbers, parseExactly } from '#inference/exact-json.js';
 import { JSON_LEVELS_MAX } from '../protocols/body-fields/body-fields.js';
@@ -9,7 +10,6 @@ const VALUES_MAX = 50_000;
 const FIELD_NAMES_MAX = 20_000;
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 
 /**
  * Parses a request body. Throws `invalid_json`, and `invalid_request` for JSON that is too expensive to process: deeper than 128 levels,
@@ -63,7 +63,7 @@ export function checkShape(text: string): JsonShape {
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
-        const end = stringEnd(text, at + 1);
+        const end = closingQuote(text, at + 1);
         if (end === -1) return shape;
         at = end;
         break;
@@ -102,7 +102,7 @@ function checkFieldNames(text: string): void {
   const names = new Set<string>();
   let start = text.indexOf('"');
   while (start !== -1) {
-    const end = stringEnd(text, start + 1);
+    const end = closingQuote(text, start + 1);
     if (end === -1) return;
     if (isFollowedByColon(text, end + 1)) names.add(text.slice(start + 1, end));
     if (names.size > FIELD_NAMES_MAX) {
@@ -126,16 +126,6 @@ function numberEnd(text: string, from: number): number {
 /** True for digits, `.`, `+`, `-`, `e` and `E`. */
 function isNumberCharacter(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2b || code === 0x2d || code === 0x65 || code === 0x45;
-}
-
-/** Returns the position of the closing quote of the string that begins at `from`, or -1. */
-function stringEnd(text: string, from: number): number {
-  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes++;
-    if (escapes % 2 === 0) return end;
-  }
-  return -1;
 }
 
 /** True when the next character after JSON white space is a colon. */

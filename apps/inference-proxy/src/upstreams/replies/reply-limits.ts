@@ -1,3 +1,4 @@
+import { closingQuote } from '#inference/closing-quote.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
 
 /*
@@ -61,18 +62,10 @@ export function countValues(json: string, valuesMax: number): number {
   let values = 0;
   for (let at = 0; at < json.length && values <= valuesMax; at++) {
     const char = json.charCodeAt(at);
-    if (char === 0x22) at = endOfText(json, at);
-    else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
+    if (char === 0x22) {
+      at = closingQuote(json, at + 1);
+      if (at === -1) break;
+    } else if (char === 0x2c || char === 0x5b || char === 0x7b) values += 1;
   }
   return values;
-}
-
-/** Returns the index of the quote that closes the one at `start`, or the end. */
-function endOfText(json: string, start: number): number {
-  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
-    let escapes = 0;
-    while (json.charCodeAt(at - 1 - escapes) === 0x5c) escapes += 1;
-    if (escapes % 2 === 0) return at;
-  }
-  return json.length;
 }
