@@ -22,7 +22,7 @@ afterEach(async () => {
 class Story {
   now = 0;
   readonly route: RouteState;
-  /** `Retry-After` of the upstream, as observers are told. */
+  /** `Retry-After` of the upstream, as reported to observers. */
   readonly retryAfters: number[] = [];
 
   constructor() {

@@ -226,7 +226,7 @@ export class RouteCall {
 
   constructor(
     readonly route: RouteState,
-    /** How the upstream is reached, from the beginning of the call to its end. */
+    /** The client that the call began with. */
     readonly client: UpstreamClient,
     readonly metrics: RouteMetrics,
     readonly accountId: string,
@@ -262,7 +262,7 @@ function verdictOn({ kind, code }: UpstreamFailure): 'failing' | 'healthy' | 'no
   return kind === 'limit' && code !== 'upstream_error' ? 'none' : VERDICTS[kind]; // the limit was this replica's
 }
 
-/** What a failed call shows about its upstream. */
+/** Verdict on the upstream by the kind of failure. */
 const VERDICTS = {
   unreachable: 'failing',
   unanswered: 'failing',
