@@ -3,6 +3,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import { LANE_SETTINGS } from '../../dist/apps/billing/src/holds/apply-batch.js';
 import { HoldLanes } from '../../dist/apps/billing/src/holds/hold-lanes.js';
 import { BillingClient } from '../../dist/apps/gateway/src/clients/billing.js';
+import { BillingReplicas } from '../../dist/apps/gateway/src/clients/billing-replicas.js';
 import { connectPg } from '../../dist/libs/database/src/pg-connection.js';
 import { connectMessaging } from '../../dist/libs/messaging/src/connect-messaging.js';
 import { createLogger } from '../../dist/libs/observability/src/logger.js';
@@ -62,7 +63,7 @@ const USAGE = {
 function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
   return new HoldLanes({
     lanes: 4,
-    terms: { leaseMs: 60_000, reaperGraceMs: 30_000 },
+    times: { leaseMs: 60_000, reaperGraceMs: 30_000 },
     connect: () => connectPg({ url: databaseUrl, applicationName: 'tollgate-bench', settings: LANE_SETTINGS }),
     batchMax,
     queueMax: 4_096,
@@ -75,7 +76,9 @@ function lanesOf(/** @type {any} */ { databaseUrl, batchMax }) {
 /** The client of the gateway, which sends all operations of one turn of the event loop in one message. */
 async function clientOf(/** @type {any} */ { natsUrl, password }) {
   const messaging = await connectMessaging({ url: natsUrl, user: 'gateway', password, service: 'gateway', logger });
-  const client = new BillingClient(messaging, 10_000);
+  const replicas = new BillingReplicas(messaging);
+  replicas.onModuleInit();
+  const client = new BillingClient(messaging, replicas, 10_000);
   return {
     reserve: (/** @type {any} */ request) => client.reserve(request, () => undefined),
     settle: (/** @type {any} */ request) => client.settle(request),

@@ -5,7 +5,13 @@ import { SchemaWriter } from './json-schema.mjs';
 
 const ROOT = 'libs/contracts/src/every-contract.ts';
 const REFUSALS = 'libs/contracts/src/service-error.ts';
-const KINDS = { Endpoint: 'request', EveryReplicaEndpoint: 'request', StreamEndpoint: 'stream', Topic: 'event' };
+const KINDS = {
+  Endpoint: 'request',
+  EveryReplicaEndpoint: 'request',
+  ReplicaEndpoint: 'request',
+  StreamEndpoint: 'stream',
+  Topic: 'event',
+};
 
 /**
  * Reads all contracts in the order of their files: `{ name, kind, subject, description, comment?, input, output? }`, with JSON schemas from

@@ -10,6 +10,7 @@ import type { Settle } from '../../apps/billing/src/holds/batch.js';
 import { Lane } from '../../apps/billing/src/holds/lane.js';
 import { ApiKeys } from '../../apps/gateway/src/clients/api-keys.js';
 import { BillingClient } from '../../apps/gateway/src/clients/billing.js';
+import { BillingReplicas } from '../../apps/gateway/src/clients/billing-replicas.js';
 import type { CatalogClient, Model } from '../../apps/gateway/src/clients/catalog.js';
 import { InferenceClient } from '../../apps/gateway/src/clients/inference.js';
 import type { InferenceServices } from '../../apps/gateway/src/pipeline/run-inference.js';
@@ -249,7 +250,7 @@ export class GatewayNode {
   constructor(name: string, network: Network) {
     this.process = new Process(name, network);
     this.keys = new ApiKeys(this.process, 200, 1_000);
-    const billing = new BillingClient(this.process, 1_000);
+    const billing = new BillingClient(this.process, new BillingReplicas(this.process), 1_000);
     this.services = {
       billing,
       catalog: { model: () => MODEL } as unknown as CatalogClient,

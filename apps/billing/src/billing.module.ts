@@ -16,6 +16,7 @@ import { MoneyController } from './controllers/money.controller.js';
 import { UsageController } from './controllers/usage.controller.js';
 import { BillingEvents } from './events/billing-events.js';
 import { readThreshold } from './events/read-threshold.js';
+import { ReplicaAnnouncements } from './events/replica-announcements.js';
 import { LANE_SETTINGS } from './holds/apply-batch.js';
 import { HoldLanes } from './holds/hold-lanes.js';
 import { Lane } from './holds/lane.js';
@@ -41,13 +42,14 @@ interface BillingDependencies {
   registry: Registry;
   prisma: PrismaClient;
   messaging: Messaging;
+  replicaId: string;
 }
 
 @Module({})
 class BillingModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
-export function billingModule({ config, logger, registry, prisma, messaging }: BillingDependencies): DynamicModule {
+export function billingModule({ config, logger, registry, prisma, messaging, replicaId }: BillingDependencies): DynamicModule {
   const { databaseUrl: url, leaseMs, reaperGraceMs, batchMax, queueMax, accountQueueMax, applyDeadlineMs: deadlineMs } = config;
   const metrics = createBillingMetrics(registry);
   const connect = (): Promise<PgConnection> => {
@@ -109,6 +111,7 @@ export function billingModule({ config, logger, registry, prisma, messaging }: B
     onFollowing: () => forgetLedgerCheck(metrics),
     logger,
   });
+  const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
     controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController],
@@ -122,7 +125,10 @@ export function billingModule({ config, logger, registry, prisma, messaging }: B
       { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection, events) },
       { provide: Auditor, useValue: auditor },
       { provide: BillingEvents, useValue: events },
-      { provide: BackgroundWork, useValue: new BackgroundWork(config, auditor, reaper, [lanes, renewals, lookups, moneyLane]) },
+      {
+        provide: BackgroundWork,
+        useValue: new BackgroundWork(config, auditor, reaper, announcements, [lanes, renewals, lookups, moneyLane]),
+      },
     ],
   };
 }
@@ -136,11 +142,13 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
     private readonly config: BillingConfig,
     private readonly auditor: Auditor,
     private readonly reaper: Reaper,
+    private readonly announcements: ReplicaAnnouncements,
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 
   onApplicationBootstrap(): void {
     this.reaper.start();
+    this.announcements.start();
     if (this.config.ledgerCheckIntervalMs > 0) this.auditor.start();
   }
 
@@ -150,6 +158,7 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
    */
   cancel(): void {
     this.withinGrace = beginGrace(this.config.shutdownGraceMs);
+    this.announcements.stop();
     this.stopped = Promise.all([this.auditor.stop(), this.reaper.stop()]);
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { NestFactory } from '@nestjs/core';
 import { Registry } from 'prom-client';
 import { postgresReadiness } from '#database/postgres-readiness.js';
@@ -22,11 +23,12 @@ export async function startBilling(config: BillingConfig, logger: Logger): Promi
   // The ops port opens first: the process is live, though not ready, while it waits for NATS.
   const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, registry, checks });
   const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
+  const replicaId = randomUUID();
   const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
   connected = () => messaging.connected;
   const description = 'Accounts, keys, holds, limits and the ledger';
-  const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging }), {
-    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, shutdownGraceMs }),
+  const app = await NestFactory.createMicroservice(billingModule({ config, logger, registry, prisma, messaging, replicaId }), {
+    strategy: new NatsTransport({ messaging, name: SERVICE, description, logger, replicaId, shutdownGraceMs }),
     logger: new FrameworkLogger(logger),
   });
   await app.listen();

@@ -8,6 +8,7 @@ import { BodyWorkers, type StartWorker } from './bodies/body-workers.js';
 import { BodyReader } from './bodies/read-body.js';
 import { ApiKeys } from './clients/api-keys.js';
 import { BillingClient } from './clients/billing.js';
+import { BillingReplicas } from './clients/billing-replicas.js';
 import { CatalogClient } from './clients/catalog.js';
 import { InferenceClient } from './clients/inference.js';
 import type { GatewayConfig } from './gateway.config.js';
@@ -49,7 +50,8 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
     providers: [
       // clients
       provide(ApiKeys, [], () => new ApiKeys(messaging, config.keyCacheMs, config.keyCacheEntriesMax)),
-      provide(BillingClient, [], () => new BillingClient(messaging, config.billingTimeoutMs)),
+      provide(BillingReplicas, [], () => new BillingReplicas(messaging)),
+      provide(BillingClient, [BillingReplicas], (replicas) => new BillingClient(messaging, replicas, config.billingTimeoutMs)),
       provide(CatalogClient, [], () => new CatalogClient(messaging, logger, config.catalogRefreshMs)),
       provide(InferenceClient, [], () => new InferenceClient(messaging)),
       // pipeline

@@ -22,6 +22,14 @@ export class EveryReplicaEndpoint<Request extends object, Reply> extends Endpoin
   declare readonly everyReplica: true;
 }
 
+/** A subject of which each replica also answers a variant of its own, so that callers can prefer a replica. */
+export class ReplicaEndpoint<Request extends object, Reply> extends Endpoint<Request, Reply> {
+  /** Returns the variant of one replica, with the subject `<subject>.<replicaId>`. */
+  at(replicaId: string): Endpoint<Request, Reply> {
+    return new Endpoint<Request, Reply>(`${this.subject}.${replicaId}`, this.request, this.description);
+  }
+}
+
 /** A subject answered by a stream of event batches over the framed stream of `libs/messaging`. */
 export class StreamEndpoint<Request extends object, Event> {
   declare readonly event: Event;

@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, type INestMicroservice } from '@nestjs/common';
 import { connect, headers, type NatsConnection } from 'nats';
 import { VERSION } from '#config/version.js';
 import { Topic } from '#contracts/endpoint.js';
@@ -6,7 +6,7 @@ import { RevisionChanged } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Logger } from '#observability/logger.js';
 import { startNatsServer, type TestNatsServer } from '#testing/nats-server.js';
-import { Connections, CountRequest, double, echo, eventually, rollCall, serve, TextRequest } from '../testing/test-services.js';
+import { Connections, CountRequest, double, echo, eventually, rollCall, serve, TextRequest, whoIs } from '../testing/test-services.js';
 import { type CallContext, MessagingError } from './messaging.js';
 import { Serves } from './serves.js';
 
@@ -213,7 +213,7 @@ describe('an overloaded service', () => {
 
   test('refuses the caller with the largest share, and no other', async () => {
     await serve(await connections.connect('test'), [Waiting], { runningMax: 10 });
-    const caller = await connections.connect('caller');
+    const caller = await connections.connect('caller', { requestTimeoutMs: 60_000 });
     const ask = (text: string): Promise<string> =>
       caller.request(echo, { text }).then(
         ({ text: said }) => said,
@@ -234,7 +234,7 @@ describe('an overloaded service', () => {
 
   test('limits the bytes of large requests, with room for other callers and small requests', async () => {
     await serve(await connections.connect('test'), [Waiting], { largeRequestBytesMax: 1_000_000 });
-    const caller = await connections.connect('caller');
+    const caller = await connections.connect('caller', { requestTimeoutMs: 60_000 });
     const ask = (who: string, bytes: number): Promise<string> =>
       caller.request(echo, { text: `${who} `.padEnd(bytes) }).then(
         ({ text }) => text.trimEnd(),
@@ -381,5 +381,37 @@ describe('a request for every replica', () => {
     await expect(caller.requestEvery(rollCall, { text: '' }, { timeoutMs: 50 })).rejects.toEqual(
       new MessagingError('timeout', 'No answer from test.v1.roll.call in time.'),
     );
+  });
+});
+
+describe('a request to one replica', () => {
+  async function startReplica(replicaId: string): Promise<INestMicroservice> {
+    @Controller()
+    class Replica {
+      @Serves(whoIs) async answer(): Promise<{ name: string }> {
+        return { name: replicaId };
+      }
+    }
+    return await serve(await connections.connect('test'), [Replica], { replicaId });
+  }
+
+  test('is answered by that replica', async () => {
+    for (const replicaId of ['one', 'two']) await startReplica(replicaId);
+    const caller = await connections.connect('caller');
+    const names = await Promise.all(
+      ['one', 'two', 'one', 'two'].map(async (id) => (await caller.request(whoIs.at(id), { text: '' })).name),
+    );
+    expect(names).toEqual(['one', 'two', 'one', 'two']);
+  });
+
+  test('fails at once when the replica has stopped, while another one answers the common subject', async () => {
+    const stopped = await startReplica('one');
+    await startReplica('two');
+    await stopped.close();
+    const caller = await connections.connect('caller');
+    await expect(caller.request(whoIs.at('one'), { text: '' }, { timeoutMs: 60_000 })).rejects.toEqual(
+      new MessagingError('unavailable', 'No service listens on test.v1.who.is.one.'),
+    );
+    expect(await caller.request(whoIs, { text: '' })).toEqual({ name: 'two' });
   });
 });

@@ -25,6 +25,8 @@ interface NatsTransportOptions {
   name: string;
   description: string;
   logger: Logger;
+  /** Token of this replica's subjects of `ReplicaEndpoint`s. Default: it has none. */
+  replicaId?: string;
   /** Milliseconds that running work may take after `close` before streams are cancelled. Default 30,000. */
   shutdownGraceMs?: number;
   /** Requests and streams in progress; more are refused with `unavailable`. Default 20,000. */
@@ -85,7 +87,7 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   listen(callback: (error?: unknown) => void): void {
     const { name, description } = this.options;
-    const endpoints = [...this.messageHandlers].map(([subject, handler]) => this.endpoint(subject, handler));
+    const endpoints = [...this.messageHandlers].flatMap(([subject, handler]) => this.endpointsOf(subject, handler));
     this.registration = new ServiceRegistration(this.link.connection, { name, version: VERSION, description }, endpoints, this.log);
     this.registration.open().then(() => callback(), callback);
   }
@@ -110,10 +112,17 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
 
   // ---- one endpoint ----
 
-  private endpoint(subject: string, handler: MessageHandler): ServedEndpoint {
+  /** Returns the endpoint, and its variant for this replica if it has one. */
+  private endpointsOf(subject: string, handler: MessageHandler): ServedEndpoint[] {
     const extras = handler.extras as ServedExtras | undefined;
     if (extras?.request === undefined) throw new Error(`${subject} is not bound with @Serves`);
     schemaOf(extras.request); // a decorator that is not supported fails the start
+    const { replicaId } = this.options;
+    const subjects = extras.perReplica && replicaId !== undefined ? [subject, `${subject}.${replicaId}`] : [subject];
+    return subjects.map((one) => this.endpoint(one, handler, extras));
+  }
+
+  private endpoint(subject: string, handler: MessageHandler, extras: ServedExtras): ServedEndpoint {
     const route: Route = { extras, subject, handler, statistics: new EndpointStatistics() };
     const work = extras.kind === 'stream' ? this.stream(route) : this.answer(route);
     const receive = (message: ServiceMsg): void => {

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { connect, headers, type NatsConnection, RequestStrategy } from 'nats';
 import * as catalog from '#contracts/catalog.js';
-import type { Endpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { type Endpoint, ReplicaEndpoint, type StreamEndpoint } from '#contracts/endpoint.js';
 import { everyEndpoint as endpoints, everyStreamEndpoint as streams, everyTopic as topics } from '#contracts/every-contract.js';
 import * as inference from '#contracts/inference.js';
 import * as upstreamProbe from '#contracts/probe.js';
@@ -65,6 +65,7 @@ const CALLERS: Record<string, User[]> = {
 /** Users that receive each event, besides `internal`, which receives all. */
 const CACHES: Record<string, User[]> = {
   'billing.v1.event.key-changed': ['gateway'],
+  'billing.v1.event.replica-ready': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
 };
 
@@ -115,7 +116,7 @@ beforeAll(async () => {
   };
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
-    await serve(services.at(-1) as NatsMessaging, [controller].flat(), { name: user });
+    await serve(services.at(-1) as NatsMessaging, [controller].flat(), { name: user, replicaId: 'one' });
   }
   await serve(await as('gateway'), [], { name: 'gateway' });
 });
@@ -188,6 +189,19 @@ describe('as a user', () => {
         ]),
       );
       const refused = `Publishing to ${subject} is not permitted.`;
+      expect(Object.fromEntries(outcomes)).toEqual(
+        Object.fromEntries(USERS.map((user) => [user, CALLERS[subject]?.includes(user) ? subject : refused])),
+      );
+    },
+  );
+
+  test.each(endpoints.filter((endpoint) => endpoint instanceof ReplicaEndpoint).map((endpoint) => [endpoint.subject, endpoint] as const))(
+    'one replica of %s answers only the callers of all replicas',
+    async (subject, endpoint) => {
+      const request = (messaging: NatsMessaging) =>
+        messaging.request(endpoint.at('one'), {}, { timeoutMs: 60_000 }).catch(({ message }: MessagingError) => message);
+      const outcomes = await Promise.all([...callers].map(async ([user, messaging]) => [user, await request(messaging)]));
+      const refused = `Publishing to ${subject}.one is not permitted.`;
       expect(Object.fromEntries(outcomes)).toEqual(
         Object.fromEntries(USERS.map((user) => [user, CALLERS[subject]?.includes(user) ? subject : refused])),
       );

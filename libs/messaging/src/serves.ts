@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Ctx, MessagePattern, Payload, RpcException } from '@nestjs/microservices';
-import { type Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { type Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import type { CallContext } from './messaging.js';
 
 interface ServesOptions<Request> {
@@ -16,6 +16,8 @@ export interface ServedExtras {
   sharedBy: ((request: unknown) => string | undefined) | undefined;
   /** Every replica answers a request, instead of one. */
   everyReplica: boolean;
+  /** Each replica also answers on a subject of its own. */
+  perReplica: boolean;
 }
 
 /** The signature of a bound method, checked by the compiler. */
@@ -48,6 +50,7 @@ export function Serves(
     description: endpoint.description,
     sharedBy: sharedBy as ServedExtras['sharedBy'],
     everyReplica: endpoint instanceof EveryReplicaEndpoint,
+    perReplica: endpoint instanceof ReplicaEndpoint,
   };
   return (target, key, descriptor) => {
     const method = descriptor as TypedPropertyDescriptor<unknown> as TypedPropertyDescriptor<Method>;

@@ -1,7 +1,7 @@
 import { type DynamicModule, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { IsInt, IsString, Max, Min } from 'class-validator';
-import { Endpoint, EveryReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
+import { Endpoint, EveryReplicaEndpoint, ReplicaEndpoint, StreamEndpoint } from '#contracts/endpoint.js';
 import { createLogger, type Logger } from '#observability/logger.js';
 import { type ConnectOptions, connectMessaging } from '../src/connect-messaging.js';
 import type { NatsMessaging } from '../src/nats-messaging.js';
@@ -18,6 +18,7 @@ export class TextRequest {
 export const double = new Endpoint<CountRequest, { doubled: number }>('test.v1.count.double', CountRequest, 'Doubles a number');
 export const echo = new Endpoint<TextRequest, TextRequest>('test.v1.text.echo', TextRequest, 'Says it again');
 export const rollCall = new EveryReplicaEndpoint<TextRequest, { name: string }>('test.v1.roll.call', TextRequest, 'Says who is there');
+export const whoIs = new ReplicaEndpoint<TextRequest, { name: string }>('test.v1.who.is', TextRequest, 'Says who answers');
 export const countUp = new StreamEndpoint<CountRequest, number>('test.v1.count.up', CountRequest, 'Counts from 1');
 export const measure = new StreamEndpoint<TextRequest, number>('test.v1.text.measure', TextRequest, 'Says how long a text is');
 
@@ -30,7 +31,14 @@ class TestModule {}
 export async function serve(
   messaging: NatsMessaging,
   controllers: NonNullable<DynamicModule['controllers']>,
-  settings: { name?: string; logger?: Logger; shutdownGraceMs?: number; runningMax?: number; largeRequestBytesMax?: number } = {},
+  settings: {
+    name?: string;
+    replicaId?: string;
+    logger?: Logger;
+    shutdownGraceMs?: number;
+    runningMax?: number;
+    largeRequestBytesMax?: number;
+  } = {},
 ): Promise<INestMicroservice> {
   const { name = 'test', logger = silentLogger, shutdownGraceMs = 1_000, ...limits } = settings;
   const description = 'A service of a test';

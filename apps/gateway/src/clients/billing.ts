@@ -4,6 +4,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { GatewayError, isErrorCode } from '#inference/errors.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
 import { parsePicoUsd } from '#money/pico-usd.js';
+import type { BillingReplicas } from './billing-replicas.js';
 import { HoldBatches } from './hold-batches.js';
 import { JoinedReads } from './joined-reads.js';
 
@@ -19,9 +20,10 @@ export class BillingClient {
 
   constructor(
     private readonly messaging: Messaging,
+    replicas: BillingReplicas,
     timeoutMs: number,
   ) {
-    this.batches = new HoldBatches(messaging, timeoutMs);
+    this.batches = new HoldBatches(messaging, replicas, timeoutMs);
   }
 
   /**

@@ -1,8 +1,11 @@
 import { jest } from '@jest/globals';
-import type { HoldApplyRequest, SettleRequest } from '#contracts/billing/holds.js';
+import { replicaReady } from '#contracts/billing/events.js';
+import { type HoldApplyReply, type HoldApplyRequest, holdApply, type SettleRequest } from '#contracts/billing/holds.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { MessagingError } from '#messaging/messaging.js';
+import { FakeMessaging } from '#testing/fake-messaging.js';
 import { FakeServices, TEST_CALLER } from '#testing/fake-services.js';
+import { BillingReplicas } from './billing-replicas.js';
 import { HoldBatches } from './hold-batches.js';
 
 function settleRequest(number: number): SettleRequest {
@@ -16,7 +19,7 @@ function batches(beforeApply: FakeServices['beforeApply'] = () => undefined) {
     sizes.push([request.settles.length, request.reserves.length]);
     return beforeApply(request);
   };
-  return { sizes, fakes, subject: new HoldBatches(fakes.messaging, 1_000) };
+  return { sizes, fakes, subject: new HoldBatches(fakes.messaging, new BillingReplicas(fakes.messaging), 1_000) };
 }
 
 const numbers = (count: number): number[] => [...Array(count).keys()];
@@ -111,4 +114,82 @@ test('a failed message fails all its items', async () => {
   });
   const outcomes = await Promise.allSettled(numbers(3).map((number) => subject.settle(settleRequest(number))));
   expect(outcomes).toEqual(numbers(3).map(() => ({ status: 'rejected', reason: expect.any(MessagingError) })));
+});
+
+describe('with two replicas', () => {
+  const [FIRST, SECOND] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'] as const;
+  /** The account of `settleRequest` belongs to the second replica. */
+  const OWN = holdApply.at(SECOND);
+
+  /** `ownReplica` answers at the account's replica; any replica answers all others. */
+  function twoReplicas(ownReplica: (request: HoldApplyRequest) => Promise<HoldApplyReply>) {
+    const messaging = new FakeMessaging();
+    const sent: string[] = [];
+    const settled = (replica: string, { settles }: HoldApplyRequest): HoldApplyReply => {
+      sent.push(replica);
+      return { settles: settles.map(({ holdId }) => ({ status: 'settled', holdId, costPicoUsd: '0' })), reserves: [] };
+    };
+    messaging.answer(holdApply, (request) => settled('any', request));
+    messaging.answer(OWN, async (request) => {
+      sent.push('own');
+      return await ownReplica(request);
+    });
+    const replicas = new BillingReplicas(messaging);
+    replicas.onModuleInit();
+    const announce = (): void => {
+      for (const replicaId of [FIRST, SECOND]) messaging.publish(replicaReady, { replicaId });
+    };
+    announce();
+    return { announce, sent, subject: new HoldBatches(messaging, replicas, 1_000) };
+  }
+
+  const settledBy = (holdId: string) => ({ status: 'settled' as const, holdId, costPicoUsd: '0' });
+  const succeeds = async ({ settles }: HoldApplyRequest) => ({ settles: settles.map(({ holdId }) => settledBy(holdId)), reserves: [] });
+
+  test("an account's messages go to its replica", async () => {
+    const { sent, subject } = twoReplicas(succeeds);
+    await subject.settle(settleRequest(1));
+    await subject.settle(settleRequest(2));
+    expect(sent).toEqual(['own', 'own']);
+  });
+
+  test('a message to a replica that is gone goes to any replica, and so do the next ones until it announces itself', async () => {
+    const { announce, sent, subject } = twoReplicas(() => Promise.reject(new MessagingError('unavailable', 'No service listens.')));
+    expect(await subject.settle(settleRequest(1))).toEqual(settledBy('hold-1'));
+    await subject.settle(settleRequest(2));
+    announce();
+    await subject.settle(settleRequest(3));
+    expect(sent).toEqual(['own', 'any', 'any', 'own', 'any']);
+  });
+
+  test('after a message without an answer the next one goes to any replica', async () => {
+    const { sent, subject } = twoReplicas(() => Promise.reject(new MessagingError('timeout', 'No answer.')));
+    await expect(subject.settle(settleRequest(1))).rejects.toEqual(new MessagingError('timeout', 'No answer.'));
+    await subject.settle(settleRequest(2));
+    expect(sent).toEqual(['own', 'any']);
+  });
+
+  test('after an item that the replica could not decide the next message goes to any replica', async () => {
+    const undecided = { status: 'failed', holdId: 'hold-1', code: 'unavailable', message: 'The database is away.' } as const;
+    const { sent, subject } = twoReplicas(async () => ({ settles: [undecided], reserves: [] }));
+    await expect(subject.settle(settleRequest(1))).rejects.toEqual(new ServiceError('unavailable', 'The database is away.'));
+    await subject.settle(settleRequest(2));
+    expect(sent).toEqual(['own', 'any']);
+  });
+
+  test('while the replica is slow the next message goes to any replica', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    const firstSent = Promise.withResolvers<void>();
+    const { sent, subject } = twoReplicas(() => {
+      firstSent.resolve();
+      return new Promise(() => undefined);
+    });
+    void subject.settle(settleRequest(1));
+    await firstSent.promise;
+    const second = subject.settle(settleRequest(2));
+    jest.advanceTimersByTime(100);
+    expect(await second).toEqual(settledBy('hold-2'));
+    expect(sent).toEqual(['own', 'any']);
+    jest.useRealTimers();
+  });
 });

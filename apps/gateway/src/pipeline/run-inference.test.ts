@@ -10,6 +10,7 @@ import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
 import { BillingClient } from '../clients/billing.js';
+import { BillingReplicas } from '../clients/billing-replicas.js';
 import { CatalogClient } from '../clients/catalog.js';
 import { InferenceClient } from '../clients/inference.js';
 import type { Reply } from './reply.js';
@@ -51,7 +52,7 @@ class RecordedReply implements Reply {
 async function setUp(answerMs = 1_000, pendingMax = 100) {
   const fakes = new FakeServices();
   const logger = createLogger('test', 'silent');
-  const billing = new BillingClient(fakes.messaging, 1_000);
+  const billing = new BillingClient(fakes.messaging, new BillingReplicas(fakes.messaging), 1_000);
   const catalog = new CatalogClient(fakes.messaging, logger, 60_000);
   await catalog.refresh();
   const settlements = new SettleOnEnd(billing, logger, { settleAnswerMs: answerMs, settlementsPendingMax: pendingMax, settleFlushMs: 0 });

@@ -3,6 +3,16 @@ import { Topic } from '../endpoint.js';
 import { Id, Instant, Nested, NestedList, PICO_USD } from './fields.js';
 import { SETTLE_REASONS, type SettleReason, TokenUsage } from './holds.js';
 
+/** Milliseconds between two announcements of a replica. */
+export const REPLICA_INTERVAL_MS = 1_000;
+
+export class ReplicaReady {
+  @Id() replicaId!: string;
+}
+
+/** Published by every billing replica each second while it answers, so that all gateways send an account to the same replica. */
+export const replicaReady = new Topic('billing.v1.event.replica-ready', ReplicaReady, 'A billing replica answers');
+
 /*
  * Events are published after their commit, at most once (core NATS): the ledger is the truth. Amounts are integer strings of pico-USD.
  */

@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
-import { Endpoint } from '../endpoint.js';
+import { Endpoint, ReplicaEndpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
 import { Id, Nested, NestedList, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
@@ -135,7 +135,7 @@ export interface HoldApplyReply {
   reserves: (ReserveOutcome | FailedItem)[];
 }
 
-export const holdApply = new Endpoint<HoldApplyRequest, HoldApplyReply>(
+export const holdApply = new ReplicaEndpoint<HoldApplyRequest, HoldApplyReply>(
   'billing.v1.hold.apply',
   HoldApplyRequest,
   'Settles, then reserves, several requests in one message',
