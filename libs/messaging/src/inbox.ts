@@ -1,50 +1,27 @@
-import { randomBytes, randomFillSync } from 'node:crypto';
 import type { NatsConnection } from 'nats';
+import { readBundle } from './bundle.js';
+import { goneConnection, isBundle, isReader, newSubject, type ReceiverKind } from './inbox-subject.js';
 import type { MessagingError } from './messaging.js';
-import type { IncomingMessage, Receiver } from './receiver.js';
+import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
 import { subscribe } from './subscribe.js';
 
-/** Owner of a subject in the inbox. Its first letter is part of the subject. */
-type ReceiverKind = 'call' | 'reader' | 'writer' | 'payload';
-
-const LETTERS = { call: 'c', reader: 'r', writer: 'w', payload: 'p' } as const satisfies Record<ReceiverKind, string>;
-const READER_LETTER = LETTERS.reader.charCodeAt(0);
-
-const INBOX_PREFIX = '_INBOX.';
-
-/** True for a subject in an inbox. A service publishes to no other subject that a caller names, or it would lend the caller its own rights. */
-export function isInbox(subject: string): boolean {
-  return subject.startsWith(INBOX_PREFIX);
-}
-
-/** True when both subjects are in the inbox of the same connection: `_INBOX.<service>.<random>`. */
-export function sharesInbox(subject: string, other: string): boolean {
-  const [, service, connection] = other.split('.');
-  return isInbox(other) && connection !== undefined && subject.startsWith(`${INBOX_PREFIX}${service}.${connection}.`);
-}
-
-/**
- * The one subscription for all messages to this connection: `_INBOX.<service>.<random>.*`. The service's name comes first, so that
- * permissions can be set by service. The last token is random too: a peer learns the prefix and must not guess the subjects of others.
- */
+/** The one subscription for all messages to this connection: `<address>.*`. */
 export class Inbox {
-  private readonly prefix: string;
   private readonly receivers = new Map<string, Receiver>();
   private whenEmpty: (() => void) | undefined;
 
-  /** Calls `onStray` for stream frames without a reader. */
+  /** `address`: `_INBOX.<service>.<random>`. Calls `onStray` for stream frames without a reader. */
   constructor(
     connection: NatsConnection,
-    service: string,
+    private readonly address: string,
     private readonly onStray: (message: IncomingMessage) => void,
   ) {
-    this.prefix = `_INBOX.${service}.${randomBytes(12).toString('hex')}.`;
-    subscribe(connection, `${this.prefix}*`, (message) => this.deliver(message));
+    subscribe(connection, `${address}.*`, (message) => this.receive(message));
   }
 
   /** Returns the subject that reaches `receiver` until it is removed. */
   add(kind: ReceiverKind, receiver: Receiver): string {
-    const subject = `${this.prefix}${LETTERS[kind]}${randomToken()}`;
+    const subject = newSubject(this.address, kind);
     this.receivers.set(subject, receiver);
     return subject;
   }
@@ -65,24 +42,34 @@ export class Inbox {
     if (this.receivers.size > 0) await new Promise<void>((resolve) => (this.whenEmpty = resolve));
   }
 
-  private deliver(message: IncomingMessage): void {
+  private receive(message: IncomingMessage): void {
+    const token = message.subject.slice(this.address.length + 1);
+    if (isBundle(token)) this.receiveBundle(message.data);
+    else if (this.deliver(message, token)) return;
+    else if (isNoResponders(message)) this.receiveGone(goneConnection(token), message);
+  }
+
+  private receiveBundle(bundle: Uint8Array): void {
+    readBundle(bundle, (sender, { token, replyToken, data }) => {
+      const reply = replyToken === undefined ? undefined : `${sender}.${replyToken}`;
+      this.deliver({ subject: `${this.address}.${token}`, reply, data }, token);
+    });
+  }
+
+  /** Returns false for a message that is neither for a receiver nor a stray frame. */
+  private deliver(message: IncomingMessage, token: string): boolean {
     const receiver = this.receivers.get(message.subject);
     if (receiver !== undefined) receiver.receive(message);
-    else if (message.subject.charCodeAt(this.prefix.length) === READER_LETTER) this.onStray(message);
+    else if (isReader(token)) this.onStray(message);
+    else return false;
+    return true;
   }
-}
 
-const TOKEN_BYTES = 12;
-/** Random bytes for 256 tokens: asking the system for each token takes longer than the rest of a call. */
-const pool = Buffer.alloc(256 * TOKEN_BYTES);
-let poolUsed = pool.length;
-
-function randomToken(): string {
-  if (poolUsed === pool.length) {
-    randomFillSync(pool);
-    poolUsed = 0;
+  /** Passes "no responders" to every stream whose other end was on `connection`. */
+  private receiveGone(connection: string | undefined, message: IncomingMessage): void {
+    if (connection === undefined) return;
+    for (const receiver of [...this.receivers.values()]) {
+      if (receiver.otherEnd?.connection === connection) receiver.receive(message);
+    }
   }
-  const start = poolUsed;
-  poolUsed += TOKEN_BYTES;
-  return pool.toString('base64url', start, poolUsed);
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { headers, type MsgHdrs } from 'nats';
 import { call } from './call.js';
 import { type Heartbeating, TICK_MS } from './heartbeat.js';
-import { isInbox } from './inbox.js';
+import { isInbox } from './inbox-subject.js';
 import type { Link } from './link.js';
 import { MessagingError } from './messaging.js';
 import type { IncomingMessage, Receiver } from './receiver.js';

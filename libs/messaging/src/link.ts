@@ -3,7 +3,8 @@ import type { Logger } from '#observability/logger.js';
 import { ByteBudget } from './byte-budget.js';
 import { STOP } from './frames.js';
 import { Heartbeat } from './heartbeat.js';
-import { Inbox, isInbox } from './inbox.js';
+import { Inbox } from './inbox.js';
+import { isInbox, newConnection, streamAddress } from './inbox-subject.js';
 import { Outbox } from './outbox.js';
 
 const MAX_PAYLOAD_DEFAULT = 1024 * 1024;
@@ -25,10 +26,11 @@ export class Link {
     readonly logger: Logger,
     readonly payloadBytesMax: number,
   ) {
-    this.outbox = new Outbox(connection, logger);
+    const address = newConnection(service);
+    this.outbox = new Outbox(connection, address, logger);
     this.assembly = new ByteBudget(Math.max(ASSEMBLY_BYTES_MAX, payloadBytesMax));
-    this.inbox = new Inbox(connection, service, (frame) => {
-      if (frame.reply && isInbox(frame.reply)) this.outbox.send(frame.reply, STOP);
+    this.inbox = new Inbox(connection, address, (frame) => {
+      if (frame.reply && isInbox(frame.reply)) this.outbox.sendStreamed(streamAddress(frame.reply), STOP);
     });
   }
 

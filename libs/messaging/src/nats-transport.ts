@@ -7,7 +7,7 @@ import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
 import { isListening } from './call.js';
 import { FairShares } from './fair-shares.js';
-import { isInbox, sharesInbox } from './inbox.js';
+import { isInbox, sharesInbox } from './inbox-subject.js';
 import { announcedBytes, offerPayload, payloadSource, withPayload } from './large-payload.js';
 import type { Link } from './link.js';
 import type { CallContext } from './messaging.js';

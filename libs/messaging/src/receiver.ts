@@ -1,3 +1,4 @@
+import type { StreamAddress } from './inbox-subject.js';
 import type { MessagingError } from './messaging.js';
 
 /** A received message. `headers` is undefined for a message without headers. */
@@ -12,6 +13,8 @@ export interface IncomingMessage {
 export interface Receiver {
   /** Subject that this end publishes to. The end fails when the server refuses to publish there. */
   readonly peer: string;
+  /** The other end of a stream, once it is known. */
+  readonly otherEnd?: StreamAddress | undefined;
   /** Must not throw. */
   receive(message: IncomingMessage): void;
   /** Called when the connection is lost, refused or closing, and nothing more will arrive. */

@@ -1,7 +1,7 @@
 import type { MsgHdrs } from 'nats';
 import { DETACH, type Frame, parseFrame, renderCredit, STOP, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import { type Heartbeating, TICK_MS } from './heartbeat.js';
-import { isInbox } from './inbox.js';
+import { isInbox, type StreamAddress, streamAddress } from './inbox-subject.js';
 import type { Link } from './link.js';
 import { type EventStream, MessagingError } from './messaging.js';
 import { type IncomingMessage, isNoResponders, type Receiver } from './receiver.js';
@@ -41,8 +41,8 @@ interface Waiter<Event> {
 /** The reading end of one framed stream. `frames.ts` describes the wire format. */
 export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<readonly Event[]>, Receiver, Heartbeating {
   private readonly inbox: string;
-  /** Subject of the writer, from its first frame. */
-  private writer: string | undefined;
+  /** The writer, from its first frame. */
+  otherEnd: StreamAddress | undefined;
   private ready: ReadyFrame<Event>[] = [];
   private waiter: Waiter<Event> | undefined;
   private parts: Uint8Array[] = [];
@@ -125,7 +125,7 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   receive(message: IncomingMessage): void {
     if (message.headers !== undefined && isNoResponders(message)) {
       this.end(
-        this.writer === undefined
+        this.otherEnd === undefined
           ? new MessagingError('unavailable', `No service listens on ${this.peer}.`)
           : new MessagingError('broken', `The writer of ${this.peer} is gone.`),
       );
@@ -164,8 +164,8 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
     this.silentTicks++;
     this.uncreditedTicks++;
     if (this.silentTicks >= SILENCE_TICKS_MAX) this.breakOff(`The writer of ${this.peer} is silent.`);
-    else if (this.silentTicks >= PROBE_TICKS && this.writer !== undefined) {
-      this.link.outbox.send(this.writer, renderCredit(this.credited.sequence), this.inbox);
+    else if (this.silentTicks >= PROBE_TICKS && this.otherEnd !== undefined) {
+      this.link.outbox.sendStreamed(this.otherEnd, renderCredit(this.credited.sequence), this.inbox);
     }
   }
 
@@ -260,13 +260,13 @@ export class StreamReader<Event> implements EventStream<Event>, AsyncIterator<re
   }
 
   private meetWriter(subject: string): void {
-    if (this.writer !== undefined) return;
-    this.writer = subject;
+    if (this.otherEnd !== undefined) return;
+    this.otherEnd = streamAddress(subject);
     if (this.cancelled !== undefined) this.sendToWriter(this.cancelled);
   }
 
   private sendToWriter(control: Buffer): void {
-    if (this.writer !== undefined && !this.ended) this.link.outbox.send(this.writer, control);
+    if (this.otherEnd !== undefined && !this.ended) this.link.outbox.sendStreamed(this.otherEnd, control);
   }
 
   private breakOff(message: string, cause?: unknown): void {

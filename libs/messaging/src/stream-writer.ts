@@ -1,6 +1,7 @@
 import { ServiceError } from '#contracts/service-error.js';
 import { type FrameKind, parseControl, renderFrames, WINDOW_BYTES, WINDOW_FRAMES } from './frames.js';
 import { type Heartbeating, TICK_MS } from './heartbeat.js';
+import { type StreamAddress, streamAddress } from './inbox-subject.js';
 import type { Link } from './link.js';
 import { DETACHED, type MessagingError } from './messaging.js';
 import type { Flushable } from './outbox.js';
@@ -26,6 +27,7 @@ const TURN_BYTES_MAX = 16 * 1024;
  * calls its `return()` and does not wait for it.
  */
 export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
+  readonly otherEnd: StreamAddress;
   private readonly inbox: string;
   private readonly controller = new AbortController();
   private acceptTimer: NodeJS.Timeout | undefined;
@@ -59,6 +61,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     readonly peer: string,
     private readonly onEnd: (failure: unknown) => void,
   ) {
+    this.otherEnd = streamAddress(peer);
     this.inbox = link.inbox.add('writer', this);
     link.heartbeat.add(this);
     this.acceptTimer = setTimeout(() => this.sendHeartbeat(), ACCEPT_MS);
@@ -207,7 +210,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
       if (frame === undefined) return;
       this.sent++;
       const isLast = this.complete && this.frames.length === 0;
-      this.link.outbox.send(this.peer, frame, isLast ? undefined : this.inbox);
+      this.link.outbox.sendStreamed(this.otherEnd, frame, isLast ? undefined : this.inbox);
       if (isLast) {
         this.end();
         return;
@@ -228,7 +231,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
 
   private sendHeartbeat(): void {
     if (this.ended) return;
-    this.link.outbox.send(this.peer, Buffer.from(`H${this.sent}\n`), this.inbox);
+    this.link.outbox.sendStreamed(this.otherEnd, Buffer.from(`H${this.sent}\n`), this.inbox);
     this.noteSent();
   }
 
@@ -258,7 +261,7 @@ export class StreamWriter<Event> implements Receiver, Heartbeating, Flushable {
     if (this.outcome === undefined) this.abandonSource();
     const failure = toWireError(new ServiceError('unavailable', 'The stream was cut off.'));
     for (const frame of renderFrames('failure', this.sent + 1, JSON.stringify(failure), this.link.messageBytesMax)) {
-      this.link.outbox.send(this.peer, frame);
+      this.link.outbox.sendStreamed(this.otherEnd, frame);
     }
     this.end();
   }

@@ -1,4 +1,4 @@
-/** One end of a stream in a process of its own that a test can kill: `reader <url>` or `writer <url>`. Prints `ready` when it is running. */
+/** The reader of three streams, or the writer of all, in a process of its own that a test can kill: `reader <url>` or `writer <url>`. Prints `ready` when it is running. */
 import { Controller } from '@nestjs/common';
 import { Serves } from '../src/serves.js';
 import { Connections, type CountRequest, countUp, serve } from './test-services.js';
@@ -7,7 +7,9 @@ const [role, url = ''] = process.argv.slice(2);
 const messaging = await new Connections(() => url).connect(`test-${role}`);
 
 if (role === 'reader') {
-  for await (const _batch of messaging.openStream(countUp, { count: 1 })) console.log('ready');
+  const streams = [1, 2, 3].map((count) => messaging.openStream(countUp, { count })[Symbol.asyncIterator]());
+  await Promise.all(streams.map((stream) => stream.next()));
+  console.log('ready');
 } else {
   @Controller()
   class Silent {

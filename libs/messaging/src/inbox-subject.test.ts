@@ -1,13 +1,8 @@
-import type { NatsConnection } from 'nats';
-import { Inbox, isInbox, sharesInbox } from './inbox.js';
-import type { Receiver } from './receiver.js';
-
-const connection = { isClosed: () => false, subscribe: () => ({ unsubscribe: () => undefined }) } as unknown as NatsConnection;
-const receiver: Receiver = { peer: '', receive: () => undefined, fail: () => undefined };
+import { isInbox, newConnection, newSubject, sharesInbox } from './inbox-subject.js';
 
 test('subjects are unpredictable', () => {
-  const inbox = new Inbox(connection, 'catalog', () => undefined);
-  const subjects = Array.from({ length: 1_000 }, () => inbox.add('call', receiver));
+  const connection = newConnection('catalog');
+  const subjects = Array.from({ length: 1_000 }, () => newSubject(connection, 'call'));
   expect(subjects.filter((subject) => !/^_INBOX\.catalog\.[0-9a-f]{24}\.c[\w-]{16}$/.test(subject))).toEqual([]);
   // Tokens have 96 random bits: no two share even the first half.
   expect(new Set(subjects.map((subject) => subject.slice(0, -8))).size).toBe(subjects.length);
