@@ -189,7 +189,6 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.readCountsFrom(parser);
   const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
   const budget = new EventLoopBudget();
   try {
@@ -197,6 +196,7 @@ async function* readEvents(
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
+      if (parser.usageSoFar !== undefined) meter.noteCounts(parser.usageSoFar);
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
@@ -206,7 +206,6 @@ async function* readEvents(
       if (shaper.metStopSequence) await budget.yieldWhenSpent();
     }
   } finally {
-    meter.readCountsFrom({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }
