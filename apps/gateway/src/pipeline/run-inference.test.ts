@@ -341,7 +341,7 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
   ]);
 });
 
-describe('a usage beyond the hold: what is shown is what is billed, and the log has the rest', () => {
+describe('a usage beyond the hold: what is shown is what is billed, and the log has the rest [messages-usage-billed, responses-usage-billed]', () => {
   test.each<[string, Usage, Partial<Usage>, number]>([
     ['output beyond its cap', { ...REPORT, outputTokens: 100_000 }, { outputTokens: 40 }, 99_960],
     ['a prompt that unused output pays for', { ...REPORT, promptTokens: 80 }, {}, 0],

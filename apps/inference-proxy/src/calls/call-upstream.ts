@@ -196,7 +196,8 @@ async function* readEvents(
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
-      if (parser.usageSoFar !== undefined) meter.noteCounts(parser.usageSoFar);
+      const counts = parser.usageSoFar;
+      if (counts !== undefined) meter.noteCounts(counts);
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
