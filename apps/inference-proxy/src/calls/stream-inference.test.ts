@@ -421,6 +421,17 @@ test('the usage of a renewal is zero before content, then what was received', as
   await collect(stream, 'open');
 });
 
+test('the body is JSON, and the reply that the client wants is asked for', async () => {
+  upstream.behave(answering(200, plainReply('Hello')));
+  await collect(setUp({ request: { stream: false } }).stream);
+  await collect(setUp().stream);
+  const headers = upstream.headers.map((all) => [all['content-type'], all.accept, all['user-agent']]);
+  expect(headers).toEqual([
+    ['application/json', 'application/json', 'tollgate'],
+    ['application/json', 'text/event-stream', 'tollgate'],
+  ]);
+});
+
 test('a key goes only to the upstream that names it', async () => {
   process.env.TEST_UPSTREAM_KEY = 'secret-1';
   const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));

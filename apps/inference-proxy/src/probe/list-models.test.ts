@@ -44,7 +44,7 @@ describe('over HTTP', () => {
   });
 
   const list = (signal = new AbortController().signal) =>
-    listModels({ pool, basePath: '/v1/', headers: { authorization: 'Bearer k', 'content-type': 'application/json' } }, signal);
+    listModels({ pool, basePath: '/v1/', headers: { authorization: 'Bearer k' } }, signal);
 
   test('the request has the key', async () => {
     respond = (response) => void response.end('{"data":[{"id":"a"}]}');
