@@ -190,8 +190,9 @@ describe('another route', () => {
       ];
       const started = setUp({ upstreams, request: { stream: false }, terms });
       const { table, job, client, stream } = started;
-      const first = table.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
-      const taken = table.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
+      const asked = { request: job.request, accountId: job.ticket.accountId };
+      const first = table.acquire({ ...asked, tried: new Set(), isFirst: true }, client.signal) as RouteCall;
+      const taken = table.acquire({ ...asked, tried: new Set([first.route]), isFirst: false }, client.signal) as RouteCall;
       const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
       first.end(ended);
       const events = collect(stream, 'open');

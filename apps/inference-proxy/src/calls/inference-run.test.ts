@@ -6,7 +6,8 @@ import { createLogger } from '#observability/logger.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseLoss } from '../leases/lease-keeper.js';
-import type { CallEnd, RouteCall } from '../routing/route-state.js';
+import type { CallEnd } from '../metrics/route-metrics.js';
+import type { RouteCall } from '../routing/route-state.js';
 import { InferenceRun } from './inference-run.js';
 import type { UsageMeter } from './usage-meter.js';
 

@@ -1,4 +1,4 @@
-import type { Pool } from 'undici';
+import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
 import { isObject, parseJson } from '../upstreams/replies/json-object.js';
 import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
@@ -14,7 +14,8 @@ export interface ListedModel {
 
 /** Returns what the upstream lists at `GET models`; undefined when it has no list, or none that can be parsed. */
 export async function listModels(
-  { pool, basePath, headers }: { pool: Pool; basePath: string; headers: Record<string, string> },
+  { pool, basePath }: Pick<UpstreamClient, 'pool' | 'basePath'>,
+  headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<ListedModel[] | undefined> {
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
