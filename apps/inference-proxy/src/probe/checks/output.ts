@@ -30,9 +30,7 @@ export const outputChecks: Check[] = [
   {
     id: 'json-schema',
     title: 'follows a JSON schema',
-    async run(prober) {
-      return judgeJsonSchema(await prober.send({ turns: ASK_JSON, output: SCHEMA, capabilities: { jsonSchema: true } }));
-    },
+    run: async (prober) => judgeJsonSchema(await prober.send({ turns: ASK_JSON, output: SCHEMA, capabilities: { jsonSchema: true } })),
   },
   {
     id: 'images',

@@ -27,10 +27,7 @@ export const parameterChecks: Check[] = [
   {
     id: 'output-cap',
     title: 'keeps the output cap',
-    async run(prober) {
-      const result = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP });
-      return judgeCap(result);
-    },
+    run: async (prober) => judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP })),
   },
   {
     id: 'max-tokens-field',
