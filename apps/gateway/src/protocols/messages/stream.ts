@@ -26,14 +26,6 @@ const DELTAS = {
   tool_use: '{"type":"input_json_delta","partial_json":',
 } satisfies Record<BlockKind, string>;
 
-const NO_USAGE: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
 const PING = frame('ping', '{"type":"ping"}');
 const STOP = frame('message_stop', '{"type":"message_stop"}');
 
@@ -151,7 +143,7 @@ class MessageStream implements StreamRenderer {
   private open(): string {
     if (this.opened) return '';
     this.opened = true;
-    const message = renderMessage(this.reply, [], null, renderUsage(NO_USAGE));
+    const message = renderMessage(this.reply, [], null, renderUsage({ promptTokens: 0, cachedTokens: 0, outputTokens: 0 }));
     return frame('message_start', `{"type":"message_start","message":${message}}`) + PING;
   }
 
