@@ -1,6 +1,6 @@
 import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
