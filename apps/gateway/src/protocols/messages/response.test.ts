@@ -29,7 +29,16 @@ test.each([
 });
 
 test('input and cached tokens add up to the prompt [messages-usage, messages-usage-billed, T-24]', () => {
-  expect(renderUsage({ promptTokens: 100, cachedTokens: 100, outputTokens: 7 })).toEqual({
+  expect(
+    renderUsage({
+      promptTokens: 100,
+      cachedTokens: 100,
+      outputTokens: 7,
+      reasoningTokens: 3,
+      promptSource: 'reported',
+      outputSource: 'reported',
+    }),
+  ).toEqual({
     input_tokens: 0,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 100,

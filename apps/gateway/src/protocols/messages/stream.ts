@@ -143,7 +143,7 @@ class MessageStream implements StreamRenderer {
   private open(): string {
     if (this.opened) return '';
     this.opened = true;
-    const message = renderMessage(this.reply, [], null, renderUsage({ promptTokens: 0, cachedTokens: 0, outputTokens: 0 }));
+    const message = renderMessage(this.reply, [], null, renderUsage(NO_USAGE));
     return frame('message_start', `{"type":"message_start","message":${message}}`) + PING;
   }
 

@@ -7,10 +7,8 @@ export interface MessageUsage {
   output_tokens: number;
 }
 
-type Counts = Pick<Usage, 'promptTokens' | 'cachedTokens' | 'outputTokens'>;
-
 /** Renders token counts. `input_tokens` excludes cached tokens, unlike in the other formats. */
-export function renderUsage({ promptTokens, cachedTokens, outputTokens }: Counts): MessageUsage {
+export function renderUsage({ promptTokens, cachedTokens, outputTokens }: Usage): MessageUsage {
   return {
     input_tokens: promptTokens - cachedTokens,
     cache_creation_input_tokens: 0,
