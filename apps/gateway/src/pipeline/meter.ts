@@ -73,13 +73,6 @@ export class Meter {
         this.upstream = event.upstream;
         if (event.prompt) this.received.noteCounts({ ...event.prompt, outputTokens: 0, reasoningTokens: 0 });
         return;
-      case 'text-delta':
-      case 'refusal-delta':
-      case 'reasoning-delta':
-      case 'tool-call-start':
-      case 'tool-call-delta':
-        this.received.count(event);
-        return;
       case 'usage-report':
         this.reported = event.usage;
         return;
@@ -90,8 +83,8 @@ export class Meter {
       case 'completion-failure':
         this.terminal = event;
         return;
-      case 'tool-call-end':
-        return;
+      default:
+        this.received.count(event);
     }
   }
 }
