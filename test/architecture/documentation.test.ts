@@ -9,7 +9,7 @@ import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js'
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
 import { createCatalogMetrics } from '../../apps/catalog/src/catalog.metrics.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { GatewayMetrics, registerGauges } from '../../apps/gateway/src/http/gateway-metrics.js';
+import { createGatewayMetrics, registerGauges } from '../../apps/gateway/src/http/gateway-metrics.js';
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
 
@@ -80,7 +80,7 @@ test.each([
 test('the pages name exactly the metrics of the code', () => {
   const inCode = new Set(
     ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => [
-      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*'|scrape\(\w+, '|countByRoute\(')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
       // The gauges of the gateway share a prefix.
       ...(text.includes('name: `tollgate_gateway_$') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
         (name) => `tollgate_gateway_${name}`,
@@ -105,7 +105,7 @@ function labelsIn(cell: string): string[] {
 }
 
 function gatewayMetrics(registry: Registry): void {
-  new GatewayMetrics(registry);
+  createGatewayMetrics(registry);
   registerGauges(registry, {} as Parameters<typeof registerGauges>[1]);
 }
 

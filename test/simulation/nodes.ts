@@ -206,7 +206,7 @@ export class ProxyNode {
     });
     const dependencies: InferenceDependencies = {
       routes: {
-        acquire: (request) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))]?.hides === true),
+        acquire: ({ request }) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))]?.hides === true),
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,

@@ -59,15 +59,19 @@ export async function* callUpstream(
     client.pool,
     {
       path: client.basePath + rendered.path,
-      headers: { ...rendered.headers, 'user-agent': 'tollgate' },
+      headers: {
+        ...rendered.headers,
+        accept: stream ? 'text/event-stream' : 'application/json',
+        'content-type': 'application/json',
+        'user-agent': 'tollgate',
+      },
       body,
       onSent: () => meter.sent(),
       ...limitsOf(stream),
     },
     signal,
   );
-  const takesStops = capabilities.stop && !adapter.withoutStop;
-  const stop = (request.stop ?? []).filter((sequence) => !takesStops || adapter.takesStop?.(sequence) === false);
+  const stop = (request.stop ?? []).filter((sequence) => !capabilities.stop || adapter.takesStop?.(sequence) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);
@@ -189,7 +193,6 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.readCountsFrom(parser);
   const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
   const budget = new EventLoopBudget();
   try {
@@ -197,6 +200,8 @@ async function* readEvents(
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
+      const counts = parser.usageSoFar;
+      if (counts !== undefined) meter.noteCounts(counts);
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
@@ -206,7 +211,6 @@ async function* readEvents(
       if (shaper.metStopSequence) await budget.yieldWhenSpent();
     }
   } finally {
-    meter.readCountsFrom({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }

@@ -1,6 +1,7 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
-import { type Piece, pieces } from '../pieces.js';
+import type { PlannedCall } from '../../reply/requested-calls.js';
+import { inTurn, type Piece, pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
@@ -31,17 +32,17 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
 export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUsage: boolean): Generator<ReplyEvent> {
   const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},"choices":[`;
   const padding = directives.pad ? `,"obfuscation":"${'x'.repeat(directives.pad)}"` : '';
-  const tail = directives.usage === 'every' ? `]${padding},"usage":${JSON.stringify(plan.usage)}}` : `]${padding}}`;
-  const event = (delta: string, tokens: number): ReplyEvent => ({
-    json: `${head}{"index":0,"delta":${delta},"finish_reason":null}${tail}`,
-    tokens,
-  });
-  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
+  let written = 0;
+  const event = (delta: string, tokens: number): ReplyEvent => {
+    written += tokens;
+    const usage = directives.usage === 'every' ? `,"usage":${JSON.stringify(usageSoFar(plan, written))}` : '';
+    return { json: `${head}{"index":0,"delta":${delta},"finish_reason":null}]${padding}${usage}}`, tokens };
+  };
   yield event('{"role":"assistant","content":""}', 0);
-  for (const { text, tokens } of pieces(plan.reasoning, chunk)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
+  for (const { text, tokens } of pieces(plan.reasoning, directives)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
   const channel = plan.isRefusal ? 'refusal' : 'content';
-  for (const { text, tokens } of pieces(plan.text, chunk)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
-  for (const { json, tokens } of callPieces(plan, chunk, directives.interleave === true)) yield event(`{"tool_calls":[${json}]}`, tokens);
+  for (const { text, tokens } of pieces(plan.text, directives)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
+  for (const { json, tokens } of callPieces(plan, directives)) yield event(`{"tool_calls":[${json}]}`, tokens);
   const usageOnFinish = directives.usage === 'every' || directives.usage === 'finish';
   const finish = `${head}{"index":0,"delta":{},"finish_reason":${JSON.stringify(plan.finish)}}]`;
   yield { json: usageOnFinish ? `${finish},"usage":${JSON.stringify(plan.usage)}}` : `${finish}}`, tokens: 0 };
@@ -50,34 +51,23 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   }
 }
 
-interface CallPiece {
-  json: string;
-  tokens: number;
+function usageSoFar({ usage }: ReplyPlan, tokens: number): object {
+  const completion = Math.min(tokens, usage.completion_tokens);
+  return { ...usage, completion_tokens: completion, total_tokens: usage.prompt_tokens + completion };
 }
 
 /** Yields one call after the other. With `interleave` all calls open first, then each yields a piece in turn. */
-function* callPieces(plan: ReplyPlan, chunk: number, interleave: boolean): Generator<CallPiece> {
-  const opening = ({ id, name }: { id: string; name: string }, index: number): CallPiece => ({
+function* callPieces({ calls }: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
+  const opening = ({ id, name }: PlannedCall, index: number): ReplyEvent => ({
     json: `{"index":${index},"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}}`,
     tokens: 0,
   });
-  const argument = ({ text, tokens }: Piece, index: number): CallPiece => ({
+  const argument = ({ text, tokens }: Piece, index: number): ReplyEvent => ({
     json: `{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}`,
     tokens,
   });
-  if (!interleave) {
-    for (const [index, call] of plan.calls.entries()) {
-      yield opening(call, index);
-      for (const piece of pieces(call.arguments, chunk)) yield argument(piece, index);
-    }
-    return;
-  }
-  for (const [index, call] of plan.calls.entries()) yield opening(call, index);
-  const queues = plan.calls.map((call) => [...pieces(call.arguments, chunk)]);
-  for (let turn = 0; queues.some((queue) => turn < queue.length); turn++) {
-    for (const [index, queue] of queues.entries()) {
-      const piece = queue[turn];
-      if (piece) yield argument(piece, index);
-    }
-  }
+  const openings = calls.map(opening);
+  const deltas = calls.map((call, index) => [...pieces(call.arguments, directives)].map((piece) => argument(piece, index)));
+  if (directives.interleave) yield* [...openings, ...inTurn(deltas)];
+  else yield* openings.flatMap((start, index) => [start, ...(deltas[index] ?? [])]);
 }
