@@ -99,9 +99,9 @@ function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }
 }
 
 /** Limits of a plain reply, also when the request asked for a stream. Some servers repeat the request in it. */
-function plainLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
+function plainLimits({ outputTokensMax }: UpstreamCall, { totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
   const bytesMax = Math.min(16 * MIB, 4 * MIB + 2 * requestLength + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
-  return { timeouts: { firstByteMs, totalMs }, bytesMax };
+  return { timeouts: { totalMs }, bytesMax };
 }
 
 /** Throws `UpstreamFailure` for error statuses, redirects and compressed replies, which were not asked for. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
 import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
@@ -67,6 +68,17 @@ describe('a good reply', () => {
       max_tokens: 100,
       stream: false,
     });
+  });
+
+  test('to a plain request may take longer than firstByteMs, up to totalMs; a stream may not [error-timeout, T-50]', async () => {
+    const timeouts = { connectMs: 1_000, firstByteMs: 30, idleMs: 30, totalMs: 20_000 };
+    const upstreams = [upstream.definition({ timeouts })];
+    upstream.behave(async (request, response) => {
+      await delay(300);
+      answering(200, plainReply('Hello'))(request, response);
+    });
+    expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
+    expect(await collect(setUp({ upstreams }).stream)).toEqual([START, failure('upstream_timeout')]);
   });
 
   test('to a plain request is one batch also when the upstream has to stream it', async () => {
@@ -195,10 +207,27 @@ describe('failures before the first content', () => {
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
   });
 
-  test('a timeout [error-timeout]', async () => {
+  test.each([
+    ['firstByteMs of a stream', true, { firstByteMs: 50 }],
+    ['totalMs of a plain request', false, { totalMs: 50 }],
+  ])('%s is over [error-timeout]', async (_name, stream, limit) => {
     upstream.behave(hanging());
-    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
-    expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
+    const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000, ...limit };
+    const setting = { upstreams: [upstream.definition({ timeouts })], request: { stream } };
+    expect(await collect(setUp(setting).stream)).toEqual([START, failure('upstream_timeout')]);
+  });
+
+  test('twenty plain requests that exceed totalMs, and the next one is sent to the upstream', async () => {
+    upstream.behave(hanging());
+    const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 50 };
+    const { stream, job, dependencies } = setUp({
+      upstreams: [upstream.definition({ timeouts, connectionsMax: 30 })],
+      request: { stream: false },
+    });
+    const again = () => collect(streamInference(job, reader(), dependencies));
+    await Promise.all([collect(stream), ...Array.from({ length: 19 }, again)]);
+    upstream.behave(answering(200, plainReply('Hello')));
+    expect(await again()).toEqual([START, text('Hello'), REPORTED, STOP]);
   });
 
   test('an error with endless text is reported soon', async () => {

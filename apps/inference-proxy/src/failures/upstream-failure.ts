@@ -16,6 +16,8 @@ export type FailureKind =
   | 'rejected'
   /** A time limit passed. */
   | 'timeout'
+  /** A plain reply was not complete within `totalMs`. A long reply takes as long as its tokens do, so the upstream may work. */
+  | 'slow'
   /** The reply ended early, or breaks the dialect. */
   | 'broken'
   /** A well-formed reply without content. The upstream works. */
@@ -119,6 +121,7 @@ const KINDS = {
   denied: true,
   rejected: true,
   timeout: true,
+  slow: true,
   broken: true,
   empty: true,
   limit: true,
