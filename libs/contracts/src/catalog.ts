@@ -8,6 +8,8 @@ export class EmptyRequest {}
 export interface CatalogModel {
   id: string;
   ownedBy: string;
+  /** Name for people. Null: the id. Absent from a catalog service older than the field. */
+  displayName?: string | null;
   /** Unix seconds. */
   created: number;
   contextTokens: number;

@@ -23,6 +23,7 @@ export type WantedUpstream = Upstream & { enabled: boolean };
 export interface WantedModel {
   id: string;
   ownedBy: string;
+  displayName: string | null;
   /** Unix seconds. Null: keep the stored value, or take the time of the first apply. */
   created: number | null;
   enabled: boolean;
@@ -109,9 +110,10 @@ function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, health
   };
 }
 
-function modelOf({ created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
+function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
   return {
     ...model,
+    displayName: displayName ?? null,
     created: created ?? null,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
     price: {
