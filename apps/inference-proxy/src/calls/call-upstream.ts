@@ -48,9 +48,9 @@ export async function* callUpstream(
     const { message: detail } = client.addressError;
     throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
   }
-  const { capabilities, timeouts } = upstream;
+  const { baseUrl, capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
-  const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
+  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
   const rendered = adapter.renderRequest(call, apiKey);
   const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
   const { length } = body;

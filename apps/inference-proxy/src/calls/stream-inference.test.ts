@@ -185,7 +185,6 @@ describe('failures before the first content', () => {
     ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
     ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'model_unavailable', 1],
     ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 1],
-    ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
     [
       'a context overflow',
       answering(400, { error: { message: "This model's maximum context length is 10" } }),
@@ -205,6 +204,19 @@ describe('failures before the first content', () => {
     const events = await collect(setUp().stream);
     expect(events).toEqual([START, failure(code, retryAfterSeconds)]);
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
+  });
+
+  test.each([400, 422])('a %i says why, is tried once and opens no circuit', async (status) => {
+    upstream.behave(answering(status, { error: { message: 'bad field for their-model' } }));
+    const { stream, job, dependencies, table } = setUp();
+    const rejected: StreamEvent = {
+      ...{ type: 'completion-failure', code: 'invalid_request', retryAfterSeconds: undefined },
+      message: `The model's server rejected this request: bad field for ${job.request.model}`,
+    };
+    expect(await collect(stream)).toEqual([START, rejected]);
+    expect(upstream.calls).toBe(1);
+    for (let again = 0; again < 9; again++) await collect(streamInference(job, reader(), dependencies));
+    expect(table.status('here').routes).toMatchObject([{ circuit: 'closed' }]);
   });
 
   test.each([

@@ -19,12 +19,14 @@ interface ModelObserver {
   retried(outcome: RetryOutcome): void;
 }
 
+/** Routes that are out of the question for a request, such as those that have failed for it. */
+export type TriedRoutes = Pick<ReadonlySet<RouteState>, 'has' | 'size'>;
+
 /** A request for a route. */
 interface Ask {
   request: InferenceRequest;
   accountId: string;
-  /** Routes that have failed for this request. */
-  tried: ReadonlySet<RouteState>;
+  tried: TriedRoutes;
   /** False for every further call. After a stale connection `tried` is still empty, so that the further call may probe. */
   isFirst: boolean;
 }
@@ -64,7 +66,7 @@ export class ModelRouter {
   acquire(
     request: InferenceRequest,
     accountId: string,
-    tried: ReadonlySet<RouteState>,
+    tried: TriedRoutes,
     signal: AbortSignal,
     isFirst = tried.size === 0,
   ): RouteCall | Promise<RouteCall> {

@@ -122,6 +122,7 @@ test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
   ['meets an idle connection that was closed', 'stale', 'upstream_error'],
   ['does not fit into the memory of this replica', 'limit', 'model_capacity'],
   ['exceeds the total time of a plain reply', 'slow', 'upstream_timeout'],
+  ['is rejected as invalid', 'rejected', 'invalid_request'],
 ])('a call that %s says nothing about the upstream', (_what, kind, code) => {
   expect(story().fails(4, 'broken').fails(20, kind, code).circuit).toBe('closed');
   expect(story().fails(4, 'broken').fails(1, kind, code).fails(1, 'broken').circuit).toBe('open');

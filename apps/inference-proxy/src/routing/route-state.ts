@@ -259,7 +259,8 @@ function abandoned(waitedMs: number): UpstreamFailure {
 }
 
 function verdictOn({ kind, code }: UpstreamFailure): 'failing' | 'healthy' | 'none' {
-  return kind === 'limit' && code !== 'upstream_error' ? 'none' : VERDICTS[kind]; // the limit was this replica's
+  if (kind === 'limit' && code !== 'upstream_error') return 'none'; // the limit was this replica's
+  return code === 'invalid_request' ? 'none' : VERDICTS[kind]; // the fault may be the client's or the catalog's
 }
 
 /** Verdict on the upstream by the kind of failure. */

@@ -5,7 +5,7 @@ import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { ProxyMetrics, RoutingSnapshot } from '../metrics/proxy-metrics.js';
 import type { QueueOptions } from './admission-queue.js';
-import { ModelRouter } from './model-router.js';
+import { ModelRouter, type TriedRoutes } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
 import type { RouteCall } from './route-state.js';
@@ -45,7 +45,7 @@ export class RouteTable {
   acquire(
     request: InferenceRequest,
     accountId: string,
-    tried: ReadonlySet<RouteState>,
+    tried: TriedRoutes,
     signal: AbortSignal,
     isFirst?: boolean,
   ): RouteCall | Promise<RouteCall> {

@@ -13,6 +13,7 @@ import {
   readOptionalString,
   readString,
 } from '../body-fields/body-fields.js';
+import { CallPairs } from '../tool-calls/call-pairs.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** Parses `messages` into turns, in order. Consecutive tool messages become one turn. */
@@ -21,24 +22,27 @@ export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
   if (messages.length === 0) throw invalidField('messages', 'must not be empty');
   const turns: Turn[] = [];
+  const pairs = new CallPairs();
   let toolResults: ToolResult[] | undefined;
   for (let index = 0; index < messages.length; index++) {
     const path = `messages[${index}]`;
     const message = asObject(messages[index], path);
     if (message.role !== 'tool') {
       toolResults = undefined;
-      turns.push(parseTurn(message, path, names));
+      pairs.addTurn();
+      turns.push(parseTurn(message, path, names, pairs));
     } else if (toolResults === undefined) {
-      toolResults = [parseToolResult(message, path)];
+      toolResults = [parseToolResult(message, path, pairs)];
       turns.push({ role: 'tool', results: toolResults });
     } else {
-      toolResults.push(parseToolResult(message, path));
+      toolResults.push(parseToolResult(message, path, pairs));
     }
   }
+  pairs.end();
   return turns;
 }
 
-function parseTurn(message: JsonObject, path: string, names: WireNames): Turn {
+function parseTurn(message: JsonObject, path: string, names: WireNames, pairs: CallPairs): Turn {
   switch (readName(message, 'role', path)) {
     case 'system':
     case 'developer':
@@ -46,7 +50,7 @@ function parseTurn(message: JsonObject, path: string, names: WireNames): Turn {
     case 'user':
       return parseUserTurn(message, path);
     case 'assistant':
-      return parseAssistantTurn(message, path, names);
+      return parseAssistantTurn(message, path, names, pairs);
     default:
       throw invalidField(`${path}.role`, 'must be one of system, developer, user, assistant, tool');
   }
@@ -60,7 +64,7 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
  * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning
  * is kept for upstreams that require it. A message without text and without tool calls gets an empty text.
  */
-function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
+function parseAssistantTurn(message: JsonObject, path: string, names: WireNames, pairs: CallPairs): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
   // Some clients send `reasoning`.
   const reasoning = message.reasoning_content ?? message.reasoning;
@@ -70,7 +74,11 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   for (const text of texts) if (text.text !== '') parts.push(text);
   if (typeof message.refusal === 'string' && message.refusal !== '') parts.push({ type: 'text', text: message.refusal });
   if (calls.length === 0 && !parts.some((part) => part.type === 'text')) parts.push({ type: 'text', text: '' });
-  for (let index = 0; index < calls.length; index++) parts.push(parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names));
+  for (let index = 0; index < calls.length; index++) {
+    const call = parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names);
+    pairs.addCall(call.callId, `${path}.tool_calls[${index}].id`);
+    parts.push(call);
+  }
   return { role: 'assistant', parts };
 }
 
@@ -88,8 +96,10 @@ function parseToolCall(value: unknown, path: string, names: WireNames): ToolCall
   return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
 }
 
-function parseToolResult(message: JsonObject, path: string): ToolResult {
-  return { callId: readName(message, 'tool_call_id', path), parts: parseTexts(message, path) };
+function parseToolResult(message: JsonObject, path: string, pairs: CallPairs): ToolResult {
+  const result = { callId: readName(message, 'tool_call_id', path), parts: parseTexts(message, path) };
+  pairs.addResult(result.callId, `${path}.tool_call_id`);
+  return result;
 }
 
 function parseTexts(message: JsonObject, path: string): TextPart[] {

@@ -1,23 +1,22 @@
-import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, messageOf, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
-  return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
+  const { code, text, message } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
+  return classifyRefusal({ status: reply.status, code, text, message, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call);
 }
 
 /** Returns the error in an event or body that came with status 200; undefined when there is none. */
-export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
+export function findError(body: Record<string, unknown>, call: UpstreamCall): UpstreamFailure | undefined {
   const error = describe(body);
   if (error === undefined) return undefined;
-  const { code, text } = error;
+  const { code, text, message } = error;
   const status = STATUSES.get(error.type) ?? 0;
-  return classifyRefusal({ code, text, status, retryAfterSeconds: parseRetryAfter({}, text) }, request);
+  return classifyRefusal({ code, text, message, status, retryAfterSeconds: parseRetryAfter({}, text) }, call);
 }
 
 /** Statuses by error type. An error inside a stream has no status of its own. */
@@ -40,6 +39,8 @@ interface Described {
   type: string;
   code: string;
   text: string;
+  /** Absent when the text has no known shape. */
+  message?: string | undefined;
 }
 
 /** Servers send `{type: "error", error: {type, message}}`; proxies in front of them `{error: "text"}`, `{detail}` or `{message}`. */
@@ -60,5 +61,6 @@ function fromFields({ type, code, message, detail }: Record<string, unknown>): D
     type: typeof type === 'string' ? type : '',
     code: words.join(' '),
     text: textOf(text),
+    message: messageOf(text),
   };
 }

@@ -1,27 +1,28 @@
-import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, findStatus, isObject, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, findStatus, isObject, messageOf, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
-  return classifyRefusal({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
+  const { code, text, message } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
+  return classifyRefusal({ status: reply.status, code, text, message, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call);
 }
 
 /** Returns the error in a chunk or body that came with status 200; undefined when there is none. */
-export function findError(chunk: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
+export function findError(chunk: Record<string, unknown>, call: UpstreamCall): UpstreamFailure | undefined {
   const error = describe(chunk);
   if (error === undefined) return undefined;
-  return classifyRefusal({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+  return classifyRefusal({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, call);
 }
 
 interface Described {
   status: number;
   code: string;
   text: string;
+  /** Absent when the text has no known shape. */
+  message?: string | undefined;
 }
 
 /**
@@ -47,5 +48,6 @@ function fromFields(error: Record<string, unknown>): Described {
     status: findStatus([code, statusCode, error.status]),
     code: words.join(' '),
     text: textOf(text),
+    message: messageOf(text),
   };
 }

@@ -1,37 +1,38 @@
-import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal, refusalOf } from '../refusals/classify-refusal.js';
 import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, findStatus, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, findObject, findStatus, messageOf, textOf } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
 
 /** Returns the failure of a reply with an error status. */
 export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
-  return classify({ status: reply.status, code, text, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call.request);
+  const { code, text, message } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
+  return classify({ status: reply.status, code, text, message, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call);
 }
 
 /** Returns the error in an event, response or body that came with status 200; undefined when there is none. */
-export function findError(body: Record<string, unknown>, request: InferenceRequest): UpstreamFailure | undefined {
+export function findError(body: Record<string, unknown>, call: UpstreamCall): UpstreamFailure | undefined {
   const error = describe(body);
-  return error === undefined ? undefined : classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+  return error === undefined ? undefined : classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, call);
 }
 
 /** Codes of a failed response that are about the content the client sent. */
 const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
 
-function classify(refusal: Parameters<typeof classifyRefusal>[0], request: InferenceRequest): UpstreamFailure {
+function classify(refusal: Parameters<typeof classifyRefusal>[0], call: UpstreamCall): UpstreamFailure {
   const { status, code } = refusal;
   if ((status === 0 || status === 400) && CONTENT_CODES.test(code)) {
-    return refusalOf('content-policy', refusal);
+    return refusalOf('content-policy', refusal, call);
   }
-  return classifyRefusal(refusal, request);
+  return classifyRefusal(refusal, call);
 }
 
 interface Described {
   status: number;
   code: string;
   text: string;
+  /** Absent when the text has no known shape. */
+  message?: string | undefined;
 }
 
 /**
@@ -52,5 +53,5 @@ function fromFields(error: Record<string, unknown>): Described {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }
