@@ -66,7 +66,7 @@ describe('replies', () => {
     });
     const client = (apiKey: string) => new Anthropic({ apiKey, baseURL: gateway.url, maxRetries: 0 });
 
-    test('the list and one of them have the fields of both formats [L-2]', async () => {
+    test('the list and one of them have the fields of both formats [L-2, T-56]', async () => {
       gateway.fakes.models = gateway.fakes.models.map((each, index) => (index === 0 ? { ...each, displayName: 'The Test Model' } : each));
       await gateway.close();
       gateway = await startTestGateway({}, gateway.fakes);

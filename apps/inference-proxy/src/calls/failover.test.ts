@@ -247,7 +247,7 @@ describe('another route', () => {
     };
     const reject = () => upstream.behave(answering(400, { error: { message: 'bad field' } }));
 
-    test('is not tried when it speaks the same dialect', async () => {
+    test('is not tried when it speaks the same dialect [T-53]', async () => {
       reject();
       expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, REJECTED]);
       expect([upstream.calls, second.calls]).toEqual([1, 0]);

@@ -70,12 +70,12 @@ describe('a good reply', () => {
     });
   });
 
-  test('to a plain request may take longer than firstByteMs, up to totalMs; a stream may not [error-timeout, T-50]', async () => {
+  test('to a plain request may take longer than firstByteMs, up to totalMs; a stream may not [error-timeout, T-50, T-51]', async () => {
     const timeouts = { connectMs: 1_000, firstByteMs: 30, idleMs: 30, totalMs: 20_000 };
     const upstreams = [upstream.definition({ timeouts })];
     upstream.behave(async (request, response) => {
       await delay(300);
-      answering(200, plainReply('Hello'))(request, response);
+      await answering(200, plainReply('Hello'))(request, response);
     });
     expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
     expect(await collect(setUp({ upstreams }).stream)).toEqual([START, failure('upstream_timeout')]);
@@ -206,7 +206,7 @@ describe('failures before the first content', () => {
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
   });
 
-  test.each([400, 422])('a %i says why, is tried once and opens no circuit', async (status) => {
+  test.each([400, 422])('a %i says why, is tried once and opens no circuit [T-52, T-53]', async (status) => {
     upstream.behave(answering(status, { error: { message: 'bad field for their-model' } }));
     const { stream, job, dependencies, table } = setUp();
     const rejected: StreamEvent = {
@@ -229,7 +229,7 @@ describe('failures before the first content', () => {
     expect(await collect(setUp(setting).stream)).toEqual([START, failure('upstream_timeout')]);
   });
 
-  test('twenty plain requests that exceed totalMs, and the next one is sent to the upstream', async () => {
+  test('twenty plain requests that exceed totalMs open no circuit: the next one is sent to the upstream [T-51]', async () => {
     upstream.behave(hanging());
     const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 50 };
     const { stream, job, dependencies } = setUp({

@@ -43,7 +43,7 @@ test.each([
   ['/v1/chat/completions', GENERAL],
   ['/v1/responses', GENERAL],
   ['/v1/messages', { ...GENERAL, ...ANTHROPIC }],
-])('%s says what is left of the requests per minute, plain and streamed', async (path, expected) => {
+])('%s says what is left of the requests per minute, plain and streamed [T-55]', async (path, expected) => {
   gateway.fakes.reserveOutcome = held(REQUESTS);
   for (const stream of [false, true]) {
     const answer = await ask(path, { stream });

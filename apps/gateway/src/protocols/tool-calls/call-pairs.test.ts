@@ -70,7 +70,7 @@ describe.each(FORMATS)('%s accepts', (format) => {
   });
 });
 
-describe('a conversation whose calls and results do not match is refused, naming the field', () => {
+describe('a conversation whose calls and results do not match is refused, naming the field [T-54]', () => {
   test.each<[what: string, steps: string, params: Record<ProtocolName, string>]>([
     [
       'a result without a call',
