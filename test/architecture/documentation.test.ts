@@ -80,7 +80,7 @@ test.each([
 test('the pages name exactly the metrics of the code', () => {
   const inCode = new Set(
     ['apps', 'libs'].flatMap(sourcesBelow).flatMap((text) => [
-      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
+      ...(text.match(/(?<=name: '|gauge\('|histogram\(\s*'|scrape\(\w+, '|countByRoute\(')(?:tollgate|gen_ai)_\w+(?=')/g) ?? []),
       // The gauges of the gateway share a prefix.
       ...(text.includes('name: `tollgate_gateway_$') ? (text.match(/(?<= gauge\(')\w+/g) ?? []) : []).map(
         (name) => `tollgate_gateway_${name}`,

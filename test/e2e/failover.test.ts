@@ -122,7 +122,7 @@ async function routes(): Promise<RouteStatus[]> {
 /** Waits until circuits that a pause of this machine opened are closed again. */
 async function untilClosed(): Promise<void> {
   for (const deadline = performance.now() + RECOVERY_MS; performance.now() < deadline; ) {
-    if ((await routes()).every(({ breaker }) => breaker === 'closed')) return;
+    if ((await routes()).every(({ circuit }) => circuit === 'closed')) return;
     const traffic = new Traffic();
     await delay(WARM_MS);
     await traffic.stop();
@@ -170,8 +170,8 @@ test.each<[string, Outage]>([
     expect(recoveredMs).toBeLessThanOrEqual(RECOVERY_MS + WINDOW_MS);
     expect(traffic.completed).toBeGreaterThan(traffic.sent * 0.8);
     await untilClosed();
-    expect((await routes()).map(({ upstream, breaker, inFlight }) => ({ upstream, breaker, inFlight }))).toEqual(
-      ['a', 'b', 'c'].map((upstream) => ({ upstream, breaker: 'closed', inFlight: 0 })),
+    expect((await routes()).map(({ upstream, circuit, inFlight }) => ({ upstream, circuit, inFlight }))).toEqual(
+      ['a', 'b', 'c'].map((upstream) => ({ upstream, circuit: 'closed', inFlight: 0 })),
     );
   },
 );

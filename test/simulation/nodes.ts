@@ -205,7 +205,7 @@ export class ProxyNode {
     });
     const dependencies: InferenceDependencies = {
       routes: {
-        acquire: (request) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))] as Script),
+        acquire: ({ request }) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))] as Script),
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,

@@ -5,14 +5,12 @@ import type { Messaging } from '#messaging/messaging.js';
 import { RevisionFollower } from '#messaging/revision-follower.js';
 import { beginGrace } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
-import { INFERENCE_DEPENDENCIES, InferenceController } from './inference.controller.js';
 import type { InferenceProxyConfig } from './inference-proxy.config.js';
+import { INFERENCE_DEPENDENCIES, InferenceProxyController } from './inference-proxy.controller.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { SettleForGateway } from './leases/settle-for-gateway.js';
 import { ProxyMetrics } from './metrics/proxy-metrics.js';
-import { ProbeController } from './probe/probe.controller.js';
 import { ProbeRunner } from './probe/probe-runner.js';
-import { RouteStatusController } from './routing/route-status.controller.js';
 import { RouteTable, type RoutingOptions } from './routing/route-table.js';
 
 /** Milliseconds that settlements may take at shutdown. Billing may be away; the reaper settles what is left. */
@@ -38,7 +36,7 @@ export function inferenceProxyModule({ config, logger, registry, messaging }: In
   const follow = (): (() => void) => new RevisionFollower(messaging, followed, logger).start();
   return {
     module: InferenceProxyModule,
-    controllers: [InferenceController, RouteStatusController, ProbeController],
+    controllers: [InferenceProxyController],
     providers: [
       { provide: INFERENCE_DEPENDENCIES, useValue: { routes, leases, settlements, logger, attemptsMax, failoverMs } },
       { provide: RouteTable, useValue: routes },

@@ -13,6 +13,7 @@ import type { LeaseLoss } from '../src/leases/lease-keeper.js';
 import type { RoutingOptions } from '../src/routing/route-table.js';
 import { grammarFault } from './event-grammar.js';
 import { testTable } from './routing-fixture.js';
+import { TestUpstream } from './test-upstream.js';
 
 export const START: StreamEvent = { type: 'upstream-start', upstream: 'test' };
 export const REPORTED: StreamEvent = usage({ promptTokens: 12, outputTokens: 3, promptSource: 'reported', outputSource: 'reported' });
@@ -115,6 +116,33 @@ export function startRequest(setting: Setting) {
   /** Does what the gateway does when its client disconnects. */
   const leave = (): void => client.abort(DETACHED);
   return { stream, client, leave, lease, settlements, deferred, closing, table, registry, dependencies, job };
+}
+
+/** The upstream of the running test, in a file that calls `startUpstreamBeforeEach`. */
+export let upstream: TestUpstream;
+/** The last entry is stopped first. */
+const stops: (() => Promise<void>)[] = [];
+
+/** Starts `upstream` before each test of the file. Stops it afterwards, and whatever the test has started. */
+export function startUpstreamBeforeEach(): void {
+  beforeEach(async () => {
+    upstream = await TestUpstream.start();
+    stopAfterwards(upstream);
+  });
+  afterEach(async () => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  });
+}
+
+export function stopAfterwards(other: TestUpstream): void {
+  stops.push(() => other.stop());
+}
+
+/** Starts a request, by default to `upstream`. Its routes are closed after the test. */
+export function setUp(setting: Partial<Setting> = {}) {
+  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
+  stops.push(() => started.table.close());
+  return started;
 }
 
 /** Returns all events of a request, and checks their grammar. */

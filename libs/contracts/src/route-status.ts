@@ -11,7 +11,7 @@ export interface RouteStatus {
   priority: number;
   weight: number;
   /** `closed`: called. `half-open`: a probe is due or under way. `open`: not called, by the circuit, `Retry-After` or the health check. */
-  breaker: 'closed' | 'half-open' | 'open';
+  circuit: 'closed' | 'half-open' | 'open';
   /** Milliseconds until the next call or probe; 0 when it may be made now. */
   cooldownMs: number;
   /** False while the upstream's health check fails. */
@@ -56,7 +56,7 @@ export interface RouteStatusReply {
   withoutRoute?: string[];
 }
 
-/** Every replica of the inference-proxy answers: breakers and queues are its own. */
+/** Every replica of the inference-proxy answers: circuits and queues are its own. */
 export const routeStatus = new EveryReplicaEndpoint<EmptyRequest, RouteStatusReply>(
   'inference.v1.route.status',
   EmptyRequest,

@@ -20,3 +20,13 @@ export interface Usage {
   /** Origin of the output tokens, reasoning included. */
   outputSource: OutputSource;
 }
+
+/** Usage of a request that has used nothing so far. */
+export const NO_USAGE: Readonly<Usage> = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  promptSource: 'estimated',
+  outputSource: 'counted',
+};

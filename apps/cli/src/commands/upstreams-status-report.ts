@@ -59,11 +59,11 @@ function renderStates(seen: readonly ReplicaRoute[]): string {
 /** The cooldown is over: the next request to this route is the probe, and none may come for a while. */
 const DUE = 'due a probe';
 
-function stateOf({ isHealthy, breaker, cooldownMs }: RouteStatus): string {
+function stateOf({ isHealthy, circuit, cooldownMs }: RouteStatus): string {
   if (!isHealthy) return 'health check fails';
-  if (breaker === 'closed') return 'up';
+  if (circuit === 'closed') return 'up';
   if (cooldownMs === 0) return DUE;
-  return breaker === 'open' ? 'open' : 'probing';
+  return circuit === 'open' ? 'open' : 'probing';
 }
 
 /**

@@ -9,7 +9,7 @@ function route(over: Partial<RouteStatus> = {}): RouteStatus {
     upstreamModel: 'theirs',
     priority: 0,
     weight: 1,
-    breaker: 'closed',
+    circuit: 'closed',
     cooldownMs: 0,
     isHealthy: true,
     inFlight: 0,
@@ -80,7 +80,7 @@ const DENIED = {
 
 test('shows every route, merged over all replicas', async () => {
   const waiting = [{ model: 'big', requests: 5 }];
-  const resting = route({ breaker: 'open', cooldownMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
+  const resting = route({ circuit: 'open', cooldownMs: 2_400, calls: 8, errors: { denied: 8 }, lastFailure: DENIED });
   const replies = [
     reply('two/1', [BUSY, route({ inFlight: 1, calls: 2 })], { waiting }),
     reply('one/1', [resting, { ...BUSY, calls: 0, inFlight: 1, firstContentMs: null }]),
@@ -110,10 +110,10 @@ test('--replicas shows a line for each replica', async () => {
 
 test.each<[string, Partial<RouteStatus>]>([
   ['up', {}],
-  ['open 400 ms', { breaker: 'open', cooldownMs: 400 }],
-  ['due a probe', { breaker: 'open' }],
-  ['due a probe', { breaker: 'half-open' }],
-  ['probing', { breaker: 'half-open', cooldownMs: 10 }],
+  ['open 400 ms', { circuit: 'open', cooldownMs: 400 }],
+  ['due a probe', { circuit: 'open' }],
+  ['due a probe', { circuit: 'half-open' }],
+  ['probing', { circuit: 'half-open', cooldownMs: 10 }],
   ['health check fails', { isHealthy: false }],
 ])('shows the state of a route: %s', async (state, over) => {
   expect((await run('upstreams status', [reply('one/1', [route(over)])])).out).toContain(`  ${state}  `);
@@ -131,14 +131,14 @@ test.each<[string, Partial<RouteStatus>]>([
   ['Give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
   ['exceeds its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
   ['an invalid reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
-])('gives advice for a route with an open breaker: %s', async (advice, over) => {
-  const { out } = await run('upstreams status', [reply('one/1', [route({ breaker: 'open', cooldownMs: 400, ...over })])]);
+])('gives advice for a route with an open circuit: %s', async (advice, over) => {
+  const { out } = await run('upstreams status', [reply('one/1', [route({ circuit: 'open', cooldownMs: 400, ...over })])]);
   expect(out).toContain(advice);
   expect(out).toContain('m: no route is up on any replica; clients get 503 or 429\n');
 });
 
 describe('a route after its cooldown', () => {
-  const due = route({ breaker: 'open', calls: 9, errors: { denied: 1 }, lastFailure: DENIED });
+  const due = route({ circuit: 'open', calls: 9, errors: { denied: 1 }, lastFailure: DENIED });
   const advice =
     '  The upstream refuses the key. Check the key in the inference-proxy, and the credit of its account. To test it: tollgate upstreams test a';
 
@@ -167,7 +167,7 @@ describe('a route after its cooldown', () => {
 
 test.each<[string, Partial<RouteStatus>, string[]]>([
   [
-    'it failed every call, too few to open its breaker',
+    'it failed every call, too few to open its circuit',
     { calls: 2, errors: { denied: 2 }, lastFailure: DENIED },
     [
       'm on a failed every call: 401 invalid_api_key No. (denied, 3.0 s ago)',

@@ -59,15 +59,19 @@ export async function* callUpstream(
     client.pool,
     {
       path: client.basePath + rendered.path,
-      headers: { ...rendered.headers, 'user-agent': 'tollgate' },
+      headers: {
+        ...rendered.headers,
+        accept: stream ? 'text/event-stream' : 'application/json',
+        'content-type': 'application/json',
+        'user-agent': 'tollgate',
+      },
       body,
       onSent: () => meter.sent(),
       ...limitsOf(stream),
     },
     signal,
   );
-  const takesStops = capabilities.stop && !adapter.withoutStop;
-  const stop = (request.stop ?? []).filter((sequence) => !takesStops || adapter.takesStop?.(sequence) === false);
+  const stop = (request.stop ?? []).filter((sequence) => !capabilities.stop || adapter.takesStop?.(sequence) === false);
   const shaper = new ReplyShaper(meter, { outputTokensMax: ticket.outputTokensMax, stop, mayBeEmpty: mayBeEmpty(request) });
   try {
     await assertGood(reply, adapter, call);

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import type { StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
 import { testCases } from '#testing/long-run.js';
-import { collect, type Setting, START, startRequest, text, usage } from '../../test/inference-fixture.js';
-import { chunk, DONE, hanging, plainReply, TestUpstream } from '../../test/test-upstream.js';
+import { collect, type Setting, START, setUp, startUpstreamBeforeEach, text, upstream, usage } from '../../test/inference-fixture.js';
+import { chunk, DONE, hanging, plainReply } from '../../test/test-upstream.js';
 import { BEGUN_AFTER_MS } from './usage-meter.js';
 
 const DEFERRED: StreamEvent = { type: 'settlement-deferred' };
@@ -16,15 +16,7 @@ const SETTLEMENT = {
   upstream: 'test',
 };
 const CAP = 4_000;
-const NOTHING: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
-const PROMPT: Usage = { ...NOTHING, promptTokens: 20 };
+const PROMPT: Usage = { ...NO_USAGE, promptTokens: 20 };
 const HIDDEN_REPORT = { prompt_tokens: 12, completion_tokens: 3_000, total_tokens: 3_012 };
 const REPORTED: Usage = {
   promptTokens: 12,
@@ -36,17 +28,7 @@ const REPORTED: Usage = {
 };
 const END = chunk('', 'stop') + usageChunk(HIDDEN_REPORT) + DONE;
 
-let upstream: TestUpstream;
-let stops: (() => Promise<void>)[];
-
-beforeEach(async () => {
-  upstream = await TestUpstream.start();
-  stops = [() => upstream.stop()];
-});
-
-afterEach(async () => {
-  for (const stop of stops) await stop();
-});
+startUpstreamBeforeEach();
 
 function usageChunk(counts: object): string {
   return `data: ${JSON.stringify({ choices: [], usage: counts })}\n\n`;
@@ -59,13 +41,11 @@ interface Terms {
   streamPlainRequests?: boolean;
 }
 
-function setUp(terms: Terms, setting: Partial<Setting> = {}) {
+function startWith(terms: Terms, setting: Partial<Setting> = {}) {
   const { readOnMs = 30_000, ...capabilities } = terms;
   const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 20_000, readOnMs };
   const upstreams = [upstream.definition({ capabilities, timeouts })];
-  const started = startRequest({ upstreams, outputTokensMax: CAP, ...setting });
-  stops.unshift(() => started.table.close());
-  return started;
+  return setUp({ upstreams, outputTokensMax: CAP, ...setting });
 }
 
 /** Makes the upstream send the first parts of a stream, and the rest on `finish`. */
@@ -83,7 +63,7 @@ async function untilRead(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
 }
 
-async function settled(started: ReturnType<typeof startRequest>): Promise<unknown> {
+async function settled(started: ReturnType<typeof setUp>): Promise<unknown> {
   expect(started.settlements).toEqual([]);
   expect(started.deferred).toHaveLength(1);
   return started.deferred[0];
@@ -92,7 +72,7 @@ async function settled(started: ReturnType<typeof startRequest>): Promise<unknow
 describe('a client disconnects from an upstream with hidden output', () => {
   test('in a stream: the stream ends at once, and the usage that the upstream reports is settled [T-39]', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     expect((await started.stream.next()).value).toEqual([START, text('Hello')]);
     const rest = collect(started.stream, 'open');
     started.leave();
@@ -105,7 +85,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('before the first content', async () => {
     const replies = inTwoParts();
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     const events = collect(started.stream, 'open');
     await replies.response;
     await untilRead();
@@ -117,7 +97,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('while its reader is slow', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     await started.stream.next();
     started.leave();
     await replies.finish(END);
@@ -132,7 +112,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
       await answer.promise;
       response.end(JSON.stringify({ ...(plainReply('Hello') as object), usage: HIDDEN_REPORT }));
     });
-    const started = setUp({ hiddenReasoning: true }, { request: { stream: false } });
+    const started = startWith({ hiddenReasoning: true }, { request: { stream: false } });
     const asked = upstream.nextRequest();
     const events = collect(started.stream, 'open');
     await asked;
@@ -149,7 +129,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
     ['pays no more than the cap', { hiddenTokensFloor: 10_000 }, CAP],
   ])('without a report in time it %s, and the socket is closed', async (_name, terms, outputTokens) => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true, readOnMs: 100, ...terms });
+    const started = startWith({ hiddenReasoning: true, readOnMs: 100, ...terms });
     await started.stream.next();
     const response = await replies.response;
     const closed = once(response, 'close');
@@ -161,7 +141,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('a shutdown ends the reading, at the floor', async () => {
     inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     await started.stream.next();
     started.leave();
     started.closing.abort();
@@ -170,7 +150,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('a lost hold ends the reading, at the floor', async () => {
     inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     await started.stream.next();
     started.leave();
     started.lease.lose?.('revoked');
@@ -179,7 +159,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('a failed reply is billed as if the client had stayed: the received part of a stream', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     await started.stream.next();
     started.leave();
     await replies.finish();
@@ -190,7 +170,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('a failed reply is billed as if the client had stayed: nothing for a plain reply', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream: false } });
+    const started = startWith({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream: false } });
     const events = collect(started.stream, 'open');
     while (started.lease.read?.().outputTokens !== 2) await new Promise(setImmediate);
     started.leave();
@@ -201,7 +181,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('an upstream that ignores its cap is cut and billed at the cap', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     await started.stream.next();
     started.leave();
     const closed = once(await replies.response, 'close');
@@ -212,7 +192,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('its route stays in use until the reply ends', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const started = setUp({ hiddenReasoning: true });
+    const started = startWith({ hiddenReasoning: true });
     const inFlight = () => started.table.status('here').routes.map((route) => route.inFlight);
     await started.stream.next();
     started.leave();
@@ -225,7 +205,7 @@ describe('a client disconnects from an upstream with hidden output', () => {
 
   test('a lost gateway closes the upstream at once', async () => {
     const replies = inTwoParts(chunk('Hello'));
-    const { stream, client, deferred, settlements } = setUp({ hiddenReasoning: true });
+    const { stream, client, deferred, settlements } = startWith({ hiddenReasoning: true });
     await stream.next();
     const closed = once(await replies.response, 'close');
     client.abort();
@@ -241,11 +221,11 @@ describe('a client disconnects from an upstream with hidden output', () => {
 describe('a client disconnects before the first content', () => {
   test('after the upstream has answered: it pays for the prompt [T-39]', async () => {
     const replies = inTwoParts();
-    const started = setUp({ hiddenReasoning: false });
+    const started = startWith({ hiddenReasoning: false });
     const events = collect(started.stream, 'open');
     await replies.response;
     await untilRead();
-    expect(started.lease.read?.()).toEqual(NOTHING);
+    expect(started.lease.read?.()).toEqual(NO_USAGE);
     started.leave();
     expect(await events).toEqual([START, usage({})]);
     expect(started.settlements.map((read) => read())).toEqual([{ ...SETTLEMENT, usage: PROMPT }]);
@@ -256,7 +236,7 @@ describe('a client disconnects before the first content', () => {
     [`${BEGUN_AFTER_MS} ms after it was sent: the prompt`, BEGUN_AFTER_MS + 50, 20],
   ])('which the upstream has not answered, %s', async (_name, afterMs, promptTokens) => {
     upstream.behave(() => {});
-    const started = setUp({ hiddenReasoning: false }, { request: { stream: false } });
+    const started = startWith({ hiddenReasoning: false }, { request: { stream: false } });
     const asked = upstream.nextRequest();
     const events = collect(started.stream, 'open');
     await asked;
@@ -270,7 +250,10 @@ describe('a client disconnects before the first content', () => {
       if (upstream.calls === 1) response.writeHead(500).end();
     });
     const capabilities = { hiddenReasoning: false };
-    const started = setUp({}, { upstreams: [upstream.definition({ capabilities }), upstream.definition({ id: 'other', capabilities })] });
+    const started = startWith(
+      {},
+      { upstreams: [upstream.definition({ capabilities }), upstream.definition({ id: 'other', capabilities })] },
+    );
     const events = collect(started.stream, 'open');
     while (upstream.calls < 2) await new Promise(setImmediate);
     started.leave();
@@ -281,8 +264,7 @@ describe('a client disconnects before the first content', () => {
     const begin = { type: 'message_start', message: { usage: { input_tokens: 75_000, cache_read_input_tokens: 5_000, output_tokens: 1 } } };
     const { response } = inTwoParts(`event: message_start\ndata: ${JSON.stringify(begin)}\n\n`);
     const capabilities = { hiddenReasoning: false };
-    const started = startRequest({ upstreams: [upstream.definition({ kind: 'anthropic-messages', capabilities })] });
-    stops.unshift(() => started.table.close());
+    const started = setUp({ upstreams: [upstream.definition({ kind: 'anthropic-messages', capabilities })] });
     const events = collect(started.stream, 'open');
     await response;
     await untilRead();
@@ -322,7 +304,7 @@ async function billOf({ pieces, hiddenTokens, end, stream, leavesBefore }: Reply
     await isLeft.promise;
     response.end(end === 'broken' ? '' : chunk('', 'stop') + (end === 'reported' ? usageChunk(counts) : '') + DONE);
   });
-  const started = setUp({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream } });
+  const started = startWith({ hiddenReasoning: true, streamPlainRequests: true }, { request: { stream } });
   if (!leaves) isLeft.resolve();
   const rest = collect(started.stream, leaves ? 'open' : 'terminal');
   if (leaves) {
@@ -332,7 +314,7 @@ async function billOf({ pieces, hiddenTokens, end, stream, leavesBefore }: Reply
   }
   const reports = (await rest).flatMap((event) => (event.type === 'usage-report' ? [event.usage] : []));
   const [deferred] = await Promise.all(started.deferred);
-  return (deferred ? deferred.usage : reports.at(-1)) ?? NOTHING;
+  return (deferred ? deferred.usage : reports.at(-1)) ?? NO_USAGE;
 }
 
 testCases(

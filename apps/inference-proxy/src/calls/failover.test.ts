@@ -2,37 +2,32 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { leastMs } from '#testing/least-ms.js';
-import { collect, failure, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
+import {
+  collect,
+  failure,
+  reader,
+  START,
+  STOP,
+  setUp,
+  startUpstreamBeforeEach,
+  stopAfterwards,
+  text,
+  upstream,
+  usage,
+} from '../../test/inference-fixture.js';
 import { answering, type Behaviour, chunk, DONE, hanging, streaming, TestUpstream, USAGE_CHUNK } from '../../test/test-upstream.js';
 import type { RouteCall } from '../routing/route-state.js';
 import type { RoutingOptions } from '../routing/route-table.js';
 import { streamInference } from './stream-inference.js';
 
-let upstream: TestUpstream;
-let stops: (() => Promise<void>)[];
-
-beforeEach(async () => {
-  upstream = await TestUpstream.start();
-  stops = [() => upstream.stop()];
-});
-
-afterEach(async () => {
-  for (const stop of stops) await stop();
-});
-
-/** Starts a request, by default to the one upstream. */
-function setUp(setting: Partial<Setting> = {}) {
-  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
-  stops.unshift(() => started.table.close());
-  return started;
-}
+startUpstreamBeforeEach();
 
 describe('another route', () => {
   let second: TestUpstream;
 
   beforeEach(async () => {
     second = await TestUpstream.start(streaming(chunk('saved', 'stop'), DONE));
-    stops.push(() => second.stop());
+    stopAfterwards(second);
   });
 
   const both = (over = {}) => [upstream.definition(over), second.definition({ id: 'second' })];
@@ -190,8 +185,9 @@ describe('another route', () => {
       ];
       const started = setUp({ upstreams, request: { stream: false }, terms });
       const { table, job, client, stream } = started;
-      const first = table.acquire(job.request, job.ticket.accountId, new Set(), client.signal) as RouteCall;
-      const taken = table.acquire(job.request, job.ticket.accountId, new Set([first.route]), client.signal) as RouteCall;
+      const asked = { request: job.request, accountId: job.ticket.accountId };
+      const first = table.acquire({ ...asked, tried: new Set(), isFirst: true }, client.signal) as RouteCall;
+      const taken = table.acquire({ ...asked, tried: new Set([first.route]), isFirst: false }, client.signal) as RouteCall;
       const ended = { outcome: 'cancelled' as const, failure: undefined, usage: undefined };
       first.end(ended);
       const events = collect(stream, 'open');

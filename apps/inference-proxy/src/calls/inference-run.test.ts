@@ -2,11 +2,13 @@ import type { SettleRequest } from '#contracts/billing/holds.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { NO_USAGE } from '#inference/usage.js';
 import { createLogger } from '#observability/logger.js';
 import { untilCollected } from '#testing/until-collected.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 import type { LeaseLoss } from '../leases/lease-keeper.js';
-import type { CallEnd, RouteCall } from '../routing/route-state.js';
+import type { CallEnd } from '../metrics/route-metrics.js';
+import type { RouteCall } from '../routing/route-state.js';
 import { InferenceRun } from './inference-run.js';
 import type { UsageMeter } from './usage-meter.js';
 
@@ -17,14 +19,6 @@ const TICKET = {
   outputTokensMax: 100,
   promptTokensEstimate: 20,
   leaseMs: 60_000,
-};
-const NOTHING = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
 };
 const HELLO: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
@@ -147,12 +141,12 @@ describe('a failed attempt before anything was returned', () => {
     const { run, lease, settlements, client } = beginPlain([HELLO]);
     expect(lease.read?.()).toEqual(SO_FAR);
     run.endCall(BROKEN);
-    expect(lease.read?.()).toEqual(NOTHING);
+    expect(lease.read?.()).toEqual(NO_USAGE);
     client.abort();
-    expect([...run.lastBatches(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NOTHING }]);
+    expect([...run.lastBatches(BROKEN)].flat()).toEqual([{ type: 'usage-report', usage: NO_USAGE }]);
     run.end();
     expect(settlements.map(({ read }) => read())).toEqual([
-      { holdId, accountId, reason: 'client-disconnected', usage: NOTHING, upstream: undefined },
+      { holdId, accountId, reason: 'client-disconnected', usage: NO_USAGE, upstream: undefined },
     ]);
   });
 

@@ -2,7 +2,20 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
-import { collect, failure, REPORTED, reader, type Setting, START, STOP, startRequest, text, usage } from '../../test/inference-fixture.js';
+import {
+  collect,
+  failure,
+  REPORTED,
+  reader,
+  START,
+  STOP,
+  setUp,
+  startUpstreamBeforeEach,
+  stopAfterwards,
+  text,
+  upstream,
+  usage,
+} from '../../test/inference-fixture.js';
 import {
   answering,
   type Behaviour,
@@ -16,24 +29,7 @@ import {
 } from '../../test/test-upstream.js';
 import { streamInference } from './stream-inference.js';
 
-let upstream: TestUpstream;
-let stops: (() => Promise<void>)[];
-
-beforeEach(async () => {
-  upstream = await TestUpstream.start();
-  stops = [() => upstream.stop()];
-});
-
-afterEach(async () => {
-  for (const stop of stops) await stop();
-});
-
-/** Starts a request, by default to the one upstream. */
-function setUp(setting: Partial<Setting> = {}) {
-  const started = startRequest({ upstreams: [upstream.definition()], ...setting });
-  stops.unshift(() => started.table.close());
-  return started;
-}
+startUpstreamBeforeEach();
 
 describe('a good reply', () => {
   test('is streamed with the reported usage, and its socket is reused', async () => {
@@ -462,10 +458,21 @@ test('the usage of a renewal is zero before content, then what was received', as
   await collect(stream, 'open');
 });
 
+test('the body is JSON, and the reply that the client wants is asked for', async () => {
+  upstream.behave(answering(200, plainReply('Hello')));
+  await collect(setUp({ request: { stream: false } }).stream);
+  await collect(setUp().stream);
+  const headers = upstream.headers.map((all) => [all['content-type'], all.accept, all['user-agent']]);
+  expect(headers).toEqual([
+    ['application/json', 'application/json', 'tollgate'],
+    ['application/json', 'text/event-stream', 'tollgate'],
+  ]);
+});
+
 test('a key goes only to the upstream that names it', async () => {
   process.env.TEST_UPSTREAM_KEY = 'secret-1';
   const other = await TestUpstream.start(streaming(chunk('ok', 'stop'), DONE));
-  stops.push(() => other.stop());
+  stopAfterwards(other);
   upstream.behave(answering(500, ''));
   const upstreams = [upstream.definition({ apiKeyEnv: 'TEST_UPSTREAM_KEY' }), other.definition({ id: 'other' })];
   await collect(setUp({ upstreams }).stream);

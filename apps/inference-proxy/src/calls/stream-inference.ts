@@ -96,7 +96,7 @@ async function acquireRoute(
 ): Promise<RouteCall | UpstreamFailure | undefined> {
   const { request, ticket } = run.job;
   try {
-    return await routes.acquire(request, ticket.accountId, tried, run.abortSignal, earlier === undefined);
+    return await routes.acquire({ request, accountId: ticket.accountId, tried, isFirst: earlier === undefined }, run.abortSignal);
   } catch (error) {
     if (run.isAborted) return undefined;
     const failure = asFailure(error);

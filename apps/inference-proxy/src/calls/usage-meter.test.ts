@@ -1,4 +1,4 @@
-import type { Usage } from '#inference/usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
 import { UsageMeter } from './usage-meter.js';
 
 const CAPS = { promptTokensEstimate: 20, outputTokensMax: 1000 };
@@ -10,19 +10,11 @@ const REPORT: Usage = {
   promptSource: 'reported',
   outputSource: 'reported',
 };
-const NOTHING: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
 
 test('usage is zero before content, whatever was reported', () => {
   const meter = new UsageMeter(CAPS);
   meter.report(REPORT);
-  expect([meter.soFar(), meter.final()]).toEqual([NOTHING, REPORT]);
+  expect([meter.soFar(), meter.final()]).toEqual([NO_USAGE, REPORT]);
 });
 
 test('without a report, usage is estimated from the bytes of the text', () => {

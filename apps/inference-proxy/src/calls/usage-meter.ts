@@ -1,16 +1,7 @@
 import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
 import type { StreamParser } from '../upstreams/upstream-adapter.js';
-
-const NOTHING: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
 
 /**
  * Milliseconds after sending from which an upstream is taken to work on the request: a client that disconnects later pays for the prompt.
@@ -107,13 +98,13 @@ export class UsageMeter {
 
   /** Usage while the reply runs, or when it ends early. */
   soFar(): Usage {
-    return this.hasContent || this.owesPrompt ? this.final() : NOTHING;
+    return this.hasContent || this.owesPrompt ? this.final() : NO_USAGE;
   }
 
   /** Usage of a reply that ends early at an upstream with hidden output: adds `floor` tokens, within the cap. */
   withHidden(floor: number): Usage {
     const usage = this.soFar();
-    if (this.isReported || usage === NOTHING) return usage; // `NOTHING`: nothing is owed
+    if (this.isReported || usage === NO_USAGE) return usage; // `NO_USAGE`: nothing is owed
     const { outputTokens, reasoningTokens } = this.received.estimateUsage(this.caps);
     if (usage.outputTokens >= outputTokens + floor) return usage; // the upstream has already reported at least that much
     const hidden: Usage = {

@@ -3,8 +3,9 @@ import type { Upstream } from '#contracts/catalog.js';
 import { testTable } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from '../routing/route-state.js';
+import type { RouteCall } from '../routing/route-state.js';
 import type { RouteTable, RoutingOptions } from '../routing/route-table.js';
+import type { CallEnd } from './route-metrics.js';
 
 let upstream: TestUpstream;
 let table: RouteTable;
@@ -36,7 +37,7 @@ function setUp(options: Partial<RoutingOptions> = {}, over: Partial<Upstream> = 
 
 function take(): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  return table.acquire(request, 'account', new Set(), new AbortController().signal) as RouteCall;
+  return table.acquire({ request, accountId: 'account', tried: new Set(), isFirst: true }, new AbortController().signal) as RouteCall;
 }
 
 const failure = new UpstreamFailure('unreachable', 'model_unavailable');

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Upstream } from '#contracts/catalog.js';
+import type { RouteStatus } from '#contracts/route-status.js';
 import { type CallHistograms, providerOf, RouteMetrics } from './route-metrics.js';
 
 /** Labels of a route. A series stays for as long as the process runs, so there are as many as the catalog has had routes. */
@@ -23,12 +24,15 @@ export type WaitOutcome = 'served' | 'refused' | 'left';
 
 /** All routes and models at one moment, as the gauges read them. */
 export interface RoutingSnapshot {
-  routes: { upstream: string; model: string; upstreamModel: string; circuit: keyof typeof CIRCUITS }[];
+  routes: Pick<RouteStatus, 'upstream' | 'model' | 'upstreamModel' | 'circuit'>[];
   /** `waiting` is the number of requests in the admission queue. */
   models: { model: string; waiting: number }[];
 }
 
-const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } as const;
+const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 } satisfies Record<RouteStatus['circuit'], number>;
+
+/** A value of a metric and its labels. */
+type Series = [labels: Record<string, string>, value: number];
 
 /**
  * Metrics of upstream calls, per route. Names follow OpenTelemetry's conventions for generative AI where they have one. Routes count
@@ -68,28 +72,16 @@ export class ProxyMetrics {
 
   /** Adds gauges that read the state of the routes at each scrape. */
   watch(read: () => RoutingSnapshot): void {
-    const registers = [this.registry];
-    new Gauge({
-      name: 'tollgate_upstream_breaker_state',
-      help: 'Circuit breaker of the route: 0 closed, 1 half-open or due a probe, 2 open',
-      labelNames: LABELS,
-      registers,
-      collect() {
-        this.reset();
-        for (const { upstream, model, upstreamModel, circuit } of read().routes)
-          this.set({ upstream, model, upstream_model: upstreamModel }, CIRCUITS[circuit]);
-      },
-    });
-    new Gauge({
-      name: 'tollgate_model_requests_waiting',
-      help: 'Requests in the admission queue',
-      labelNames: ['model'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { model, waiting } of read().models) this.set({ model }, waiting);
-      },
-    });
+    const state = 'Circuit breaker of the route: 0 closed, 1 half-open or due a probe, 2 open';
+    this.scrape(Gauge, 'tollgate_upstream_breaker_state', state, LABELS, () =>
+      read().routes.map(({ upstream, model, upstreamModel, circuit }) => [
+        { upstream, model, upstream_model: upstreamModel },
+        CIRCUITS[circuit],
+      ]),
+    );
+    this.scrape(Gauge, 'tollgate_model_requests_waiting', 'Requests in the admission queue', ['model'], () =>
+      read().models.map(({ model, waiting }) => [{ model }, waiting]),
+    );
   }
 
   /** Creates the counters of a model at 0: an alert on an increase misses a counter that first appears as 1. */
@@ -113,46 +105,39 @@ export class ProxyMetrics {
   }
 
   private countCalls(): void {
-    const registers = [this.registry];
-    const routes = (): Iterable<RouteMetrics> => this.routes.values();
-    new Gauge({
-      name: 'tollgate_upstream_calls_in_flight',
-      help: 'Upstream calls in flight',
-      labelNames: LABELS,
-      registers,
+    this.scrape(Gauge, 'tollgate_upstream_calls_in_flight', 'Upstream calls in flight', LABELS, () =>
+      [...this.routes.values()].map(({ labels, inFlight }) => [labels, inFlight]),
+    );
+    const ended = 'Upstream calls ended, by outcome: completed, cancelled, or the failure code';
+    this.countByRoute('tollgate_upstream_calls_total', ended, 'outcome', ({ outcomes }) => outcomes);
+    this.countByRoute('tollgate_upstream_errors_total', 'Upstream calls failed, by kind', 'kind', ({ errors }) => errors);
+    const tokens = 'Tokens of calls that returned content; cached is part of prompt, reasoning part of output';
+    this.countByRoute('tollgate_upstream_tokens_total', tokens, 'kind', (route) => Object.entries(route.tokens));
+  }
+
+  /** Adds a counter with one more label than a route has. */
+  private countByRoute(name: string, help: string, label: string, countsOf: (route: RouteMetrics) => Iterable<[string, number]>): void {
+    const seriesOf = (route: RouteMetrics): Series[] =>
+      Array.from(countsOf(route), ([value, count]) => [{ ...route.labels, [label]: value }, count]);
+    this.scrape(Counter, name, help, [...LABELS, label], () => [...this.routes.values()].flatMap(seriesOf));
+  }
+
+  /** Adds a metric whose values are read at each scrape. */
+  private scrape(
+    Kind: typeof Counter | typeof Gauge,
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Series[],
+  ): void {
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
       collect() {
         this.reset();
-        for (const { labels, inFlight } of routes()) this.inc(labels, inFlight);
-      },
-    });
-    new Counter({
-      name: 'tollgate_upstream_calls_total',
-      help: 'Upstream calls ended, by outcome: completed, cancelled, or the failure code',
-      labelNames: [...LABELS, 'outcome'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { labels, outcomes } of routes()) for (const [outcome, count] of outcomes) this.inc({ ...labels, outcome }, count);
-      },
-    });
-    new Counter({
-      name: 'tollgate_upstream_errors_total',
-      help: 'Upstream calls failed, by kind',
-      labelNames: [...LABELS, 'kind'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { labels, errors } of routes()) for (const [kind, count] of errors) this.inc({ ...labels, kind }, count);
-      },
-    });
-    new Counter({
-      name: 'tollgate_upstream_tokens_total',
-      help: 'Tokens of calls that returned content; cached is part of prompt, reasoning part of output',
-      labelNames: [...LABELS, 'kind'],
-      registers,
-      collect() {
-        this.reset();
-        for (const { labels, tokens } of routes()) for (const [kind, count] of Object.entries(tokens)) this.inc({ ...labels, kind }, count);
+        for (const [labels, value] of read()) this.inc(labels, value);
       },
     });
   }

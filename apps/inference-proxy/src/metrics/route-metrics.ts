@@ -3,17 +3,20 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
 
-/** `completed`, `cancelled`, or the code of the failure. */
-export type CallOutcome = string;
+/** How an upstream call ended. */
+export interface CallEnd {
+  /** `completed`, `cancelled`, or the code of the failure. */
+  outcome: string;
+  failure: UpstreamFailure | undefined;
+  /** Undefined when no content was returned. */
+  usage: Usage | undefined;
+}
 
 /** One upstream call that has ended. Times are in milliseconds. */
-export interface EndedCall {
-  outcome: CallOutcome;
-  failure: UpstreamFailure | undefined;
+export interface EndedCall extends CallEnd {
   isStream: boolean;
   durationMs: number;
   firstContentMs: number | undefined;
-  usage: Usage | undefined;
 }
 
 /** Histograms that all routes share. */
@@ -40,7 +43,7 @@ export class RouteMetrics {
   readonly labels: { upstream: string; model: string; upstream_model: string };
   inFlight = 0;
   // Every counter exists from the start: an alert on an increase misses a counter that first appears as 1.
-  readonly outcomes = new Map<CallOutcome, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
+  readonly outcomes = new Map<string, number>(['completed', 'cancelled', ...FAILURE_CODES].map((outcome) => [outcome, 0]));
   readonly errors = new Map<FailureKind, number>(FAILURE_KINDS.map((kind) => [kind, 0]));
   readonly tokens = { prompt: 0, cached: 0, output: 0, reasoning: 0 };
   private readonly genAi: Record<string, string>;

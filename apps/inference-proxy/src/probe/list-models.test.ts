@@ -43,8 +43,7 @@ describe('over HTTP', () => {
     server.close();
   });
 
-  const list = (signal = new AbortController().signal) =>
-    listModels({ pool, basePath: '/v1/', headers: { authorization: 'Bearer k', 'content-type': 'application/json' } }, signal);
+  const list = (signal = new AbortController().signal) => listModels({ pool, basePath: '/v1/' }, { authorization: 'Bearer k' }, signal);
 
   test('the request has the key', async () => {
     respond = (response) => void response.end('{"data":[{"id":"a"}]}');

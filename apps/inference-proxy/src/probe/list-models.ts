@@ -1,7 +1,7 @@
-import type { Pool } from 'undici';
+import type { UpstreamClient } from '../routing/upstream-client.js';
 import { GrowingBuffer } from '../transport/growing-buffer.js';
-import { isObject } from '../upstreams/replies/json-object.js';
-import { assertFewValues } from '../upstreams/replies/reply-limits.js';
+import { isObject, parseJson } from '../upstreams/replies/json-object.js';
+import { holdsMoreValues } from '../upstreams/replies/reply-limits.js';
 
 const LIST_MS = 10_000;
 const LIST_BYTES_MAX = 4 * 1024 * 1024;
@@ -14,16 +14,16 @@ export interface ListedModel {
 
 /** Returns what the upstream lists at `GET models`; undefined when it has no list, or none that can be parsed. */
 export async function listModels(
-  { pool, basePath, headers }: { pool: Pool; basePath: string; headers: Record<string, string> },
+  { pool, basePath }: Pick<UpstreamClient, 'pool' | 'basePath'>,
+  headers: Record<string, string>,
   signal: AbortSignal,
 ): Promise<ListedModel[] | undefined> {
-  const { 'content-type': _, ...others } = headers;
   const limited = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
   try {
     const { statusCode, body } = await pool.request({
       method: 'GET',
       path: `${basePath}models`,
-      headers: { ...others, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+      headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
       signal: limited,
     });
     const list = new GrowingBuffer();
@@ -44,13 +44,7 @@ const CONTEXT_FIELDS = ['max_model_len', 'context_length', 'context_window', 'ma
 
 /** Parses `{data: […]}`, `{models: […]}` or a bare list of objects with an `id` or `name`. */
 export function parseModelList(text: string): ListedModel[] | undefined {
-  let value: unknown;
-  try {
-    assertFewValues(text);
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = holdsMoreValues(text) ? undefined : parseJson(text);
   const list = Array.isArray(value) ? value : isObject(value) ? (value.data ?? value.models) : undefined;
   if (!Array.isArray(list)) return undefined;
   return list.filter(isObject).flatMap((model) => {

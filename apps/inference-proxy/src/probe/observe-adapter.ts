@@ -14,26 +14,19 @@ export function observeAdapter(adapter: UpstreamAdapter, seen: Observation): Ups
     seen.reasoningField ??= findReasoningField(payload);
   };
   return {
-    kind: adapter.kind,
-    withoutStop: adapter.withoutStop,
-    ...(adapter.takesStop && { takesStop: (sequence: string) => adapter.takesStop?.(sequence) ?? true }),
-    renderRequest: (call, apiKey) => adapter.renderRequest(call, apiKey),
+    ...adapter,
     parseReply: (body, call, events) => {
       note(body);
       adapter.parseReply(body, call, events);
     },
     openStream: (call) => {
       const parser = adapter.openStream(call);
-      return {
-        get done() {
-          return parser.done;
-        },
-        push: (payload, events) => {
-          note(payload);
-          parser.push(payload, events);
-        },
-        end: (events) => parser.end(events),
+      const push = parser.push.bind(parser);
+      parser.push = (payload, events) => {
+        note(payload);
+        push(payload, events);
       };
+      return parser;
     },
     parseError: (reply, call) => {
       seen.status = reply.status;

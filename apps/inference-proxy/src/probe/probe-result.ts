@@ -67,13 +67,16 @@ export interface Finding {
   learned?: Partial<UpstreamCapabilities>;
 }
 
-/** Judges the feature that a failed request used: `no` when the upstream refused it, `unclear` when the failure says nothing about it. */
-export function judgeFailure(failure: ProbeFailure): Finding {
+/**
+ * Judges the feature that a failed request used: `no` when the upstream refused it, which teaches `learned`; `unclear` when the failure
+ * says nothing about it.
+ */
+export function judgeFailure(failure: ProbeFailure, learned?: Finding['learned']): Finding {
   const { kind, code, status } = failure;
   const evidence = describeFailure(failure);
   const isBusy = code === 'model_capacity' || status === 503 || status === 529;
   const isAboutFeature = kind === 'rejected' || kind === 'empty' || (status !== undefined && status !== 401 && !isBusy);
-  return { verdict: isAboutFeature && kind !== 'timeout' ? 'no' : 'unclear', evidence };
+  return isAboutFeature && kind !== 'timeout' ? { verdict: 'no', evidence, learned } : { verdict: 'unclear', evidence };
 }
 
 export function describeFailure({ kind, status, text, code }: ProbeFailure): string {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { CompletionCollector } from '#inference/completion-collector.js';
 import { estimatePromptTokens } from '#inference/estimate-tokens.js';
@@ -33,7 +34,7 @@ export class Prober {
   readonly tally = { requests: 0, promptTokens: 0, outputTokens: 0 };
   /** Capabilities found so far; checks add to them. */
   capabilities: UpstreamCapabilities;
-  private readonly client: UpstreamClient;
+  readonly client: UpstreamClient;
   private busyWaitMs = BUSY_WAIT_MS;
   private hasAnswered = false;
 
@@ -58,14 +59,6 @@ export class Prober {
       if (error instanceof UpstreamFailure) return error.detail;
       throw error;
     }
-  }
-
-  get pool(): UpstreamClient['pool'] {
-    return this.client.pool;
-  }
-
-  get basePath(): string {
-    return this.client.basePath;
   }
 
   /** Headers of every request, with the key in the dialect's own header. */
@@ -96,7 +89,7 @@ export class Prober {
       const waitMs = waitBefore(result.failure, hasFailed || !this.hasAnswered);
       if (waitMs === undefined || waitMs > this.busyWaitMs) return result;
       this.busyWaitMs -= waitMs;
-      await pause(waitMs, this.signal);
+      await delay(waitMs, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
     }
   }
 
@@ -116,7 +109,7 @@ export class Prober {
       for await (const events of this.call(probe, seen, signal)) {
         reading.take(events);
         if (probe.leaveAtContent && reading.contentAtMs.length > 0 && !reading.isOver) {
-          connected = this.pool.stats.connected;
+          connected = this.client.pool.stats.connected;
           left.abort();
         }
       }
@@ -131,12 +124,11 @@ export class Prober {
   }
 
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
-    const { pool, basePath, addressError } = this.client;
     const request = requestOf(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
     const promptTokensEstimate = estimatePromptTokens(measurePrompt(request, false), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
-    const client = { upstream, adapter: observeAdapter(this.client.adapter, seen), pool, basePath, addressError };
+    const client = { ...this.client, upstream, adapter: observeAdapter(this.client.adapter, seen) };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };
     const meter = new UsageMeter({ promptTokensEstimate, outputTokensMax });
     return callUpstream({ client, model: this.model }, { request, ticket }, meter, this.apiKey, signal);
@@ -166,7 +158,7 @@ export class Prober {
     const leftAt = performance.now();
     for (;;) {
       const elapsedMs = performance.now() - leftAt;
-      if (this.pool.stats.connected < connected) return elapsedMs;
+      if (this.client.pool.stats.connected < connected) return elapsedMs;
       if (elapsedMs > CLOSING_MS) return undefined;
       await new Promise(setImmediate);
     }
@@ -228,20 +220,6 @@ function waitBefore({ kind, code, status, retryAfterSeconds }: ProbeFailure, isL
   const isPassing =
     kind === 'stale' || kind === 'unanswered' || kind === 'broken' || kind === 'empty' || (status !== undefined && status >= 500);
   return isPassing && !isLast ? 200 : undefined;
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      if (signal.aborted) reject(signal.reason as Error);
-      else resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
 }
 
 function shortened(text: string): string {

@@ -62,7 +62,7 @@ async function* reach(prober: Prober, notes: Notes, signal: AbortSignal): AsyncG
     yield [tell('model', 'model', undefined), tell('plain', 'plain reply', undefined)];
     return false;
   }
-  notes.listed = await listModels(prober, signal);
+  notes.listed = await listModels(prober.client, prober.headers, signal);
   notes.reasoningField = plain.reasoningField;
   // Set before the checks run, or they would look for their answers in the reasoning.
   if (beginsThinking(plain.text)) prober.capabilities = { ...prober.capabilities, thinkTags: true };

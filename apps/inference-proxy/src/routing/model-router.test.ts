@@ -2,7 +2,8 @@ import { Registry } from 'prom-client';
 import type { Route, Upstream } from '#contracts/catalog.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall } from './route-state.js';
+import type { CallEnd } from '../metrics/route-metrics.js';
+import type { RouteCall } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
 const DONE: CallEnd = { outcome: 'completed', failure: undefined, usage: undefined };
@@ -41,7 +42,7 @@ function setUp(
   };
   const ask = (model = 'm', tried: RouteCall[] = [], signal = new AbortController().signal, isFirst = tried.length === 0) => {
     const request = { model, turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    return table.acquire(request, accountId, new Set(tried.map(({ route }) => route)), signal, isFirst);
+    return table.acquire({ request, accountId, tried: new Set(tried.map(({ route }) => route)), isFirst }, signal);
   };
   /** Takes a call that need not wait. */
   const take = (model = 'm', tried: RouteCall[] = []): RouteCall => {
@@ -186,7 +187,7 @@ describe('when the circuits of all routes are open', () => {
   test('every request is called on one of them', () => {
     const it = setUp(TWO, {}, wide);
     openAll(it, failed({ kind: 'unreachable' }));
-    const states = it.table.status('here').routes.map(({ breaker }) => breaker);
+    const states = it.table.status('here').routes.map(({ circuit }) => circuit);
     for (let call = 0; call < 5; call++) it.take();
     expect(states).toEqual(['open', 'open']);
   });
@@ -244,7 +245,7 @@ test('a route that stays in the catalog keeps its breaker, with its new weight',
 test('a failing route says nothing about another model on the same upstream', () => {
   const { take, table } = setUp({ m: [{}], n: [{}] });
   for (let call = 0; call < 5; call++) take('m').end(failed());
-  expect(table.status('here').routes.map(({ breaker }) => breaker)).toEqual(['open', 'closed']);
+  expect(table.status('here').routes.map(({ circuit }) => circuit)).toEqual(['open', 'closed']);
 });
 
 describe('when to come back [H-4]', () => {

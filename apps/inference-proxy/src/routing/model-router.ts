@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { RetryOutcome, WaitOutcome } from '../metrics/proxy-metrics.js';
+import type { ProxyMetrics, WaitOutcome } from '../metrics/proxy-metrics.js';
 import { type Admission, AdmissionQueue, type QueueOptions } from './admission-queue.js';
 import { chooseRoute, type RouteView } from './choose-route.js';
 import { prefixKey } from './prompt-prefix.js';
@@ -12,18 +12,11 @@ const RETRY_AFTER_SECONDS_MAX = 60;
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
-interface ModelObserver {
-  /** A request waits: `serve` must be called when anything becomes free. */
-  waits(model: ModelRouter): void;
-  waited(outcome: WaitOutcome, ms: number): void;
-  retried(outcome: RetryOutcome): void;
-}
-
 /** Routes that are out of the question for a request, such as those that have failed for it. */
 export type TriedRoutes = Pick<ReadonlySet<RouteState>, 'has' | 'size'>;
 
 /** A request for a route. */
-interface Ask {
+export interface RouteRequest {
   request: InferenceRequest;
   accountId: string;
   tried: TriedRoutes;
@@ -35,26 +28,19 @@ interface Ask {
 export class ModelRouter {
   /** Call `serve` when they have changed. */
   routes: readonly RouteState[] = [];
-  private readonly queue: AdmissionQueue<RouteCall>;
+  readonly queue: AdmissionQueue<RouteCall>;
   private readonly budget: RetryBudget;
 
   constructor(
     readonly id: string,
     private readonly options: QueueOptions & RetryOptions,
     private readonly random: () => number,
-    private readonly observer: ModelObserver,
+    private readonly metrics: ProxyMetrics,
+    /** Called when a request waits: `serve` must then be called when anything becomes free. */
+    private readonly onWait: (model: ModelRouter) => void,
   ) {
     this.queue = new AdmissionQueue(options, () => full('every route was full for queueWaitMs'));
     this.budget = new RetryBudget(options);
-  }
-
-  get waiting(): number {
-    return this.queue.size;
-  }
-
-  /** When the first request in the queue is given up. */
-  get oldestUntil(): number {
-    return this.queue.oldestUntil;
   }
 
   /**
@@ -63,19 +49,12 @@ export class ModelRouter {
    * capacity has asked to be called later; `model_unavailable` when there is no route for another reason, or the retry budget is empty.
    * Rejects with the signal's reason when it fires.
    */
-  acquire(
-    request: InferenceRequest,
-    accountId: string,
-    tried: TriedRoutes,
-    signal: AbortSignal,
-    isFirst = tried.size === 0,
-  ): RouteCall | Promise<RouteCall> {
-    if (isFirst) this.budget.onRequest();
-    const ask = { request, accountId, tried, isFirst };
-    const admission = this.admit(ask);
+  acquire(asked: RouteRequest, signal: AbortSignal): RouteCall | Promise<RouteCall> {
+    if (asked.isFirst) this.budget.onRequest();
+    const admission = this.admit(asked);
     if (admission === undefined) {
-      if (!this.queue.hasRoom(accountId)) throw full('every route and the queue are full');
-      return this.wait(ask, signal);
+      if (!this.queue.hasRoom(asked.accountId)) throw full('every route and the queue are full');
+      return this.wait(asked, signal);
     }
     if ('failure' in admission) throw admission.failure;
     return admission.grant;
@@ -99,7 +78,7 @@ export class ModelRouter {
     return Math.min(RETRY_AFTER_SECONDS_MAX, Math.max(1, Math.ceil(waitMs / 1_000)));
   }
 
-  private admit({ request, accountId, tried, isFirst }: Ask): Admission<RouteCall> {
+  private admit({ request, accountId, tried, isFirst }: RouteRequest): Admission<RouteCall> {
     const now = performance.now();
     const routes: RouteState[] = [];
     const views: RouteView[] = [];
@@ -116,24 +95,24 @@ export class ModelRouter {
     return { grant: (routes[choice] as RouteState).begin(accountId, request.stream, now) };
   }
 
-  private async wait(ask: Ask, signal: AbortSignal): Promise<RouteCall> {
+  private async wait(asked: RouteRequest, signal: AbortSignal): Promise<RouteCall> {
     const since = performance.now();
     let outcome: WaitOutcome = 'refused';
     try {
-      const admission = this.queue.wait(ask.accountId, () => this.admit(ask), ask.tried.size > 0, signal);
-      this.observer.waits(this);
+      const admission = this.queue.wait(asked.accountId, () => this.admit(asked), asked.tried.size > 0, signal);
+      this.onWait(this);
       const call = await admission;
       outcome = 'served';
       return call;
     } finally {
-      this.observer.waited(outcome === 'refused' && signal.aborted ? 'left' : outcome, performance.now() - since);
+      this.metrics.waited(this.id, outcome === 'refused' && signal.aborted ? 'left' : outcome, performance.now() - since);
     }
   }
 
   /** Takes a retry from the budget. Returns false when none is left. */
   private takeRetry(now: number): boolean {
     const isTaken = this.budget.take(now);
-    this.observer.retried(isTaken ? 'made' : 'over-budget');
+    this.metrics.retried(this.id, isTaken ? 'made' : 'over-budget');
     return isTaken;
   }
 

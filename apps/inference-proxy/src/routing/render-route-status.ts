@@ -1,26 +1,9 @@
-import type { RouteFailure, RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
-import type { ModelRouter } from './model-router.js';
+import type { RouteFailure, RouteStatus } from '#contracts/route-status.js';
 import type { RouteState } from './route-state.js';
 import type { LastFailure } from './route-statistics.js';
 
-/** Renders what this replica knows about its routes. */
-export function renderRouteStatus(
-  replica: string,
-  catalogRevision: number | null,
-  models: readonly ModelRouter[],
-  now: number,
-): RouteStatusReply {
-  const withoutRoute = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id);
-  return {
-    replica,
-    catalogRevision,
-    routes: models.flatMap(({ id, routes }) => routes.map((route) => renderRoute(id, route, now))),
-    waiting: models.filter(({ waiting }) => waiting > 0).map(({ id, waiting }) => ({ model: id, requests: waiting })),
-    ...(withoutRoute.length > 0 && { withoutRoute }),
-  };
-}
-
-function renderRoute(model: string, route: RouteState, now: number): RouteStatus {
+/** Renders what this replica knows about a route of a model. */
+export function renderRouteStatus(model: string, route: RouteState, now: number): RouteStatus {
   const { upstream, client, definition, inFlight, statistics } = route;
   const { calls, errors, durationMs, firstContentMs, tokensPerSecond, lastFailure } = statistics;
   return {
@@ -29,7 +12,7 @@ function renderRoute(model: string, route: RouteState, now: number): RouteStatus
     upstreamModel: definition.model,
     priority: definition.priority,
     weight: definition.weight,
-    breaker: route.circuitState(now),
+    circuit: route.circuitState(now),
     cooldownMs: Math.round(route.cooldownMs(now)),
     isHealthy: upstream.isHealthy,
     inFlight,

@@ -3,9 +3,9 @@ import type { Route } from '#contracts/catalog.js';
 import { upstreamNamed } from '../../test/routing-fixture.js';
 import { UpstreamFailure, type UpstreamFailureOptions } from '../failures/upstream-failure.js';
 import { ProxyMetrics } from '../metrics/proxy-metrics.js';
+import type { CallEnd } from '../metrics/route-metrics.js';
 import type { RouteView } from './choose-route.js';
-import type { CallEnd, RouteCall } from './route-state.js';
-import { RouteState } from './route-state.js';
+import { type RouteCall, RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
 const SECOND = 1_000;
@@ -33,7 +33,7 @@ class Story {
     const metrics = new ProxyMetrics(new Registry()).ofRoute(definition, 'm', 'theirs');
     const retryAfter = (_route: RouteState, ms: number): void => void this.retryAfters.push(ms);
     const observer = { circuitChanged: () => undefined, retryAfter, callEnded: () => undefined };
-    this.route = new RouteState(upstream, { route, client: upstream.client, metrics }, OPTIONS, observer);
+    this.route = new RouteState(upstream, route, metrics, OPTIONS, observer);
   }
 
   after(ms: number): this {

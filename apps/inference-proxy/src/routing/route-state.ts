@@ -1,8 +1,7 @@
 import type { Route } from '#contracts/catalog.js';
-import type { Usage } from '#inference/usage.js';
 import { FairShares } from '#messaging/fair-shares.js';
 import { type FailureKind, UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallOutcome, RouteMetrics } from '../metrics/route-metrics.js';
+import type { CallEnd, RouteMetrics } from '../metrics/route-metrics.js';
 import {
   type Breaker,
   type BreakerOptions,
@@ -20,13 +19,6 @@ import { RouteStatistics } from './route-statistics.js';
 import type { UpstreamClient } from './upstream-client.js';
 import type { UpstreamState } from './upstream-state.js';
 
-/** A route as the catalog has it now. Calls in flight keep the entry that they began with. */
-interface RouteEntry {
-  route: Route;
-  client: UpstreamClient;
-  metrics: RouteMetrics;
-}
-
 export interface RouteOptions extends BreakerOptions {
   /** Longest `Retry-After` of an upstream that is honoured. */
   retryAfterMaxMs: number;
@@ -40,15 +32,10 @@ export interface RouteObserver {
   callEnded(): void;
 }
 
-export interface CallEnd {
-  outcome: CallOutcome;
-  failure: UpstreamFailure | undefined;
-  /** Undefined when no content was returned. */
-  usage: Usage | undefined;
-}
-
 /** One route (a model's name at an upstream) as this replica knows it. Times are those of `performance.now()`. */
 export class RouteState {
+  /** The client for the next call. Calls in flight keep the one that they began with. */
+  client: UpstreamClient;
   breaker: Breaker = NEW_BREAKER;
   readonly statistics = new RouteStatistics();
   private readonly hash: number;
@@ -61,20 +48,13 @@ export class RouteState {
 
   constructor(
     readonly upstream: UpstreamState,
-    private entry: RouteEntry,
+    public definition: Route,
+    private metrics: RouteMetrics,
     private readonly options: RouteOptions,
     private readonly observer: RouteObserver,
   ) {
-    this.hash = hashOf(`${entry.route.upstream}\n${entry.route.model}`);
-  }
-
-  get definition(): Route {
-    return this.entry.route;
-  }
-
-  /** The client for the next call. */
-  get client(): UpstreamClient {
-    return this.entry.client;
+    this.client = upstream.client;
+    this.hash = hashOf(`${definition.upstream}\n${definition.model}`);
   }
 
   get inFlight(): number {
@@ -82,12 +62,15 @@ export class RouteState {
   }
 
   /**
-   * Replaces the entry. Returns true when it leads to another server, or there by another key or other TLS settings. Then resets the
-   * breaker, `Retry-After` and the latency, but not the statistics.
+   * Takes the present entries of the route and its upstream. Returns true when they lead to another server, or there by another key or
+   * other TLS settings. Then resets the breaker, `Retry-After` and the latency, but not the statistics.
    */
-  redefine(entry: RouteEntry): boolean {
-    const isSame = entry.client.isSameServer(this.client);
-    this.entry = entry;
+  redefine(definition: Route, metrics: RouteMetrics): boolean {
+    const { client } = this.upstream;
+    const isSame = client.isSameServer(this.client);
+    this.client = client;
+    this.definition = definition;
+    this.metrics = metrics;
     if (isSame) return false;
     this.breaker = { ...NEW_BREAKER, since: performance.now() };
     this.retryAfter.until = Number.NEGATIVE_INFINITY;
@@ -155,7 +138,7 @@ export class RouteState {
     this.update(callStarted(this.breaker, now, this.options));
     this.calls.add(accountId, 1);
     this.upstream.calls.add(accountId, 1);
-    const { client, metrics } = this.entry;
+    const { client, metrics } = this;
     metrics.inFlight += 1;
     const call = new RouteCall(this, client, metrics, accountId, now, isStream);
     if (isStream) this.waiting.add(call);

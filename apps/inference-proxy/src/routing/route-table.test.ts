@@ -5,7 +5,8 @@ import { CAPABILITIES } from '../../test/conformance.js';
 import { testTable, upstreamNamed } from '../../test/routing-fixture.js';
 import { answering, TestUpstream } from '../../test/test-upstream.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { CallEnd, RouteCall, RouteState } from './route-state.js';
+import type { CallEnd } from '../metrics/route-metrics.js';
+import type { RouteCall, RouteState } from './route-state.js';
 import type { RouteTable, RoutingOptions } from './route-table.js';
 
 /** Routes, calls and sockets when a new catalog is applied while they are in use. */
@@ -43,7 +44,7 @@ function entry(id: string): Upstream {
 
 function take(table: RouteTable, tried: ReadonlySet<RouteState> = new Set()): RouteCall {
   const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-  const call = table.acquire(request, 'account', tried, new AbortController().signal);
+  const call = table.acquire({ request, accountId: 'account', tried, isFirst: tried.size === 0 }, new AbortController().signal);
   if (call instanceof Promise) throw new Error('it has to wait');
   return call;
 }
@@ -129,7 +130,7 @@ describe('an entry that is edited while calls are in flight', () => {
     apply({ a: { connectionsMax: 1 } });
     take();
     const request = { model: 'm', turns: [], tools: [], output: { kind: 'text' as const }, stream: true, hints: {} };
-    const waiting = table.acquire(request, 'account', new Set(), new AbortController().signal);
+    const waiting = table.acquire({ request, accountId: 'account', tried: new Set(), isFirst: true }, new AbortController().signal);
     apply({ a: { connectionsMax: 2, baseUrl: 'http://other.example/v1' } });
     expect((await waiting).client.upstream.baseUrl).toBe('http://other.example/v1');
   });
@@ -171,7 +172,7 @@ test('calls by the earlier entry say nothing about another server', () => {
   const calls = Array.from({ length: 6 }, () => take());
   apply({ a: { baseUrl: 'http://other.example/v1' } });
   for (const call of calls) call.end(failing('refused', 60));
-  expect(status(table)).toMatchObject({ breaker: 'closed', cooldownMs: 0 });
+  expect(status(table)).toMatchObject({ circuit: 'closed', cooldownMs: 0 });
 });
 
 test('the log has each circuit that opens and closes', () => {
@@ -214,7 +215,7 @@ describe('an upstream that leaves the catalog with calls in flight, and comes ba
     take().end(failing('refused', 60));
     apply({});
     apply();
-    expect(status(table)).toMatchObject({ breaker: 'closed', calls: 0 });
+    expect(status(table)).toMatchObject({ circuit: 'closed', calls: 0 });
   });
 });
 
@@ -272,10 +273,10 @@ describe('a health check', () => {
   test('that fails opens the routes of its upstream, and closes them when it passes again', async () => {
     const { server, table, logged } = await startUnhealthy();
     const lastFailure = { kind: 'unreachable', detail: 'health check: /health answers 503' };
-    expect(status(table)).toMatchObject({ breaker: 'open', calls: 0, errors: {}, lastFailure });
+    expect(status(table)).toMatchObject({ circuit: 'open', calls: 0, errors: {}, lastFailure });
     server.behave(answering(200, ''));
     await until(() => isHealthy(table) === true);
-    expect(status(table)).toMatchObject({ breaker: 'closed' });
+    expect(status(table)).toMatchObject({ circuit: 'closed' });
     expect(logged).toEqual(['health check failed', 'health check passed']);
   });
 
@@ -291,7 +292,7 @@ describe('a health check', () => {
     for (let call = 0; call < 5; call++) take().end(failing('refused'));
     server.behave(answering(200, ''));
     await until(() => isHealthy(table) === true);
-    expect(status(table)?.breaker).not.toBe('closed');
+    expect(status(table)?.circuit).not.toBe('closed');
   });
 
   test.each<[string, (server: TestUpstream) => Entry]>([

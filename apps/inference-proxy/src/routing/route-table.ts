@@ -1,15 +1,13 @@
 import type { Route, RouteListReply } from '#contracts/catalog.js';
-import type { RouteStatusReply } from '#contracts/route-status.js';
-import type { InferenceRequest } from '#inference/request.js';
+import type { RouteStatus, RouteStatusReply } from '#contracts/route-status.js';
 import type { Logger } from '#observability/logger.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
-import type { ProxyMetrics, RoutingSnapshot } from '../metrics/proxy-metrics.js';
+import type { ProxyMetrics } from '../metrics/proxy-metrics.js';
 import type { QueueOptions } from './admission-queue.js';
-import { ModelRouter, type TriedRoutes } from './model-router.js';
+import { ModelRouter, type RouteRequest } from './model-router.js';
 import { renderRouteStatus } from './render-route-status.js';
 import type { RetryOptions } from './retry-budget.js';
-import type { RouteCall } from './route-state.js';
-import { type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
+import { type RouteCall, type RouteObserver, type RouteOptions, RouteState } from './route-state.js';
 import { UpstreamState } from './upstream-state.js';
 
 export type RoutingOptions = RouteOptions & RetryOptions & QueueOptions;
@@ -33,7 +31,10 @@ export class RouteTable {
     private readonly logger: Logger,
     private readonly random: () => number = Math.random,
   ) {
-    metrics.watch(() => this.snapshot());
+    metrics.watch(() => ({
+      routes: this.routeStatus(),
+      models: [...this.models.values()].map(({ id, queue }) => ({ model: id, waiting: queue.size })),
+    }));
   }
 
   /** True once a catalog has been applied. */
@@ -42,17 +43,11 @@ export class RouteTable {
   }
 
   /** See `ModelRouter.acquire`. */
-  acquire(
-    request: InferenceRequest,
-    accountId: string,
-    tried: TriedRoutes,
-    signal: AbortSignal,
-    isFirst?: boolean,
-  ): RouteCall | Promise<RouteCall> {
-    const model = this.models.get(request.model);
+  acquire(asked: RouteRequest, signal: AbortSignal): RouteCall | Promise<RouteCall> {
+    const model = this.models.get(asked.request.model);
     if (model === undefined)
       throw new UpstreamFailure('unreachable', 'model_unavailable', { detail: 'the current catalog does not have the model' });
-    return model.acquire(request, accountId, tried, signal, isFirst);
+    return model.acquire(asked, signal);
   }
 
   /** See `ModelRouter.retryAfterSeconds`. Returns undefined for an unknown model. */
@@ -60,22 +55,22 @@ export class RouteTable {
     return this.models.get(model)?.retryAfterSeconds(accountId);
   }
 
+  /** Returns what this replica knows about its routes. */
   status(replica: string): RouteStatusReply {
-    return renderRouteStatus(replica, this.revision, [...this.models.values()], performance.now());
+    const models = [...this.models.values()];
+    const withoutRoute = models.filter(({ routes }) => routes.length === 0).map(({ id }) => id);
+    return {
+      replica,
+      catalogRevision: this.revision,
+      routes: this.routeStatus(),
+      waiting: models.filter(({ queue }) => queue.size > 0).map(({ id, queue }) => ({ model: id, requests: queue.size })),
+      ...(withoutRoute.length > 0 && { withoutRoute }),
+    };
   }
 
-  private snapshot(): RoutingSnapshot {
+  private routeStatus(): RouteStatus[] {
     const now = performance.now();
-    const models = [...this.models.values()];
-    return {
-      routes: models.flatMap(({ id, routes }) =>
-        routes.map((route) => {
-          const { upstream, model: upstreamModel } = route.definition;
-          return { upstream, model: id, upstreamModel, circuit: route.circuitState(now) };
-        }),
-      ),
-      models: models.map(({ id, waiting }) => ({ model: id, waiting })),
-    };
+    return [...this.models.values()].flatMap(({ id, routes }) => routes.map((route) => renderRouteStatus(id, route, now)));
   }
 
   /** Replaces all routes by those of the catalog's reply. An upstream that is called as before keeps its sockets. */
@@ -118,21 +113,16 @@ export class RouteTable {
 
   private newModel(id: string): ModelRouter {
     this.metrics.ofModel(id);
-    return new ModelRouter(id, this.options, this.random, {
-      waits: (model) => this.waiting.add(model),
-      waited: (outcome, ms) => this.metrics.waited(id, outcome, ms),
-      retried: (outcome) => this.metrics.retried(id, outcome),
-    });
+    return new ModelRouter(id, this.options, this.random, this.metrics, (model) => this.waiting.add(model));
   }
 
   private routeFor(model: string, route: Route): RouteState[] {
     const upstream = this.upstreams.get(route.upstream);
     if (upstream === undefined || upstream.client.isClosed) return [];
-    const { client } = upstream;
-    const entry = { route, client, metrics: this.metrics.ofRoute(client.upstream, model, route.model) };
+    const metrics = this.metrics.ofRoute(upstream.client.upstream, model, route.model);
     const key = `${model}\n${route.upstream}\n${route.model}`;
-    const known = this.routes.get(key) ?? new RouteState(upstream, entry, this.options, this.observer(model));
-    if (known.redefine(entry))
+    const known = this.routes.get(key) ?? new RouteState(upstream, route, metrics, this.options, this.observer(model));
+    if (known.redefine(route, metrics))
       this.logger.info(
         { model, upstream: route.upstream, upstreamModel: route.model },
         'route reset: address, key or TLS settings changed',
@@ -175,9 +165,9 @@ export class RouteTable {
   /** Models share upstreams: the model whose request has waited longest is served first. */
   private serveWaiting(): void {
     if (this.waiting.size === 0) return;
-    for (const model of [...this.waiting].sort((a, b) => a.oldestUntil - b.oldestUntil)) {
+    for (const model of [...this.waiting].sort((a, b) => a.queue.oldestUntil - b.queue.oldestUntil)) {
       model.serve();
-      if (model.waiting === 0) this.waiting.delete(model);
+      if (model.queue.size === 0) this.waiting.delete(model);
     }
   }
 }

@@ -13,7 +13,7 @@ export class UpstreamClient {
   readonly basePath: string;
   /** Set when the upstream's address may not be called. */
   readonly addressError: AddressRefusedError | undefined;
-  private hasClosed = false;
+  isClosed = false;
 
   /** `before` is the client it replaces. Its sockets are kept when the new entry would open the same ones. */
   constructor(
@@ -28,10 +28,6 @@ export class UpstreamClient {
     this.addressError = addressErrorOf(url.hostname, upstream.allowPrivateNetwork);
   }
 
-  get isClosed(): boolean {
-    return this.hasClosed;
-  }
-
   /** True when both lead to the same server by the same key, so that what calls have shown about one holds for the other. */
   isSameServer({ upstream }: UpstreamClient): boolean {
     return serverOf(this.upstream) === serverOf(upstream);
@@ -39,8 +35,8 @@ export class UpstreamClient {
 
   /** Lets running calls finish and takes no new ones. */
   async close(): Promise<void> {
-    if (this.hasClosed) return;
-    this.hasClosed = true;
+    if (this.isClosed) return;
+    this.isClosed = true;
     await this.pool.close();
   }
 }

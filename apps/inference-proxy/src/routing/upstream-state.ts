@@ -7,7 +7,8 @@ import { UpstreamClient } from './upstream-client.js';
 export class UpstreamState {
   /** Calls in flight, by this entry and by earlier ones. */
   readonly calls = new FairShares();
-  private current: UpstreamClient;
+  /** The client for the next call. */
+  client: UpstreamClient;
   private healthCheck: HealthCheck | undefined;
 
   constructor(
@@ -15,12 +16,8 @@ export class UpstreamState {
     /** Called when the health check begins to fail, with the reason, and when it passes again. */
     private readonly onHealth: (upstream: UpstreamState, failure: string | undefined) => void,
   ) {
-    this.current = new UpstreamClient(upstream);
+    this.client = new UpstreamClient(upstream);
     this.healthCheck = this.startCheck();
-  }
-
-  get client(): UpstreamClient {
-    return this.current;
   }
 
   /** False while the health check fails. */
@@ -30,15 +27,15 @@ export class UpstreamState {
 
   /** True while the account may begin another call: neither `connectionsMax` nor the account's fair share is used up. */
   hasRoom(accountId: string): boolean {
-    return this.calls.admits(accountId, this.current.upstream.connectionsMax);
+    return this.calls.admits(accountId, this.client.upstream.connectionsMax);
   }
 
   /** Takes another entry, or one after `close`. Calls in flight keep the client that they began with. */
   redefine(upstream: Upstream): void {
-    const before = this.current;
+    const before = this.client;
     if (!before.isClosed && JSON.stringify(before.upstream) === JSON.stringify(upstream)) return;
-    this.current = new UpstreamClient(upstream, before);
-    if (this.current.pool !== before.pool) void before.close();
+    this.client = new UpstreamClient(upstream, before);
+    if (this.client.pool !== before.pool) void before.close();
     void this.healthCheck?.close();
     this.healthCheck = this.startCheck();
   }
@@ -47,11 +44,11 @@ export class UpstreamState {
   async close(): Promise<void> {
     const check = this.healthCheck;
     this.healthCheck = undefined;
-    await Promise.all([this.current.close(), check?.close()]);
+    await Promise.all([this.client.close(), check?.close()]);
   }
 
   private startCheck(): HealthCheck | undefined {
-    const { upstream, addressError } = this.current;
+    const { upstream, addressError } = this.client;
     if (!upstream.healthCheck || addressError !== undefined) return undefined;
     return new HealthCheck(upstream, upstream.healthCheck, (failure) => this.onHealth(this, failure));
   }

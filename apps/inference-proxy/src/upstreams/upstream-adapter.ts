@@ -21,6 +21,7 @@ export interface UpstreamCall {
 export interface RenderedRequest {
   /** Relative to the upstream's base URL, without a leading slash. */
   path: string;
+  /** The dialect's own: its version and the key. */
   headers: Record<string, string>;
   /** Sent as JSON. */
   body: object;
@@ -40,8 +41,6 @@ export interface ErrorReply {
  */
 export interface UpstreamAdapter {
   readonly kind: Upstream['kind'];
-  /** The dialect has no stop sequences, so the proxy matches them. */
-  readonly withoutStop?: true;
   /** True when the dialect can match this stop sequence; absent: any. The proxy matches the others. */
   takesStop?(sequence: string): boolean;
   renderRequest(call: UpstreamCall, apiKey: string | undefined): RenderedRequest;

@@ -1,6 +1,6 @@
 import type { GatewayError } from '#inference/errors.js';
 import { type FinishReason, isContent, type StreamEvent } from '#inference/stream-event.js';
-import type { Usage } from '#inference/usage.js';
+import { NO_USAGE, type Usage } from '#inference/usage.js';
 import type { ReplyContext, ReplyOptions, StreamRenderer } from '../protocol-adapter.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
 import { type ToolCallEvent, ToolCallSequencer } from '../tool-calls/tool-call-sequencer.js';
@@ -26,14 +26,6 @@ const DELTAS = {
   tool_use: '{"type":"input_json_delta","partial_json":',
 } satisfies Record<BlockKind, string>;
 
-const NO_USAGE: Usage = {
-  promptTokens: 0,
-  cachedTokens: 0,
-  outputTokens: 0,
-  reasoningTokens: 0,
-  promptSource: 'estimated',
-  outputSource: 'counted',
-};
 const PING = frame('ping', '{"type":"ping"}');
 const STOP = frame('message_stop', '{"type":"message_stop"}');
 

@@ -29,8 +29,8 @@ export interface Check {
 export const WITH_ROLES: readonly Upstream['kind'][] = ['openai-chat', 'openai-responses'];
 export const CHAT_ONLY: readonly Upstream['kind'][] = ['openai-chat'];
 
-export const yes = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'yes', evidence, ...(learned && { learned }) });
-export const no = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'no', evidence, ...(learned && { learned }) });
+export const yes = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'yes', evidence, learned });
+export const no = (evidence: string, learned?: Finding['learned']): Finding => ({ verdict: 'no', evidence, learned });
 export const unclear = (evidence: string): Finding => ({ verdict: 'unclear', evidence });
 
 export function says(role: 'system' | 'user' | 'assistant', text: string): Turn {

@@ -1,5 +1,6 @@
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { OutputFormat } from '#inference/request.js';
+import { isObject, parseJson } from '../../upstreams/replies/json-object.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, count, no, unclear, yes } from './check.js';
 
@@ -29,9 +30,7 @@ export const outputChecks: Check[] = [
   {
     id: 'json-schema',
     title: 'follows a JSON schema',
-    async run(prober) {
-      return judgeJsonSchema(await prober.send({ turns: ASK_JSON, output: SCHEMA, capabilities: { jsonSchema: true } }));
-    },
+    run: async (prober) => judgeJsonSchema(await prober.send({ turns: ASK_JSON, output: SCHEMA, capabilities: { jsonSchema: true } })),
   },
   {
     id: 'images',
@@ -49,29 +48,17 @@ export const outputChecks: Check[] = [
 export function judgeJsonObject({ failure, text, finishReason }: ProbeResult): Finding {
   if (failure !== undefined) return judgeFailure(failure);
   if (finishReason === 'length') return unclear('cut before its end');
-  return parseObject(text) === undefined ? no('text that is no JSON object') : yes('a JSON object');
+  return isObject(parseJson(text)) ? yes('a JSON object') : no('text that is no JSON object');
 }
 
 /** A schema that is accepted and ignored counts as unsupported: the request then carries it as an instruction. */
 export function judgeJsonSchema({ failure, text, finishReason }: ProbeResult): Finding {
-  if (failure !== undefined) {
-    const finding = judgeFailure(failure);
-    return finding.verdict === 'no' ? { ...finding, learned: { jsonSchema: false } } : finding;
-  }
+  if (failure !== undefined) return judgeFailure(failure, { jsonSchema: false });
   if (finishReason === 'length') return unclear('cut before its end');
-  const value = parseObject(text);
-  if (value === undefined) return no('taken, and answered with text that is no JSON object', { jsonSchema: false });
+  const value = parseJson(text);
+  if (!isObject(value)) return no('taken, and answered with text that is no JSON object', { jsonSchema: false });
   const fits = typeof value.city === 'string' && Number.isInteger(value.population) && Object.keys(value).length === 2;
   return fits ? yes('exactly its fields', { jsonSchema: true }) : no('taken, and not kept to', { jsonSchema: false });
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** More prompt tokens than the text alone can account for. */

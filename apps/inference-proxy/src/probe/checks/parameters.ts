@@ -27,10 +27,7 @@ export const parameterChecks: Check[] = [
   {
     id: 'output-cap',
     title: 'keeps the output cap',
-    async run(prober) {
-      const result = await prober.send({ turns: COUNT_ON, outputTokensMax: CAP });
-      return judgeCap(result);
-    },
+    run: async (prober) => judgeCap(await prober.send({ turns: COUNT_ON, outputTokensMax: CAP })),
   },
   {
     id: 'max-tokens-field',
@@ -92,23 +89,19 @@ function hint(id: Flag, title: string, hints: Hints): Check {
 }
 
 export function judgeHint(result: ProbeResult, flag: Flag): Finding {
-  const finding = judgeTaken(result);
-  return finding.verdict === 'unclear' ? finding : { ...finding, learned: { [flag]: finding.verdict === 'yes' } };
+  return judgeTaken(result, { [flag]: true }, { [flag]: false });
 }
 
 /** Many servers accept any unknown field, so acceptance proves nothing unless the model reasons. */
 export function judgeEffort(result: ProbeResult, reasons: boolean): Finding {
-  const finding = judgeTaken(result);
-  if (finding.verdict === 'no') return { ...finding, learned: { reasoningEffort: false } };
-  if (finding.verdict === 'unclear') return finding;
+  if (result.failure !== undefined) return judgeFailure(result.failure, { reasoningEffort: false });
   if (reasons || (result.usage?.reasoningTokens ?? 0) > 0) return yes('taken', { reasoningEffort: true });
   return unclear('taken, but nothing is seen of its reasoning');
 }
 
 export function judgeSummary({ failure, reasoning }: ProbeResult): Finding {
-  if (failure === undefined) return reasoning === '' ? unclear('taken, but none was told') : yes('told', { reasoningSummary: true });
-  const finding = judgeFailure(failure);
-  return finding.verdict === 'no' ? { ...finding, learned: { reasoningSummary: false } } : finding;
+  if (failure !== undefined) return judgeFailure(failure, { reasoningSummary: false });
+  return reasoning === '' ? unclear('taken, but none was told') : yes('told', { reasoningSummary: true });
 }
 
 /** Returns a word that first occurs in the middle of the text. */
@@ -120,10 +113,7 @@ export function stopIn(text: string): string | undefined {
 
 /** Judges the same question with a stop sequence in the middle of its answer. */
 export function judgeStop({ failure, text, finishReason }: ProbeResult, sequence: string): Finding {
-  if (failure !== undefined) {
-    const finding = judgeFailure(failure);
-    return finding.verdict === 'no' ? { ...finding, learned: { stop: false } } : finding;
-  }
+  if (failure !== undefined) return judgeFailure(failure, { stop: false });
   if (text.includes(sequence)) return no('writes on behind it', { stop: false });
   if (finishReason === 'length') return unclear('cut before it came to that');
   return yes(`before the sequence, finish ${finishReason}`, { stop: true });

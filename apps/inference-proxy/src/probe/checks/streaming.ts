@@ -24,16 +24,12 @@ export const streamingChecks: Check[] = [
   {
     id: 'stream-pieces',
     title: 'streams while it writes',
-    async run(_prober, { stream }) {
-      return stream === undefined ? 'it does not stream' : judgePieces(stream);
-    },
+    run: async (_prober, { stream }) => (stream === undefined ? 'it does not stream' : judgePieces(stream)),
   },
   {
     id: 'usage-plain',
     title: 'counts tokens of a plain reply',
-    async run(prober) {
-      return judgeUsage(await prober.send({ turns: 'Say yes.' }));
-    },
+    run: async (prober) => judgeUsage(await prober.send({ turns: 'Say yes.' })),
   },
   {
     id: 'usage-stream',

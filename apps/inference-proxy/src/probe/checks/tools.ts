@@ -2,6 +2,7 @@ import type { UpstreamCapabilities } from '#contracts/catalog.js';
 import type { CompletedToolCall } from '#inference/completion.js';
 import type { Tool } from '#inference/tool.js';
 import type { Turn } from '#inference/turn.js';
+import { isObject, parseJson } from '../../upstreams/replies/json-object.js';
 import { type Finding, judgeFailure, type ProbeResult } from '../probe-result.js';
 import { type Check, count, no, says, unclear, WITH_ROLES, yes } from './check.js';
 
@@ -71,17 +72,14 @@ export function judgeParallel({ failure, toolCalls }: ProbeResult): Finding {
 
 /** A refusal means that `strict` is not accepted; an answer in words proves nothing. */
 export function judgeStrict(result: ProbeResult): Finding {
+  if (result.failure !== undefined) return judgeFailure(result.failure, { strictTools: false });
   const finding = judgeCall(result);
-  if (finding.verdict === 'yes') return { ...finding, learned: { strictTools: true } };
-  return finding.verdict === 'no' && result.failure !== undefined ? { ...finding, learned: { strictTools: false } } : finding;
+  return finding.verdict === 'yes' ? { ...finding, learned: { strictTools: true } } : finding;
 }
 
 /** Judges a request that asks for two calls and allows one. */
 export function judgeParallelField({ failure, toolCalls }: ProbeResult): Finding {
-  if (failure !== undefined) {
-    const finding = judgeFailure(failure);
-    return finding.verdict === 'no' ? { ...finding, learned: { parallelToolCalls: false } } : finding;
-  }
+  if (failure !== undefined) return judgeFailure(failure, { parallelToolCalls: false });
   if (toolCalls.length > 1) return no(`taken, and ${toolCalls.length} calls made all the same`);
   if (toolCalls.length === 0) return unclear('not refused; it answers in words');
   return yes('taken, and one call made', { parallelToolCalls: true });
@@ -94,12 +92,8 @@ export function judgeForced({ failure, toolCalls }: ProbeResult, name: string): 
 }
 
 function hasCity({ argumentsText }: CompletedToolCall): boolean {
-  try {
-    const value: unknown = JSON.parse(argumentsText);
-    return typeof value === 'object' && value !== null && typeof (value as { city?: unknown }).city === 'string';
-  } catch {
-    return false;
-  }
+  const value = parseJson(argumentsText);
+  return isObject(value) && typeof value.city === 'string';
 }
 
 /** Capabilities that a server may require of a conversation with calls; each is tried alone. */

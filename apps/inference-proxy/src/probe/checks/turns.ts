@@ -47,15 +47,12 @@ export const turnChecks: Check[] = [
 
 /** Judges the same conversation with either role: `developer` is used only where `system` is refused. */
 export function judgeRole(developer: ProbeResult, system: ProbeResult): Finding {
-  if (developer.failure !== undefined) {
-    const finding = judgeFailure(developer.failure);
-    return finding.verdict === 'no' ? { ...finding, learned: { developerRole: false } } : finding;
-  }
+  if (developer.failure !== undefined) return judgeFailure(developer.failure, { developerRole: false });
   if (system.failure?.kind === 'rejected') return yes('and not the system role', { developerRole: true });
   return yes('as well as the system role');
 }
 
 /** Judges only whether the request was accepted. */
-export function judgeTaken({ failure, finishReason }: ProbeResult, learned?: Finding['learned']): Finding {
-  return failure === undefined ? yes(`taken, finish ${finishReason}`, learned) : judgeFailure(failure);
+export function judgeTaken({ failure, finishReason }: ProbeResult, ifTaken?: Finding['learned'], ifRefused?: Finding['learned']): Finding {
+  return failure === undefined ? yes(`taken, finish ${finishReason}`, ifTaken) : judgeFailure(failure, ifRefused);
 }

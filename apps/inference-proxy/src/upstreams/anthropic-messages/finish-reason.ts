@@ -18,10 +18,3 @@ const STOP_REASONS: ReadonlyMap<string, FinishReason> = new Map(
 export function parseFinishReason(stopReason: unknown): FinishReason | undefined {
   return typeof stopReason === 'string' && !NO_REASON.test(stopReason) ? (STOP_REASONS.get(stopReason) ?? 'stop') : undefined;
 }
-
-/** Returns the reason of the whole reply: `tool-calls` if it has any, unless it was cut; servers often say `end_turn`. */
-export function withToolCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  if (reason === 'length' || reason === 'content-filter') return reason;
-  if (hasCalls) return 'tool-calls';
-  return reason === 'tool-calls' ? 'stop' : reason;
-}

@@ -21,12 +21,7 @@ test('nothing that was not asked for, but a cap [U-19]', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'messages',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      'anthropic-version': '2023-06-01',
-      'x-api-key': 'secret',
-    },
+    headers: { 'anthropic-version': '2023-06-01', 'x-api-key': 'secret' },
     body: { model: 'upstream-model', max_tokens: 256, messages: [{ role: 'user', content: [t('Hi')] }], stream: true },
   });
 });

@@ -2,6 +2,7 @@ import type { OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { NO_MESSAGE } from '../requests/arrange-turns.js';
+import { asFunction } from '../requests/as-function.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
 import { ToolCallInputs } from './tool-call-inputs.js';
@@ -40,12 +41,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
   return {
     path: 'messages',
-    headers: {
-      'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
-      'anthropic-version': '2023-06-01',
-      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
-    },
+    headers: { 'anthropic-version': '2023-06-01', ...(apiKey !== undefined && { 'x-api-key': apiKey }) },
     body,
   };
 }
@@ -135,20 +131,8 @@ function renderToolResults({ results }: ToolTurn): Block[] {
 }
 
 function renderTool(tool: Tool, takesStrict: boolean): Block {
-  if (tool.kind === 'custom') {
-    const grammar = tool.grammar && `The input follows this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`;
-    return {
-      name: tool.wireName,
-      description: [tool.description, grammar].filter(Boolean).join('\n\n') || undefined,
-      input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
-    };
-  }
-  return {
-    name: tool.wireName,
-    description: tool.description,
-    input_schema: tool.parameters ?? { type: 'object', properties: {} },
-    strict: takesStrict ? tool.strict : undefined,
-  };
+  const { description, parameters, strict } = asFunction(tool);
+  return { name: tool.wireName, description, input_schema: parameters, strict: takesStrict ? strict : undefined };
 }
 
 function renderToolChoice(choice: ToolChoice | undefined, parallel: boolean | undefined): unknown {

@@ -1,12 +1,13 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
-import { assertFewValues, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
+import { endReply } from '../replies/end-reply.js';
+import { isObject, parseEvents } from '../replies/json-object.js';
+import { ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { parseFinishReason, withToolCalls } from './finish-reason.js';
+import { parseFinishReason } from './finish-reason.js';
 import { UsageCounter } from './usage.js';
 
 type Json = Record<string, unknown>;
@@ -85,14 +86,10 @@ export class MessagesStreamParser implements StreamParser {
   finish(events: StreamEvent[], complete: boolean): void {
     const reason = this.finishReason ?? (complete && (this.hasContent || this.calls.count > 0) ? 'stop' : undefined);
     if (reason === undefined) {
-      throw new UpstreamFailure('broken', 'upstream_error', {
-        detail: complete ? 'empty reply' : 'stream ended without a stop reason',
-      });
+      const detail = complete ? 'empty reply' : 'stream ended without a stop reason';
+      throw new UpstreamFailure('broken', 'upstream_error', { detail });
     }
-    this.calls.end(events);
-    const { usage } = this.counter;
-    if (usage !== undefined) events.push({ type: 'usage-report', usage });
-    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
+    endReply(this.calls, this.counter.usage, reason, events);
     this.done = true;
   }
 
@@ -121,15 +118,6 @@ export class MessagesStreamParser implements StreamParser {
     if (typeof text !== 'string' || text === '') return;
     this.hasContent = true;
     events.push({ type, text });
-  }
-}
-
-function parseEvents(payload: string): Json[] {
-  assertFewValues(payload);
-  try {
-    return objectsOf(parseReplyJson(payload));
-  } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject } from '../replies/json-object.js';
-import { parseTokenCount, TOKENS_MAX } from '../replies/token-count.js';
+import { parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
 /** The prompt is the sum of three counts: `input_tokens` leaves out the tokens read from the cache and those written to it. */
 interface Prompt {
@@ -31,17 +31,13 @@ export class UsageCounter {
 
   /** Undefined when nothing was counted. */
   get usage(): Usage | undefined {
-    const promptTokens = totalOf(this.prompt);
-    const { output: outputTokens, thinking } = this;
-    if (promptTokens === 0 && outputTokens === 0) return undefined;
-    return {
-      promptTokens,
-      cachedTokens: this.prompt.cached,
-      outputTokens,
-      reasoningTokens: Math.min(thinking, outputTokens),
-      promptSource: 'reported',
-      outputSource: 'reported',
-    };
+    const { prompt, output, thinking } = this;
+    return reportedUsage({
+      promptTokens: totalOf(prompt),
+      cachedTokens: prompt.cached,
+      outputTokens: output,
+      reasoningTokens: thinking,
+    });
   }
 
   /** The three counts are taken together, because a later event may split the same prompt anew: 80, then 50 and 30 cached. */

@@ -44,10 +44,3 @@ export function parseFinishReason(
   const matched = stopReason ?? matchedStop;
   return reason === 'stop' && typeof matched === 'string' && stopSequences.includes(matched) ? 'stop-sequence' : reason;
 }
-
-/** Returns the reason of the whole reply: `tool-calls` if it has any, unless it was cut; servers often say `stop`. */
-export function withToolCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  if (reason === 'length' || reason === 'content-filter') return reason;
-  if (hasCalls) return 'tool-calls';
-  return reason === 'tool-calls' ? 'stop' : reason;
-}

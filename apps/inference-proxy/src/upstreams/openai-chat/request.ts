@@ -3,6 +3,7 @@ import type { Hints, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn, UserTurn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
+import { asFunction } from '../requests/as-function.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
@@ -29,11 +30,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
   return {
     path: 'chat/completions',
-    headers: {
-      'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    },
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     body,
   };
 }
@@ -125,21 +122,9 @@ function renderTools(
   };
 }
 
-function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Message {
-  if (tool.kind === 'custom') {
-    const grammar = tool.grammar && `The input follows this ${tool.grammar.syntax} grammar:\n${tool.grammar.definition}`;
-    return {
-      name: tool.wireName,
-      description: [tool.description, grammar].filter(Boolean).join('\n\n') || undefined,
-      parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
-    };
-  }
-  return {
-    name: tool.wireName,
-    description: tool.description,
-    parameters: tool.parameters ?? { type: 'object', properties: {} },
-    strict: capabilities.strictTools ? tool.strict : undefined,
-  };
+function renderTool(tool: Tool, { strictTools }: UpstreamCapabilities): Message {
+  const { description, parameters, strict } = asFunction(tool);
+  return { name: tool.wireName, description, parameters, strict: strictTools ? strict : undefined };
 }
 
 /** Omits `auto`: it is the default everywhere, and some servers refuse it. */

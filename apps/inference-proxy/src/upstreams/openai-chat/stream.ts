@@ -1,13 +1,14 @@
 import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
+import { endReply } from '../replies/end-reply.js';
 import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
 import { assertFewValues, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { parseFinishReason, withToolCalls } from './finish-reason.js';
+import { parseFinishReason } from './finish-reason.js';
 import { TextChunkTemplate } from './text-chunk-template.js';
 import { parseUsage } from './usage.js';
 
@@ -65,9 +66,7 @@ export class ChatStreamParser implements StreamParser {
       const detail = complete ? 'empty reply' : 'stream ended without a finish reason';
       throw new UpstreamFailure('broken', 'upstream_error', { detail });
     }
-    this.calls.end(events);
-    if (this.usage !== undefined) events.push({ type: 'usage-report', usage: this.usage });
-    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
+    endReply(this.calls, this.usage, reason, events);
     this.done = true;
   }
 

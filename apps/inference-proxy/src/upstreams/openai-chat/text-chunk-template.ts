@@ -1,3 +1,5 @@
+import { parseJson } from '../replies/json-object.js';
+
 /** Attempts to learn a template. Chunks of some streams differ in more than their text, such as random padding. */
 const LEARN_MAX = 4;
 const PROBE = 'probe';
@@ -39,19 +41,11 @@ export class TextChunkTemplate {
 
 /** True when the text was found in the content field: the same text may occur elsewhere, and the payload may hold more than a chunk. */
 function isContentOf(probe: string): boolean {
-  const chunk = parse(probe) as { choices?: { delta?: { content?: unknown } }[] } | undefined;
+  const chunk = parseJson(probe) as { choices?: { delta?: { content?: unknown } }[] } | undefined;
   return chunk?.choices?.[0]?.delta?.content === PROBE;
 }
 
 /** Returns undefined when `quoted` is not the inside of one JSON string. */
 function unquote(quoted: string): string | undefined {
-  return parse(`"${quoted}"`) as string | undefined;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return parseJson(`"${quoted}"`) as string | undefined;
 }

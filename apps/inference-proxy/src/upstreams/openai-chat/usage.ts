@@ -1,10 +1,10 @@
 import type { Usage } from '#inference/usage.js';
 import { isObject } from '../replies/json-object.js';
-import { parseTokenCount, TOKENS_MAX } from '../replies/token-count.js';
+import { parseTokenCount, reportedUsage, TOKENS_MAX } from '../replies/reported-usage.js';
 
 /**
  * Returns the usage of a chunk or reply; undefined when it counts nothing. Servers name cached and reasoning tokens in several
- * ways; both are brought within the totals that contain them.
+ * ways.
  */
 export function parseUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
@@ -13,17 +13,10 @@ export function parseUsage(value: unknown): Usage | undefined {
   if (promptTokens === 0 && completionTokens === 0) return undefined;
   const promptDetails = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const outputDetails = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
-  const cached = parseTokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
+  const cachedTokens = parseTokenCount(promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens);
   const reasoning = parseTokenCount(outputDetails.reasoning_tokens ?? value.reasoning_tokens);
   // Some servers count reasoning apart from the completion: their total then is the sum of all three.
   const isApart = reasoning > 0 && parseTokenCount(value.total_tokens) === promptTokens + completionTokens + reasoning;
   const outputTokens = Math.min(TOKENS_MAX, completionTokens + (isApart ? reasoning : 0));
-  return {
-    promptTokens,
-    cachedTokens: Math.min(cached, promptTokens),
-    outputTokens,
-    reasoningTokens: Math.min(reasoning, outputTokens),
-    promptSource: 'reported',
-    outputSource: 'reported',
-  };
+  return reportedUsage({ promptTokens, cachedTokens, outputTokens, reasoningTokens: reasoning });
 }

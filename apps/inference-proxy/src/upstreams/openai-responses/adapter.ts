@@ -8,7 +8,7 @@ import { ResponsesStreamParser } from './stream.js';
 /** `POST /responses` of OpenAI and compatible servers, without stored state. */
 export const openaiResponses: UpstreamAdapter = {
   kind: 'openai-responses',
-  withoutStop: true,
+  takesStop: () => false, // the dialect has no stop sequences
   renderRequest,
   parseReply,
   openStream: (call) => {

@@ -1,46 +1,25 @@
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { classifyRefusal, refusalOf } from '../refusals/classify-refusal.js';
-import { parseRetryAfter } from '../refusals/parse-retry-after.js';
-import { errorFieldsOf, findObject, findStatus, messageOf, textOf } from '../replies/json-object.js';
-import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
+import { classifyRefusal, type Refusal, refusalOf } from '../refusals/classify-refusal.js';
+import { errorParser } from '../refusals/error-parser.js';
+import { errorFieldsOf, findStatus, messageOf, textOf } from '../replies/json-object.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
 
-/** Returns the failure of a reply with an error status. */
-export function parseError(reply: ErrorReply, call: UpstreamCall): UpstreamFailure {
-  const { code, text, message } = describe(findObject(reply.body)) ?? { code: '', text: reply.body };
-  return classify({ status: reply.status, code, text, message, retryAfterSeconds: parseRetryAfter(reply.headers, text) }, call);
-}
-
-/** Returns the error in an event, response or body that came with status 200; undefined when there is none. */
-export function findError(body: Record<string, unknown>, call: UpstreamCall): UpstreamFailure | undefined {
-  const error = describe(body);
-  return error === undefined ? undefined : classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, call);
-}
+export const { parseError, findError } = errorParser(describe, classify);
 
 /** Codes of a failed response that are about the content the client sent. */
 const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
 
-function classify(refusal: Parameters<typeof classifyRefusal>[0], call: UpstreamCall): UpstreamFailure {
+function classify(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const { status, code } = refusal;
-  if ((status === 0 || status === 400) && CONTENT_CODES.test(code)) {
-    return refusalOf('content-policy', refusal, call);
-  }
-  return classifyRefusal(refusal, call);
-}
-
-interface Described {
-  status: number;
-  code: string;
-  text: string;
-  /** Absent when the text has no known shape. */
-  message?: string | undefined;
+  const isAboutContent = (status === 0 || status === 400) && CONTENT_CODES.test(code);
+  return isAboutContent ? refusalOf('content-policy', refusal, call) : classifyRefusal(refusal, call);
 }
 
 /**
  * Servers send `{error: {message, type, code}}` in bodies, responses and events, `{error: "text"}` or a list of either, the event
  * `{type: "error", code, message}`, `{object: "error", message}`, and `{detail}` or `{message}` (web frameworks).
  */
-function describe(body: Record<string, unknown> | undefined): Described | undefined {
-  if (body === undefined) return undefined;
+function describe(body: Record<string, unknown>): Refusal | undefined {
   const error = errorFieldsOf(body.error);
   if (error !== undefined) return fromFields(error);
   const { type } = body;
@@ -49,7 +28,7 @@ function describe(body: Record<string, unknown> | undefined): Described | undefi
   return isBare ? fromFields(body) : undefined;
 }
 
-function fromFields(error: Record<string, unknown>): Described {
+function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';

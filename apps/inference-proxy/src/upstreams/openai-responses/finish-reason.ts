@@ -9,11 +9,6 @@ export function parseFinishReason(status: unknown, incompleteDetails: unknown): 
   return reason === 'content_filter' ? 'content-filter' : 'length';
 }
 
-/** Returns the reason of the whole reply: `tool-calls` if it has any, unless it was cut. */
-export function withToolCalls(reason: FinishReason, hasCalls: boolean): FinishReason {
-  return reason === 'stop' && hasCalls ? 'tool-calls' : reason;
-}
-
 /** Returns the worse of two statuses: the one that a terminal event is named for and the one in its response may differ. */
 export function worseStatus(named: string, status: unknown): string {
   const isSaid = typeof status === 'string' && status !== 'in_progress' && status !== 'completed';

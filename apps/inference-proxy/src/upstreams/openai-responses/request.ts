@@ -3,6 +3,7 @@ import type { InferenceRequest, OutputFormat } from '#inference/request.js';
 import type { Tool, ToolChoice } from '#inference/tool.js';
 import type { AssistantTurn, ImagePart, TextPart, ToolTurn, Turn } from '#inference/turn.js';
 import { arrangeTurns } from '../requests/arrange-turns.js';
+import { describeWithGrammar } from '../requests/as-function.js';
 import { isStrictSchema } from '../requests/strict-schema.js';
 import type { RenderedRequest, UpstreamCall } from '../upstream-adapter.js';
 import { renderCallId } from './call-id.js';
@@ -32,11 +33,7 @@ export function renderRequest(call: UpstreamCall, apiKey: string | undefined): R
   };
   return {
     path: 'responses',
-    headers: {
-      'content-type': 'application/json',
-      accept: stream ? 'text/event-stream' : 'application/json',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    },
+    headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     body,
   };
 }
@@ -136,8 +133,7 @@ function renderTool(tool: Tool, capabilities: UpstreamCapabilities): Item {
   if (grammar.syntax === 'lark' || grammar.syntax === 'regex') {
     return { type: 'custom', name, description, format: { type: 'grammar', syntax: grammar.syntax, definition: grammar.definition } };
   }
-  const hint = `The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`;
-  return { type: 'custom', name, description: description ? `${description}\n\n${hint}` : hint };
+  return { type: 'custom', name, description: describeWithGrammar(tool) };
 }
 
 /** Omits `auto`: it is the default everywhere. */

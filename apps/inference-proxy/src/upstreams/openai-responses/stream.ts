@@ -1,13 +1,14 @@
 import { bytesOfTokens } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { UpstreamFailure } from '../../failures/upstream-failure.js';
-import { isObject, objectsOf, parseReplyJson } from '../replies/json-object.js';
-import { assertFewValues, HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
+import { endReply } from '../replies/end-reply.js';
+import { isObject, parseEvents } from '../replies/json-object.js';
+import { HELD_LENGTH_MAX, ITEMS_MAX, overLimit, renderArguments } from '../replies/reply-limits.js';
 import { ThinkTags } from '../replies/think-tags.js';
 import { ToolCallAssembler } from '../replies/tool-call-assembler.js';
 import type { StreamParser, UpstreamCall } from '../upstream-adapter.js';
 import { findError } from './errors.js';
-import { parseFinishReason, withToolCalls, worseStatus } from './finish-reason.js';
+import { parseFinishReason, worseStatus } from './finish-reason.js';
 import { type OutputItem, OutputItems, strayNumbers } from './output-items.js';
 import { parseUsage } from './usage.js';
 
@@ -72,9 +73,7 @@ export class ResponsesStreamParser implements StreamParser {
       if (isObject(wire) && item !== undefined) this.readItem(item, wire, events);
     }
     this.thinkTags?.end(events);
-    this.calls.end(events);
-    if (usage !== undefined) events.push({ type: 'usage-report', usage });
-    events.push({ type: 'completion-finish', reason: withToolCalls(reason, this.calls.announced > 0) });
+    endReply(this.calls, usage, reason, events);
     this.done = true;
   }
 
@@ -214,15 +213,6 @@ export class ResponsesStreamParser implements StreamParser {
 
   private fail(body: Json, detail = 'the upstream reported an error'): never {
     throw findError(body, this.call) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
-  }
-}
-
-function parseEvents(payload: string): Json[] {
-  assertFewValues(payload);
-  try {
-    return objectsOf(parseReplyJson(payload));
-  } catch (cause) {
-    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
   }
 }
 

@@ -16,7 +16,7 @@ import {
 import { rejectionText } from './rejection-text.js';
 
 /** An upstream's refusal, in any dialect. */
-interface Refusal {
+export interface Refusal {
   /** HTTP status of the reply or, for an error within a stream, the number it gives. 0: none. */
   status: number;
   /** Machine-readable fields (code, type), joined by spaces. */

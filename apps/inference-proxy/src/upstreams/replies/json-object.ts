@@ -27,6 +27,16 @@ export function parseReplyObject(body: string): Record<string, unknown> {
   throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply is not an object' });
 }
 
+/** Returns the events in the payload of an SSE event. Throws `UpstreamFailure` when it is not JSON. */
+export function parseEvents(payload: string): Record<string, unknown>[] {
+  assertFewValues(payload);
+  try {
+    return objectsOf(parseReplyJson(payload));
+  } catch (cause) {
+    throw new UpstreamFailure('broken', 'upstream_error', { detail: 'event is not JSON', cause });
+  }
+}
+
 /** Returns the objects of a payload: usually one; some servers wrap theirs, errors above all, in a list. */
 export function objectsOf(payload: unknown): Record<string, unknown>[] {
   return (Array.isArray(payload) ? payload : [payload]).filter(isObject);
@@ -59,8 +69,13 @@ export function findStatus(fields: readonly unknown[]): number {
 
 /** Returns the object that an error's body is, or contains in a list; undefined for any other body. */
 export function findObject(text: string): Record<string, unknown> | undefined {
+  return objectsOf(parseJson(text))[0];
+}
+
+/** Returns the value of a JSON text; undefined for any other text. */
+export function parseJson(text: string): unknown {
   try {
-    return objectsOf(JSON.parse(text))[0];
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -49,11 +49,11 @@ const VALUES_MAX = 200_000;
  * all other requests.
  */
 export function assertFewValues(json: string): void {
-  if (holdsMoreValues(json, VALUES_MAX)) throw overLimit('values');
+  if (holdsMoreValues(json)) throw overLimit('values');
 }
 
-/** True when JSON holds more than `valuesMax` values. */
-export function holdsMoreValues(json: string, valuesMax: number): boolean {
+/** True when JSON holds more than `valuesMax` values; by default, more than any reply needs. */
+export function holdsMoreValues(json: string, valuesMax = VALUES_MAX): boolean {
   return json.length > valuesMax && countValues(json, valuesMax) > valuesMax;
 }
 

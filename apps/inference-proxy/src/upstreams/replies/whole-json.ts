@@ -1,3 +1,5 @@
+import { parseJson } from './json-object.js';
+
 /**
  * Tells whether a growing text is one complete JSON object. Some upstreams make the parser ask after every delta, so each character is
  * read once, and the text is parsed only when its brackets close.
@@ -36,18 +38,9 @@ export class WholeJson {
     else if (char === '{' || char === '[') this.depth += 1;
     else if (char === '}' || char === ']') {
       this.depth -= 1;
-      if (this.depth === 0) this.state = isJson(text()) ? 'whole' : 'broken';
+      if (this.depth === 0) this.state = parseJson(text()) !== undefined ? 'whole' : 'broken';
     }
   }
 }
 
 const BLANK = new Set(' \t\r\n');
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}

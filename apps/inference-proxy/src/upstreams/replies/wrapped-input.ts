@@ -1,3 +1,5 @@
+import { isObject, parseJson } from './json-object.js';
+
 /** Text before the input. White space is allowed before the positions in `SPACED`. */
 const OPENING = '{"input":"';
 const SPACED = new Set([0, 1, 8, 9]);
@@ -99,11 +101,6 @@ function readEscape(text: string, at: number): { character: string; length: numb
 }
 
 function inputOf(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    const input = typeof value === 'object' && value !== null ? (value as { input?: unknown }).input : undefined;
-    return typeof input === 'string' ? input : text;
-  } catch {
-    return text;
-  }
+  const value = parseJson(text);
+  return isObject(value) && typeof value.input === 'string' ? value.input : text;
 }
