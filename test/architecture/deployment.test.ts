@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { isOwnVariable } from '#contracts/own-variables.js';
+import { isOwnVariable } from '#contracts/upstream-rules.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
 import { FORCED_CLOSE_MS } from '../../apps/gateway/src/http/server/http-server.js';
 import { statedMemory } from '../abuse/stated-memory.js';

@@ -9,7 +9,7 @@ import { createBillingMetrics } from '../../apps/billing/src/billing.metrics.js'
 import { CatalogConfig } from '../../apps/catalog/src/catalog.config.js';
 import { createCatalogMetrics } from '../../apps/catalog/src/catalog.metrics.js';
 import { GatewayConfig } from '../../apps/gateway/src/gateway.config.js';
-import { GatewayMetrics, registerGauges } from '../../apps/gateway/src/http/gateway-metrics.js';
+import { createGatewayMetrics, registerGauges } from '../../apps/gateway/src/http/gateway-metrics.js';
 import { InferenceProxyConfig } from '../../apps/inference-proxy/src/inference-proxy.config.js';
 import { ProxyMetrics } from '../../apps/inference-proxy/src/metrics/proxy-metrics.js';
 
@@ -105,7 +105,7 @@ function labelsIn(cell: string): string[] {
 }
 
 function gatewayMetrics(registry: Registry): void {
-  new GatewayMetrics(registry);
+  createGatewayMetrics(registry);
   registerGauges(registry, {} as Parameters<typeof registerGauges>[1]);
 }
 

@@ -1,13 +1,5 @@
 import { Controller } from '@nestjs/common';
-import {
-  type CatalogApplyReply,
-  CatalogApplyRequest,
-  catalogApply,
-  type ModelListReply,
-  modelList,
-  type RouteListReply,
-  routeList,
-} from '#contracts/catalog.js';
+import { CatalogApplyRequest, catalogApply, modelList, routeList } from '#contracts/catalog.js';
 import type { RevisionRequest } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Serves } from '#messaging/serves.js';
@@ -23,17 +15,17 @@ export class CatalogController {
   ) {}
 
   @Serves(modelList)
-  listModels({ known }: RevisionRequest): Promise<ModelListReply> {
+  listModels({ known }: RevisionRequest) {
     return this.snapshot.modelList(known);
   }
 
   @Serves(routeList)
-  listRoutes({ known }: RevisionRequest): Promise<RouteListReply> {
+  listRoutes({ known }: RevisionRequest) {
     return this.snapshot.routeList(known);
   }
 
   @Serves(catalogApply)
-  async apply({ yaml, fileName }: CatalogApplyRequest): Promise<CatalogApplyReply> {
+  async apply({ yaml, fileName }: CatalogApplyRequest) {
     try {
       return await this.applier.apply(yaml, fileName ?? 'catalog.yaml');
     } catch (error) {

@@ -5,8 +5,7 @@ import type { Logger } from '#observability/logger.js';
 import type { Announcements } from './announcements.js';
 import type { CatalogStore } from './apply/catalog-store.js';
 import type { CatalogMetrics } from './catalog.metrics.js';
-import { renderModelList } from './models/render-model-list.js';
-import { renderRouteList } from './routes/render-route-list.js';
+import { renderModelList, renderRouteList } from './render-replies.js';
 
 /**
  * Milliseconds that a replica of unknown freshness delays its answer. All replicas are asked and the first answer counts, so one that has

@@ -16,10 +16,10 @@ interface ConnectionSettings {
 
 /** Returns the settings, or those that `npm start` wrote to `.local/` of `folder`. @throws ConfigError that names missing settings */
 export function connectionSettings(config: CliConfig, folder: string): ConnectionSettings {
-  const url = config.natsUrl || textAt(readLocal(folder, 'demo.json'), ['natsUrl']);
-  const password = config.natsCliPassword || textAt(readLocal(folder, 'secrets.json'), ['natsPasswords', 'cli']);
-  if (url === undefined || password === undefined) {
-    const missing = [...(url === undefined ? ['NATS_URL'] : []), ...(password === undefined ? ['NATS_CLI_PASSWORD'] : [])];
+  const url = config.natsUrl || readLocal(folder, 'demo.json')?.natsUrl;
+  const password = config.natsCliPassword || readLocal(folder, 'secrets.json')?.natsPasswords?.cli;
+  if (!url || !password) {
+    const missing = [...(url ? [] : ['NATS_URL']), ...(password ? [] : ['NATS_CLI_PASSWORD'])];
     throw new ConfigError(`${missing.join(' and ')} not set, and not found in ${folder}/.local, where npm start writes it`);
   }
   return { url, password };
@@ -52,8 +52,14 @@ function hostsOf(url: string): string {
     .join(', ');
 }
 
+/** Fields that `npm start` writes: `natsUrl` to demo.json, `natsPasswords` to secrets.json. */
+interface LocalFile {
+  natsUrl?: string;
+  natsPasswords?: { cli?: string };
+}
+
 /** Undefined when the file does not exist. */
-function readLocal(folder: string, file: string): unknown {
+function readLocal(folder: string, file: string): LocalFile | undefined {
   const path = join(folder, '.local', file);
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
@@ -61,9 +67,4 @@ function readLocal(folder: string, file: string): unknown {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ConfigError(`cannot read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'not JSON'}`);
   }
-}
-
-function textAt(value: unknown, path: readonly string[]): string | undefined {
-  const found = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value);
-  return typeof found === 'string' && found !== '' ? found : undefined;
 }

@@ -87,6 +87,9 @@ export const instant: Kind<string> = {
   },
 };
 
+/** Option of every paged list. */
+export const cursor = optional(text(2_000, 'cursor'), 'cursor that the previous page showed');
+
 function isPositiveUsd(value: string): boolean {
   try {
     return parseUsd(value) > 0n;

@@ -20,6 +20,11 @@ export function renderTable<Row>(rows: readonly Row[], columns: Record<string, (
     .join('\n');
 }
 
+/** Renders the cursor of the next page, if there is one. */
+export function morePages(nextCursor: string | null): string {
+  return nextCursor === null ? '' : `\nmore: --cursor ${nextCursor}`;
+}
+
 export function renderFields(fields: Record<string, Cell>): string {
   const width = Math.max(...Object.keys(fields).map((label) => label.length));
   return Object.entries(fields)

@@ -16,7 +16,7 @@ import { AccountController } from './http/endpoints/account.controller.js';
 import { CountTokensController } from './http/endpoints/count-tokens.controller.js';
 import { GenerationController } from './http/endpoints/generation.controller.js';
 import { GenerationHandler } from './http/endpoints/generation-handler.js';
-import { GatewayMetrics } from './http/gateway-metrics.js';
+import { createGatewayMetrics } from './http/gateway-metrics.js';
 import { ApiKeyGuard } from './http/limits/api-key.guard.js';
 import { EmptyAccounts } from './http/limits/empty-accounts.js';
 import { RequestRates } from './http/limits/request-rates.js';
@@ -68,8 +68,7 @@ export function gatewayModule({ config, logger, registry, messaging, startBodyWo
       provide(EmptyAccounts, [BillingClient, CatalogClient, RequestRates], (...parts) => new EmptyAccounts(...parts)),
       provide(ApiKeyGuard, [ApiKeys, RequestRates, EmptyAccounts], (...parts) => new ApiKeyGuard(...parts)),
       provide(APP_FILTER, [RequestRates], (rates) => new ErrorFilter(rates)),
-      provide(GatewayMetrics, [], () => new GatewayMetrics(registry)),
-      provide(AccessLog, [GatewayMetrics], (metrics) => new AccessLog(logger, metrics)),
+      provide(AccessLog, [], () => new AccessLog(logger, createGatewayMetrics(registry))),
       provide(
         HttpServer,
         [HttpAdapterHost, AccessLog, CatalogClient],

@@ -7,7 +7,7 @@ import { SIM_MODELS } from './reply/models.js';
 import { planReply, textOfLastUser } from './reply/plan-reply.js';
 import { promptTokens } from './reply/usage-rule.js';
 import { hangUntilAborted, type SimReply, sendStream } from './send-stream.js';
-import { type ErrorObject, SimError } from './sim-error.js';
+import { SimError } from './sim-error.js';
 
 /** State that requests of all dialects share. */
 export interface SimState {
@@ -20,7 +20,7 @@ export interface SimState {
 const FAILURES_REMEMBERED_MAX = 1_000;
 
 /**
- * Answers one generation request. Rejects with the signal's reason when the client disconnects.
+ * Answers one generation request. Rejects when the client disconnects.
  *
  * @throws SimError for a refusal before anything is sent
  */
@@ -107,18 +107,6 @@ function sendStatus(dialect: SimDialect, response: ServerResponse, status: numbe
   response.writeHead(status, { 'content-type': type, ...(retryAfter === undefined ? {} : { 'retry-after': retryAfter }) }).end(body);
 }
 
-const STATUS_ERRORS: Record<number, Pick<ErrorObject, 'message' | 'type' | 'code'>> = {
-  400: { message: 'The request could not be understood.', type: 'invalid_request_error', code: null },
-  401: { message: 'Incorrect API key provided.', type: 'invalid_request_error', code: 'invalid_api_key' },
-  402: { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
-  403: { message: 'You are not allowed to use this model.', type: 'invalid_request_error', code: null },
-  404: { message: 'The model does not exist.', type: 'invalid_request_error', code: 'model_not_found' },
-  413: { message: 'Request too large.', type: 'invalid_request_error', code: null },
-  429: { message: 'Rate limit reached for requests.', type: 'requests', code: 'rate_limit_exceeded' },
-  500: { message: 'The server had an error while processing your request.', type: 'server_error', code: null },
-  503: { message: 'The engine is currently overloaded, please try again later.', type: 'server_error', code: null },
-};
-
 /**
  * Renders an error reply: the dialect's JSON, or for 502 and 504 the HTML page of a reverse proxy. `message` replaces the default
  * message of the status.
@@ -128,11 +116,7 @@ function errorReply(dialect: SimDialect, status: number, message?: string): { ty
     const title = status === 502 ? '502 Bad Gateway' : '504 Gateway Time-out';
     return { type: 'text/html', body: `<html>\r\n<head><title>${title}</title></head>\r\n<body>${message ?? title}</body>\r\n</html>\r\n` };
   }
-  const usual = STATUS_ERRORS[status] ?? {
-    message: `Status ${status}.`,
-    type: status < 500 ? 'invalid_request_error' : 'server_error',
-    code: null,
-  };
-  const error = { ...usual, message: message ?? usual.message, param: null };
+  const usual = SimError.ofStatus(status).body;
+  const error = { ...usual, message: message ?? usual.message };
   return { type: 'application/json', body: JSON.stringify(dialect.renderError(error, status)) };
 }

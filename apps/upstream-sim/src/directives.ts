@@ -1,51 +1,8 @@
 import { SimError } from './sim-error.js';
 
-/** Instructions that a request gives to the simulator. The README explains each. */
-export interface Directives {
+/** Instructions that a request gives to the simulator, with the kind of their values. The README explains each. */
+const KINDS = {
   // reply
-  tokens?: number;
-  reasoning?: number;
-  think?: string;
-  say?: string;
-  refusal?: string;
-  finish?: string;
-  unicode?: boolean;
-  clock?: boolean;
-  // pace and shape
-  ttft?: number;
-  rate?: number;
-  chunk?: number;
-  interleave?: boolean;
-  split?: boolean;
-  crlf?: boolean;
-  keepalive?: number;
-  pad?: number;
-  headers?: string;
-  // usage
-  cached?: number;
-  prompt?: number;
-  completion?: number;
-  nousage?: boolean;
-  usage?: string;
-  // missing abilities
-  refuse?: string;
-  ignore?: string;
-  // failures
-  status?: number;
-  'retry-after'?: string;
-  message?: string;
-  overflow?: boolean;
-  hang?: number | true;
-  cut?: number;
-  error?: number;
-  close?: number;
-  nodone?: boolean;
-  times?: number;
-}
-
-type Kind = 'number' | 'flag' | 'text' | 'flag-or-number';
-
-const KINDS: Record<keyof Directives, Kind> = {
   tokens: 'number',
   reasoning: 'number',
   think: 'text',
@@ -54,6 +11,7 @@ const KINDS: Record<keyof Directives, Kind> = {
   finish: 'text',
   unicode: 'flag',
   clock: 'flag',
+  // pace and shape
   ttft: 'number',
   rate: 'number',
   chunk: 'number',
@@ -63,13 +21,16 @@ const KINDS: Record<keyof Directives, Kind> = {
   keepalive: 'number',
   pad: 'number',
   headers: 'text',
+  // usage
   cached: 'number',
   prompt: 'number',
   completion: 'number',
   nousage: 'flag',
   usage: 'text',
+  // missing abilities
   refuse: 'text',
   ignore: 'text',
+  // failures
   status: 'number',
   'retry-after': 'text',
   message: 'text',
@@ -80,7 +41,16 @@ const KINDS: Record<keyof Directives, Kind> = {
   close: 'number',
   nodone: 'flag',
   times: 'number',
-};
+} as const;
+
+interface Values {
+  number: number;
+  flag: true;
+  text: string;
+  'flag-or-number': number | true;
+}
+
+export type Directives = { [Name in keyof typeof KINDS]?: Values[(typeof KINDS)[Name]] };
 
 const DIRECTIVE = /\[\[sim(?=[\s\]])(.*?)\]\]/gs;
 

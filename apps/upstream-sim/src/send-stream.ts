@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ReplyEvent, SimDialect } from './dialects/sim-dialect.js';
@@ -17,7 +18,7 @@ export interface SimReply {
   breakOff(): void;
 }
 
-/** Writes a stream at the pace and with the fault of its directives. Rejects with the signal's reason when the client disconnects. */
+/** Writes a stream at the pace and with the fault of its directives. Rejects when the client disconnects. */
 export async function sendStream(
   reply: SimReply,
   events: Iterable<ReplyEvent>,
@@ -115,33 +116,15 @@ class SseWriter {
   }
 
   /** Resolves when the operating system has everything that was written so far. */
-  flush(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = (): void => reject(this.signal.reason as Error);
-      if (this.signal.aborted) return abort();
-      this.signal.addEventListener('abort', abort, { once: true });
-      this.response.write(this.batch, () => {
-        this.signal.removeEventListener('abort', abort);
-        resolve();
-      });
-      this.batch = '';
-    });
+  async flush(): Promise<void> {
+    const { batch } = this;
+    this.batch = '';
+    await new Promise((resolve) => this.response.write(batch, resolve));
+    this.signal.throwIfAborted();
   }
 
-  private drained(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        this.response.off('drain', done);
-        reject(this.signal.reason as Error);
-      };
-      const done = (): void => {
-        this.signal.removeEventListener('abort', abort);
-        resolve();
-      };
-      if (this.signal.aborted) return abort();
-      this.signal.addEventListener('abort', abort, { once: true });
-      this.response.once('drain', done);
-    });
+  private async drained(): Promise<void> {
+    await once(this.response, 'drain', { signal: this.signal });
   }
 
   private async writeHalves(event: Buffer): Promise<void> {

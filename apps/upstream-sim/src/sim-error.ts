@@ -5,6 +5,18 @@ export interface ErrorObject {
   code: string | null;
 }
 
+const STATUS_ERRORS: Record<number, Pick<ErrorObject, 'message' | 'type' | 'code'>> = {
+  400: { message: 'The request could not be understood.', type: 'invalid_request_error', code: null },
+  401: { message: 'Incorrect API key provided.', type: 'invalid_request_error', code: 'invalid_api_key' },
+  402: { message: 'Insufficient Balance', type: 'unknown_error', code: 'invalid_request_error' },
+  403: { message: 'You are not allowed to use this model.', type: 'invalid_request_error', code: null },
+  404: { message: 'The model does not exist.', type: 'invalid_request_error', code: 'model_not_found' },
+  413: { message: 'Request too large.', type: 'invalid_request_error', code: null },
+  429: { message: 'Rate limit reached for requests.', type: 'requests', code: 'rate_limit_exceeded' },
+  500: { message: 'The server had an error while processing your request.', type: 'server_error', code: null },
+  503: { message: 'The engine is currently overloaded, please try again later.', type: 'server_error', code: null },
+};
+
 /** A refusal with an HTTP status and the error object that real servers send with it. */
 export class SimError extends Error {
   override readonly name = 'SimError';
@@ -29,9 +41,10 @@ export class SimError extends Error {
     return new SimError(500, { message: String(error), type: 'server_error', param: null, code: null });
   }
 
-  static wrongKey(): SimError {
-    const message = 'Incorrect API key provided.';
-    return new SimError(401, { message, type: 'invalid_request_error', param: null, code: 'invalid_api_key' });
+  /** The usual error of a status. */
+  static ofStatus(status: number): SimError {
+    const type = status < 500 ? 'invalid_request_error' : 'server_error';
+    return new SimError(status, { ...(STATUS_ERRORS[status] ?? { message: `Status ${status}.`, type, code: null }), param: null });
   }
 
   static contextLength(contextTokens: number, promptTokens: number, outputTokens: number): SimError {

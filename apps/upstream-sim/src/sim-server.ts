@@ -89,7 +89,7 @@ class Simulator {
       if (!response.writableFinished) disconnected.abort();
     });
     this.authenticate(request);
-    const body = await readBody(request, BODY_BYTES_MAX);
+    const body = await readBody(request);
     this.log.record(() => ({ method: 'POST', path: request.url ?? '', headers: request.headers, body: parsed(body) }));
     const breakOff = (): void => {
       broken = true;
@@ -115,7 +115,7 @@ class Simulator {
         this.state.failures.clear();
         return void response.writeHead(204).end();
       case 'PUT /sim/defaults':
-        this.state.defaults = parseDirectives(await readBody(request, BODY_BYTES_MAX));
+        this.state.defaults = parseDirectives(await readBody(request));
         return reply(response, 200, this.state.defaults);
       default:
         throw new SimError(404, { message: `Unknown request: ${route}.`, type: 'invalid_request_error', param: null, code: 'unknown_url' });
@@ -124,7 +124,7 @@ class Simulator {
 
   private authenticate(request: IncomingMessage): void {
     const { authorization, 'x-api-key': key } = request.headers;
-    if (this.apiKey !== '' && authorization !== `Bearer ${this.apiKey}` && key !== this.apiKey) throw SimError.wrongKey();
+    if (this.apiKey !== '' && authorization !== `Bearer ${this.apiKey}` && key !== this.apiKey) throw SimError.ofStatus(401);
   }
 }
 
@@ -145,14 +145,13 @@ function parsed(body: string): unknown {
   }
 }
 
-/** @throws SimError above `bytesMax` */
-async function readBody(request: IncomingMessage, bytesMax: number): Promise<string> {
+/** @throws SimError above `BODY_BYTES_MAX` */
+async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > bytesMax)
-      throw new SimError(413, { message: 'Request too large.', type: 'invalid_request_error', param: null, code: null });
+    if (bytes > BODY_BYTES_MAX) throw SimError.ofStatus(413);
     parts.push(part);
   }
   return Buffer.concat(parts, bytes).toString('utf8');

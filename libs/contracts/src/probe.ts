@@ -2,23 +2,17 @@ import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min
 import { Nested } from './billing/fields.js';
 import { UPSTREAM_KINDS, type Upstream, type UpstreamCapabilities } from './catalog.js';
 import { StreamEndpoint } from './endpoint.js';
+import { isBaseUrl, SECRET_FILE_NAME, VARIABLE_NAME } from './upstream-rules.js';
 
-const FILE_NAME = /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/;
+const SECRET_FILE = {
+  message: "$property must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR, never the secret itself",
+};
 
 /** Files in the folder of secrets of the inference-proxy. The certificate and its key go together. */
 export class CandidateTls {
-  @IsOptional()
-  @Length(1, 256)
-  @Matches(FILE_NAME, { message: "caFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
-  caFile?: string;
-  @IsOptional()
-  @Length(1, 256)
-  @Matches(FILE_NAME, { message: "certFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
-  certFile?: string;
-  @IsOptional()
-  @Length(1, 256)
-  @Matches(FILE_NAME, { message: "keyFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR" })
-  keyFile?: string;
+  @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) caFile?: string;
+  @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) certFile?: string;
+  @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) keyFile?: string;
 }
 
 /** An upstream that is not in the catalog yet. The rules are those of the catalog. */
@@ -34,15 +28,10 @@ export class UpstreamCandidate {
   baseUrl!: string;
   /** Variable of the inference-proxy that holds the key. The key itself is never sent. */
   @IsOptional()
-  @Matches(/^[A-Z_][A-Z0-9_]{0,127}$/, { message: 'apiKeyEnv must be the name of an environment variable, never the key itself' })
+  @Matches(VARIABLE_NAME, { message: 'apiKeyEnv must be the name of an environment variable, never the key itself' })
   apiKeyEnv?: string;
   /** A file in the folder of secrets of the inference-proxy, in place of a variable. */
-  @IsOptional()
-  @Length(1, 256)
-  @Matches(FILE_NAME, {
-    message: "apiKeyFile must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR, never the key itself",
-  })
-  apiKeyFile?: string;
+  @IsOptional() @Length(1, 256) @Matches(SECRET_FILE_NAME, SECRET_FILE) apiKeyFile?: string;
   /** Default false. */
   @IsOptional() @IsBoolean() allowPrivateNetwork?: boolean;
   /** Only with `https://`. Default: the public authorities, no client certificate. */
@@ -119,9 +108,3 @@ export const upstreamProbe = new StreamEndpoint<UpstreamProbeRequest, UpstreamPr
   UpstreamProbeRequest,
   'Reports the capabilities of an upstream',
 );
-
-function isBaseUrl(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length > 2_000 || /[\s?#]/.test(value) || !URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.password === '';
-}

@@ -33,6 +33,15 @@ export async function connectPg(options: DatabaseOptions & { settings?: Record<s
   return connection;
 }
 
+/** Waits for all of several statements that were sent together. Throws the first error. */
+export async function allOf<Results extends readonly unknown[]>(
+  results: { [Position in keyof Results]: Promise<Results[Position]> },
+): Promise<Results> {
+  const settled = await Promise.allSettled(results);
+  for (const result of settled) if (result.status === 'rejected') throw result.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results;
+}
+
 /**
  * Sends the statements of one event loop turn in one write. By default the client writes each message on its own, and every write wakes the
  * server.

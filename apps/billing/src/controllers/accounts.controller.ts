@@ -1,8 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
-  type Account,
   AccountCreateRequest,
-  type AccountListReply,
   AccountUpdateRequest,
   accountCreate,
   accountList,
@@ -10,15 +8,7 @@ import {
   ListRequest,
 } from '#contracts/billing/accounts.js';
 import { keyChanged } from '#contracts/billing/events.js';
-import {
-  type Project,
-  ProjectCreateRequest,
-  type ProjectListReply,
-  ProjectUpdateRequest,
-  projectCreate,
-  projectList,
-  projectUpdate,
-} from '#contracts/billing/projects.js';
+import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
@@ -39,37 +29,37 @@ export class AccountsController {
   ) {}
 
   @Serves(accountCreate)
-  async createAccount(request: AccountCreateRequest): Promise<Account> {
+  async createAccount(request: AccountCreateRequest) {
     return orUnavailable(createAccount(this.prisma, request));
   }
 
   @Serves(accountUpdate)
-  async updateAccount(request: AccountUpdateRequest): Promise<Account> {
+  async updateAccount(request: AccountUpdateRequest) {
     const account = await orUnavailable(updateAccount(this.prisma, request));
     if (request.lowBalanceUsd) this.events.thresholdChanged(account.accountId);
     return account;
   }
 
   @Serves(accountList)
-  async listAccounts(request: ListRequest): Promise<AccountListReply> {
+  async listAccounts(request: ListRequest) {
     return orUnavailable(listAccounts(this.prisma, request));
   }
 
   @Serves(projectCreate)
-  async createProject(request: ProjectCreateRequest): Promise<Project> {
+  async createProject(request: ProjectCreateRequest) {
     const { requestsPerMinuteDefault: requestsPerMinute, concurrencyDefault: concurrency } = this.config;
     return orUnavailable(createProject(this.prisma, request, { requestsPerMinute, concurrency }));
   }
 
   @Serves(projectUpdate)
-  async updateProject(request: ProjectUpdateRequest): Promise<Project> {
+  async updateProject(request: ProjectUpdateRequest) {
     const project = await orUnavailable(updateProject(this.prisma, request));
     this.messaging.publish(keyChanged, { projectId: project.projectId });
     return project;
   }
 
   @Serves(projectList)
-  async listProjects(request: ListRequest): Promise<ProjectListReply> {
+  async listProjects(request: ListRequest) {
     return orUnavailable(listProjects(this.prisma, request));
   }
 }

@@ -1,12 +1,9 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
   type FailedItem,
-  type HoldApplyReply,
   HoldApplyRequest,
-  type HoldListReply,
   HoldListRequest,
   HoldReleaseRequest,
-  type HoldRenewReply,
   HoldRenewRequest,
   holdApply,
   holdList,
@@ -14,12 +11,10 @@ import {
   holdRenew,
   holdReserve,
   holdSettle,
-  type ReserveOutcome,
   ReserveRequest,
-  type SettleOutcome,
   SettleRequest,
 } from '#contracts/billing/holds.js';
-import { type BilledRequest, RequestShowRequest, requestShow } from '#contracts/billing/requests.js';
+import { RequestShowRequest, requestShow } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
@@ -40,7 +35,7 @@ export class HoldsController {
 
   /** Every item goes to the lane of its account: one whose lane is full or cannot reach the database fails alone, where the caller is ready for that. */
   @Serves(holdApply)
-  async apply({ settles, reserves, partial }: HoldApplyRequest): Promise<HoldApplyReply> {
+  async apply({ settles, reserves, partial }: HoldApplyRequest) {
     const alone = <Outcome>({ holdId }: { holdId: string }, outcome: Promise<Outcome>): Promise<Outcome | FailedItem> =>
       partial ? outcome.catch((error) => failedItem(holdId, error)) : outcome;
     const [settled, reserved] = await Promise.all([
@@ -51,32 +46,32 @@ export class HoldsController {
   }
 
   @Serves(holdReserve)
-  async reserve(request: ReserveRequest): Promise<ReserveOutcome> {
+  async reserve(request: ReserveRequest) {
     return this.lanes.reserve(request);
   }
 
   @Serves(holdSettle)
-  async settle(request: SettleRequest): Promise<SettleOutcome> {
+  async settle(request: SettleRequest) {
     return this.lanes.settle(request);
   }
 
   @Serves(holdRelease)
-  async release({ holdId, accountId }: HoldReleaseRequest): Promise<SettleOutcome> {
+  async release({ holdId, accountId }: HoldReleaseRequest) {
     return this.lanes.settle({ holdId, accountId, reason: 'released' });
   }
 
   @Serves(holdRenew)
-  async renew(request: HoldRenewRequest): Promise<HoldRenewReply> {
+  async renew(request: HoldRenewRequest) {
     return this.renewals.renew(request);
   }
 
   @Serves(holdList)
-  async list(request: HoldListRequest): Promise<HoldListReply> {
+  async list(request: HoldListRequest) {
     return orUnavailable(listHolds(this.prisma, request));
   }
 
   @Serves(requestShow)
-  async show({ requestId }: RequestShowRequest): Promise<BilledRequest> {
+  async show({ requestId }: RequestShowRequest) {
     return orUnavailable(showRequest(this.prisma, requestId));
   }
 }

@@ -4,14 +4,12 @@ import { keyChanged, keyRevoked } from '#contracts/billing/events.js';
 import {
   type ApiKey,
   KeyCreateRequest,
-  type KeyListReply,
   KeyResolveRequest,
   KeyRevokeRequest,
   keyCreate,
   keyList,
   keyResolve,
   keyRevoke,
-  type ResolvedKey,
 } from '#contracts/billing/keys.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -32,7 +30,7 @@ export class KeysController {
   ) {}
 
   @Serves(keyResolve)
-  async resolve({ keyDigest }: KeyResolveRequest): Promise<ResolvedKey> {
+  async resolve({ keyDigest }: KeyResolveRequest) {
     return this.lookups.resolve(keyDigest);
   }
 
@@ -42,7 +40,7 @@ export class KeysController {
   }
 
   @Serves(keyRevoke)
-  async revoke({ keyId }: KeyRevokeRequest): Promise<ApiKey> {
+  async revoke({ keyId }: KeyRevokeRequest) {
     const key = await orUnavailable(revokeKey(this.prisma, keyId));
     const { projectId, revokedAt } = key;
     this.messaging.publish(keyChanged, { keyId: key.keyId, projectId });
@@ -51,7 +49,7 @@ export class KeysController {
   }
 
   @Serves(keyList)
-  async list(request: ListRequest): Promise<KeyListReply> {
+  async list(request: ListRequest) {
     return orUnavailable(listKeys(this.prisma, request));
   }
 }

@@ -1,5 +1,5 @@
 import { Controller } from '@nestjs/common';
-import { type LedgerCheckReply, ledgerCheck } from '#contracts/billing/ledger.js';
+import { ledgerCheck } from '#contracts/billing/ledger.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Serves } from '#messaging/serves.js';
 import { Auditor } from '../ledger/auditor.js';
@@ -9,7 +9,7 @@ export class LedgerController {
   constructor(private readonly auditor: Auditor) {}
 
   @Serves(ledgerCheck)
-  async check(): Promise<LedgerCheckReply> {
+  async check() {
     try {
       return await this.auditor.check();
     } catch (error) {

@@ -1,22 +1,18 @@
 import { Controller, Inject } from '@nestjs/common';
 import {
-  type AdjustmentCreateReply,
   AdjustmentCreateRequest,
   adjustmentCreate,
   type Balance,
   BalanceGetRequest,
   balanceGet,
-  type PlanGrantReply,
   PlanGrantRequest,
   planGrant,
-  type RefundCreateReply,
   RefundCreateRequest,
   refundCreate,
-  type TopupCreateReply,
   TopupCreateRequest,
   topupCreate,
 } from '#contracts/billing/money.js';
-import { type MovementListReply, MovementListRequest, movementList } from '#contracts/billing/movements.js';
+import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
@@ -38,27 +34,27 @@ export class MoneyController {
   }
 
   @Serves(topupCreate)
-  async topUp(request: TopupCreateRequest): Promise<TopupCreateReply> {
+  async topUp(request: TopupCreateRequest) {
     return this.operations.topUp(request);
   }
 
   @Serves(planGrant)
-  async grant(request: PlanGrantRequest): Promise<PlanGrantReply> {
+  async grant(request: PlanGrantRequest) {
     return this.operations.grant(request);
   }
 
   @Serves(refundCreate)
-  async refund(request: RefundCreateRequest): Promise<RefundCreateReply> {
+  async refund(request: RefundCreateRequest) {
     return this.operations.refund(request);
   }
 
   @Serves(adjustmentCreate)
-  async adjust(request: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+  async adjust(request: AdjustmentCreateRequest) {
     return this.operations.adjust(request);
   }
 
   @Serves(movementList)
-  async movements(request: MovementListRequest): Promise<MovementListReply> {
+  async movements(request: MovementListRequest) {
     return orUnavailable(listMovements(this.prisma, request));
   }
 }

@@ -1,5 +1,5 @@
 import { Controller, Inject } from '@nestjs/common';
-import { type UsageQueryReply, UsageQueryRequest, usageQuery } from '#contracts/billing/usage.js';
+import { UsageQueryRequest, usageQuery } from '#contracts/billing/usage.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
@@ -11,7 +11,7 @@ export class UsageController {
   constructor(@Inject(PRISMA) private readonly prisma: PrismaClient) {}
 
   @Serves(usageQuery)
-  async query(request: UsageQueryRequest): Promise<UsageQueryReply> {
+  async query(request: UsageQueryRequest) {
     return orUnavailable(queryUsage(this.prisma, request));
   }
 }

@@ -15,17 +15,6 @@ export function execute<Row extends QueryResultRow>(
   return connection.query<Row>({ ...statement, values });
 }
 
-/** Waits for all of several statements that were sent together. Throws the first error. */
-export async function allOf<Results extends readonly unknown[]>(
-  results: {
-    [Position in keyof Results]: Promise<Results[Position]>;
-  },
-): Promise<Results> {
-  const settled = await Promise.allSettled(results);
-  for (const result of settled) if (result.status === 'rejected') throw result.reason;
-  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results;
-}
-
 /** Returns a Postgres array of values that need no quoting. Cheaper than the driver, which quotes every value. */
 export function plainArray(values: readonly (string | number | bigint | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;

@@ -1,12 +1,11 @@
 import { ESTIMATED_SOURCES } from '#contracts/billing/holds.js';
-import type { PgConnection } from '#database/pg-connection.js';
+import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { OutputSource, PromptSource } from '#inference/usage.js';
 import type { Price } from '#money/price.js';
 import { type FundsRow, fundsOf } from '../ledger/funds.js';
-import type { RequestWindow } from '../limits/request-window.js';
 import type { AccountState, Batch, BatchState, ProjectState } from './batch.js';
 import type { Hold, ReapedHold } from './hold.js';
-import { allOf, execute, plainArray } from './pipelined-query.js';
+import { execute, plainArray } from './pipelined-query.js';
 import { sourcesOfRow } from './usage-sources.js';
 
 /** Ascending, so that two batches cannot deadlock. */
@@ -37,7 +36,8 @@ const READ_BATCH = {
       FROM billing.settlement s LEFT JOIN billing.late_settlement l ON l.hold_id = s.hold_id
       WHERE s.hold_id = ANY ($1::uuid[])) s) AS settlements,
     (SELECT json_agg(p) FROM (
-      SELECT id, version::text, account_id, enabled, requests_per_minute_max, concurrency_max, open_holds, request_window FROM billing.project
+      SELECT id AS "projectId", version::text, account_id AS "accountId", enabled, requests_per_minute_max AS "requestsPerMinuteMax",
+        concurrency_max AS "concurrencyMax", open_holds AS "openHolds", request_window AS "requestWindow" FROM billing.project
       WHERE id = ANY ($3::uuid[] || ARRAY(SELECT project_id FROM billing.hold WHERE id = ANY ($2::uuid[])))) p) AS projects,
     (SELECT json_agg(k) FROM (
       SELECT id, project_id FROM billing.api_key WHERE id = ANY ($4::uuid[]) AND revoked_at IS NULL) k) AS keys`,
@@ -64,7 +64,7 @@ export async function readState(connection: PgConnection, batch: Batch, now?: nu
   return {
     now: now ?? Math.floor(found.now),
     accounts: new Map(accounts.rows.map((row) => [row.id, accountState(row)])),
-    projects: new Map(found.projects?.map((row) => [row.id, projectState(row)])),
+    projects: new Map(found.projects?.map((project) => [project.projectId, project])),
     keys: new Map(found.keys?.map((row) => [row.id, row.project_id])),
     holds: new Map(found.holds?.map((row) => [row.id, hold(row)])),
     settlements: new Map(found.settlements?.map((row) => [row.hold_id, BigInt(row.cost)])),
@@ -77,7 +77,7 @@ interface BatchRow {
   now: number;
   holds: HoldRow[] | null;
   settlements: SettlementRow[] | null;
-  projects: ProjectRow[] | null;
+  projects: ProjectState[] | null;
   keys: { id: string; project_id: string }[] | null;
 }
 
@@ -97,30 +97,6 @@ function accountState(row: AccountRow): AccountState {
     openHolds: row.open_holds,
     ...(row.low_balance !== null && { lowBalance: BigInt(row.low_balance) }),
     funds: fundsOf(row),
-  };
-}
-
-interface ProjectRow {
-  id: string;
-  version: string;
-  account_id: string;
-  enabled: boolean;
-  requests_per_minute_max: number;
-  concurrency_max: number;
-  open_holds: number;
-  request_window: RequestWindow;
-}
-
-function projectState(row: ProjectRow): ProjectState {
-  return {
-    projectId: row.id,
-    version: row.version,
-    accountId: row.account_id,
-    enabled: row.enabled,
-    requestsPerMinuteMax: row.requests_per_minute_max,
-    concurrencyMax: row.concurrency_max,
-    openHolds: row.open_holds,
-    requestWindow: row.request_window,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { HoldRenewal } from '#contracts/billing/holds.js';
-import type { PgConnection } from '#database/pg-connection.js';
+import { allOf, type PgConnection } from '#database/pg-connection.js';
 import { billableUsage } from './hold.js';
-import { allOf, execute, plainArray } from './pipelined-query.js';
+import { execute, plainArray } from './pipelined-query.js';
 
 /** Result of a batch of renewals. Ids are in lower case. */
 export interface Renewed {

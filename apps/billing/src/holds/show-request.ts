@@ -19,20 +19,10 @@ export async function showRequest(prisma: PrismaClient, requestId: string): Prom
 
 function runningRequest(hold: Prisma.HoldModel): BilledRequest {
   return {
-    requestId: hold.requestId,
+    ...requestFields(hold),
     holdId: hold.id,
-    accountId: hold.accountId,
-    projectId: hold.projectId,
-    keyId: hold.keyId,
-    model: hold.model,
     upstream: null,
     heldPicoUsd: String(hold.amount),
-    price: {
-      version: hold.priceVersion,
-      inputPicoUsd: String(hold.inputPrice),
-      cachedInputPicoUsd: String(hold.cachedInputPrice),
-      outputPicoUsd: String(hold.outputPrice),
-    },
     reservedAt: hold.createdAt.toISOString(),
     settlement: null,
   };
@@ -41,25 +31,33 @@ function runningRequest(hold: Prisma.HoldModel): BilledRequest {
 type LateRow = Prisma.LateSettlementModel;
 type Row = Prisma.SettlementModel & { late: LateRow | null };
 
-/** Tombstones lack these columns, but have no request id to be found by. */
 function settledRequest(row: Row): BilledRequest {
   return {
-    requestId: row.requestId ?? '',
+    ...requestFields(row),
     holdId: row.holdId,
+    upstream: (row.late ?? row).upstream,
+    heldPicoUsd: String(row.held),
+    reservedAt: (row.reservedAt ?? row.settledAt).toISOString(),
+    settlement: row.late ? lateSettlement(row, row.late) : settlementInTime(row),
+  };
+}
+
+/** Tombstones lack these columns, but have no request id to be found by. */
+function requestFields(
+  row: Prisma.HoldModel | Prisma.SettlementModel,
+): Pick<BilledRequest, 'requestId' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'price'> {
+  return {
+    requestId: row.requestId ?? '',
     accountId: row.accountId,
     projectId: row.projectId ?? '',
     keyId: row.keyId ?? '',
     model: row.model ?? '',
-    upstream: (row.late ?? row).upstream,
-    heldPicoUsd: String(row.held),
     price: {
       version: row.priceVersion ?? 0,
       inputPicoUsd: String(row.inputPrice ?? 0),
       cachedInputPicoUsd: String(row.cachedInputPrice ?? 0),
       outputPicoUsd: String(row.outputPrice ?? 0),
     },
-    reservedAt: (row.reservedAt ?? row.settledAt).toISOString(),
-    settlement: row.late ? lateSettlement(row, row.late) : settlementInTime(row),
   };
 }
 

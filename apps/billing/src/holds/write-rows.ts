@@ -1,6 +1,6 @@
-import type { PgConnection } from '#database/pg-connection.js';
+import { allOf, type PgConnection } from '#database/pg-connection.js';
 import type { AccountState, BatchRows, Forfeit, LateSettlement, OpenedHold, ProjectState, Settle, Settlement } from './batch.js';
-import { allOf, execute, plainArray } from './pipelined-query.js';
+import { execute, plainArray } from './pipelined-query.js';
 
 /**
  * Common table expressions of the statement that writes a batch. A hold is deleted once and its settlement inserted once, from the deleted

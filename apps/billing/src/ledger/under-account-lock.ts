@@ -1,4 +1,4 @@
-import type { PgConnection } from '#database/pg-connection.js';
+import { allOf, type PgConnection } from '#database/pg-connection.js';
 
 /**
  * Sends statements as one transaction that locks the account first, in one round trip. If one fails, the server makes the COMMIT a
@@ -14,7 +14,5 @@ export async function underAccountLock<const Results extends readonly unknown[]>
 ): Promise<Results> {
   const lock = (): Promise<unknown> => connection.query('SELECT FROM billing.account WHERE id = $1 FOR NO KEY UPDATE', [accountId]);
   const sent = [connection.query('BEGIN'), lock(), ...statements(), connection.query('COMMIT')];
-  const settled = await Promise.allSettled(sent);
-  for (const result of settled) if (result.status === 'rejected') throw result.reason;
-  return settled.slice(2, -1).map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as Results;
+  return (await allOf(sent)).slice(2, -1) as unknown as Results;
 }

@@ -1,6 +1,6 @@
 import type { Route, Upstream } from '#contracts/catalog.js';
 import type { WantedModel } from '../file/parse-catalog-file.js';
-import type { VersionedPrice } from '../prices/price-version.js';
+import type { VersionedPrice } from './price-version.js';
 
 /** Fields of every entry: its position in the file, and whether the file still names it. */
 interface Listed {

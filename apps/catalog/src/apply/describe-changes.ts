@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CatalogChanges, CatalogModel, EntryChanges } from '#contracts/catalog.js';
-import type { VersionedPrice } from '../prices/price-version.js';
+import type { CatalogChanges, EntryChanges } from '#contracts/catalog.js';
 import type { CatalogState, StoredModel } from './catalog-state.js';
 import type { Changes, RouteRow } from './plan-changes.js';
+import { renderPrice } from './price-version.js';
 
 /** Describes what `changes` do to `current`, for the reply and the log. */
 export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'models'>, changes: Changes): CatalogChanges {
@@ -29,7 +29,7 @@ export function describeChanges(current: Pick<CatalogState, 'upstreams' | 'model
     ),
     repriced: changes.prices.flatMap(({ modelId, ...after }) => {
       const before = models.get(modelId)?.price;
-      return before ? [{ model: modelId, before: rendered(before), after: rendered(after) }] : [];
+      return before ? [{ model: modelId, before: renderPrice(before), after: renderPrice(after) }] : [];
     }),
   };
 }
@@ -65,13 +65,4 @@ function routesDiffer({ routes }: StoredModel, rows: readonly RouteRow[]): boole
     const before = routes.find(({ upstream, model }) => upstream === row.upstream && model === row.model);
     return before === undefined || differing(row, before).length > 0;
   });
-}
-
-function rendered({ version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: VersionedPrice): CatalogModel['price'] {
-  return {
-    version,
-    inputPicoUsd: String(inputPicoUsd),
-    cachedInputPicoUsd: String(cachedInputPicoUsd),
-    outputPicoUsd: String(outputPicoUsd),
-  };
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Route } from '#contracts/catalog.js';
 import type { WantedCatalog, WantedModel } from '../file/parse-catalog-file.js';
-import { priceVersion, type VersionedPrice } from '../prices/price-version.js';
 import type { CatalogState, StoredModel, StoredRoute, StoredUpstream } from './catalog-state.js';
+import { priceVersion, type VersionedPrice } from './price-version.js';
 
 type ModelRow = Omit<StoredModel, 'price' | 'routes'>;
 type PriceRow = VersionedPrice & { modelId: string };

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the notation of the catalog file
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, validateSync } from 'class-validator';
-import type { Route, Upstream } from '#contracts/catalog.js';
+import type { CatalogModel, Route, Upstream } from '#contracts/catalog.js';
 import { type Price, parseUsdPerMillionTokens } from '#money/price.js';
 import { CatalogFileEntry, type ModelEntry, type UpstreamEntry } from './catalog-file.schema.js';
 import { CatalogFileError, type Fault } from './catalog-file-error.js';
@@ -20,19 +20,10 @@ export interface WantedCatalog {
 /** The routes of a disabled upstream get no requests. */
 export type WantedUpstream = Upstream & { enabled: boolean };
 
-export interface WantedModel {
-  id: string;
-  ownedBy: string;
-  displayName: string | null;
+export interface WantedModel extends Omit<CatalogModel, 'created' | 'price' | 'reasoningEcho'> {
   /** Unix seconds. Null: keep the stored value, or take the time of the first apply. */
   created: number | null;
   enabled: boolean;
-  contextTokens: number;
-  maxOutputTokens: number;
-  defaultOutputTokens: number;
-  input: ('text' | 'image')[];
-  reasoning: boolean;
-  tokensPerImageMax: number;
   price: Price;
   routes: Route[];
 }

@@ -1,5 +1,5 @@
 import { ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
-import { isOwnVariable } from '#contracts/own-variables.js';
+import { isBaseUrl, isOwnVariable, SECRET_FILE_NAME, VARIABLE_NAME } from '#contracts/upstream-rules.js';
 
 /*
  * Rules of the catalog file, one constraint each, so that a field at fault gets exactly one line: what it must be.
@@ -54,14 +54,13 @@ export function VariableName(): PropertyDecorator {
 }
 
 function isVariableName(value: unknown): value is string {
-  return typeof value === 'string' && /^[A-Z_][A-Z0-9_]{0,127}$/.test(value);
+  return typeof value === 'string' && VARIABLE_NAME.test(value);
 }
 
-/** Name of a file in the proxy's secrets folder, without a way out of it. */
 export function SecretFileName(): PropertyDecorator {
   return rule(
     "must be the name of a file in the inference-proxy's UPSTREAM_SECRETS_DIR such as openai-key, never the secret itself",
-    (value) => typeof value === 'string' && value.length <= 256 && /^\w[\w.-]*(\/\w[\w.-]*){0,3}$/.test(value),
+    (value) => typeof value === 'string' && value.length <= 256 && SECRET_FILE_NAME.test(value),
   );
 }
 
@@ -130,10 +129,4 @@ function quoted(problem: string): (value: unknown) => string {
 function rule(problem: string | ((value: unknown) => string), holds: (value: unknown) => boolean): PropertyDecorator {
   const defaultMessage = typeof problem === 'string' ? () => problem : (args?: ValidationArguments) => problem(args?.value);
   return ValidateBy({ name: 'rule', validator: { validate: holds, defaultMessage } });
-}
-
-function isBaseUrl(value: unknown): value is string {
-  if (typeof value !== 'string' || value.length > 2_000 || /[\s?#]/.test(value) || !URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'http:' || url.protocol === 'https:') && url.username === '' && url.password === '';
 }

@@ -1,9 +1,8 @@
 import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { balanceGet } from '#contracts/billing/money.js';
 import { command, UsageError } from '../command.js';
-import { argument, flag, id, optional, required, text, usd } from '../parameters.js';
-import { renderFields, renderMoney, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { argument, cursor, flag, id, optional, required, text, usd } from '../parameters.js';
+import { morePages, renderFields, renderMoney, renderTable } from '../render.js';
 
 export const accountCommands = [
   command({

@@ -1,8 +1,7 @@
 import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, id, optional, required, text } from '../parameters.js';
-import { renderFields, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { argument, cursor, id, optional, required, text } from '../parameters.js';
+import { morePages, renderFields, renderTable } from '../render.js';
 
 export const keyCommands = [
   command({

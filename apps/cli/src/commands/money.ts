@@ -1,9 +1,8 @@
 import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
 import { command, UsageError } from '../command.js';
-import { id, instant, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
-import { renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { cursor, id, instant, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
+import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
 
 export const moneyCommands = [
   command({

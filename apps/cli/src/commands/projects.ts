@@ -1,8 +1,7 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { command, UsageError } from '../command.js';
-import { argument, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
-import { renderFields, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { argument, cursor, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
+import { morePages, renderFields, renderTable } from '../render.js';
 
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');

@@ -1,9 +1,8 @@
 import { holdList } from '#contracts/billing/holds.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
-import { argument, id, optional, text } from '../parameters.js';
-import { renderDollars, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { argument, cursor, id, optional, text } from '../parameters.js';
+import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 
 export const requestCommands = [

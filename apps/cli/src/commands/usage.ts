@@ -1,8 +1,7 @@
 import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
-import { id, instant, oneOf, optional, required, someOf, text, wholeNumber } from '../parameters.js';
-import { renderDollars, renderTable } from '../render.js';
-import { cursor, morePages } from './more-pages.js';
+import { cursor, id, instant, oneOf, optional, required, someOf, text, wholeNumber } from '../parameters.js';
+import { morePages, renderDollars, renderTable } from '../render.js';
 
 export const usageCommands = [
   command({

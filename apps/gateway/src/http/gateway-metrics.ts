@@ -2,37 +2,34 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Metrics of requests. Label values are bounded: routes, models of the catalog, codes; never ids. */
-export class GatewayMetrics {
-  readonly requests: Counter<'route' | 'status' | 'code'>;
-  readonly seconds: Histogram<'route' | 'stream'>;
-  readonly firstContentSeconds: Histogram<'stream'>;
-  readonly tokens: Counter<'model' | 'kind'>;
+export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
-  constructor(registry: Registry) {
-    const registers = [registry];
-    this.requests = new Counter({
+/** Metrics of requests. Label values are bounded: routes, models of the catalog, codes; never ids. */
+export function createGatewayMetrics(registry: Registry) {
+  const registers = [registry];
+  return {
+    requests: new Counter({
       name: 'tollgate_gateway_requests_total',
       help: 'Requests answered',
       labelNames: ['route', 'status', 'code'],
       registers,
-    });
-    this.seconds = new Histogram({
+    }),
+    seconds: new Histogram({
       name: 'tollgate_gateway_request_seconds',
       help: 'Seconds from the request line to the last byte of the reply',
       labelNames: ['route', 'stream'],
       buckets: SECONDS,
       registers,
-    });
-    this.firstContentSeconds = new Histogram({
+    }),
+    firstContentSeconds: new Histogram({
       name: 'tollgate_gateway_first_content_seconds',
       help: 'Seconds from the request line to the first content of the model',
       labelNames: ['stream'],
       buckets: SECONDS,
       registers,
-    });
-    this.tokens = new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers });
-  }
+    }),
+    tokens: new Counter({ name: 'tollgate_gateway_tokens_total', help: 'Tokens billed', labelNames: ['model', 'kind'], registers }),
+  };
 }
 
 interface GaugeSources {

@@ -58,13 +58,6 @@ export class Meter {
       case 'upstream-start':
         this.upstream = event.upstream;
         return;
-      case 'text-delta':
-      case 'refusal-delta':
-      case 'reasoning-delta':
-      case 'tool-call-start':
-      case 'tool-call-delta':
-        this.received.count(event);
-        return;
       case 'usage-report':
         this.reported = event.usage;
         return;
@@ -75,8 +68,8 @@ export class Meter {
       case 'completion-failure':
         this.terminal = event;
         return;
-      case 'tool-call-end':
-        return;
+      default:
+        this.received.count(event);
     }
   }
 }

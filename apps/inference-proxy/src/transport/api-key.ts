@@ -1,7 +1,7 @@
 import { readSecret } from '#config/load-config.js';
 import { SecretFile } from '#config/secret-file.js';
 import type { Upstream } from '#contracts/catalog.js';
-import { isOwnVariable } from '#contracts/own-variables.js';
+import { isOwnVariable } from '#contracts/upstream-rules.js';
 import { rememberKey } from '../failures/known-keys.js';
 import { UpstreamFailure } from '../failures/upstream-failure.js';
 

@@ -15,6 +15,14 @@ export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Parses a body to an object with a model. */
+export function parseBody(body: string): Json & { model: string } {
+  const value = parseJson(body);
+  if (!isObject(value)) throw SimError.invalid('We could not parse the JSON body of your request.');
+  if (typeof value.model !== 'string') throw SimError.invalid('you must provide a model parameter', 'model');
+  return { ...value, model: value.model };
+}
+
 /** A 400 that names the field at fault. */
 export function invalidValue(param: string, expected: string): SimError {
   return SimError.invalid(`Invalid value for '${param}': expected ${expected}.`, param);

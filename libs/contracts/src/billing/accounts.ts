@@ -1,6 +1,6 @@
 import { IsIn, IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, Text, USD } from './fields.js';
+import { Id, type Paged, Text, USD } from './fields.js';
 
 export class AccountCreateRequest {
   /** Repeating it with the same id opens one account. Default: a new id. */
@@ -54,10 +54,8 @@ export class ListRequest {
   @IsOptional() @Text(2_000) cursor?: string;
 }
 
-export interface AccountListReply {
+export interface AccountListReply extends Paged {
   accounts: Account[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const accountList = new Endpoint<ListRequest, AccountListReply>(

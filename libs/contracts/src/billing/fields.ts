@@ -16,6 +16,12 @@ export const TOKENS_MAX = 2 ** 31 - 1;
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const WITHOUT_NUL = /^[^\0]*$/;
 
+/** A reply with one page of a list. */
+export interface Paged {
+  /** Null: this was the last page. */
+  nextCursor: string | null;
+}
+
 /** A UUID of any version, or each of an array. Lower case after validation, as the database writes it, so that ids compare as strings. */
 export function Id(options: { each?: boolean } = {}): PropertyDecorator {
   return all(

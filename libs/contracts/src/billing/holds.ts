@@ -3,7 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, Matches, Max
 import { OUTPUT_SOURCES, type OutputSource, PROMPT_SOURCES, type PromptSource } from '#inference/usage.js';
 import { Endpoint } from '../endpoint.js';
 import type { ServiceErrorCode } from '../service-error.js';
-import { Id, Nested, NestedList, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
+import { Id, Nested, NestedList, type Paged, PICO_USD, Text, TOKEN_PRICE, TOKENS_MAX } from './fields.js';
 
 /** The price stored in a hold: pico-USD per token as integer strings. */
 export class PinnedPrice {
@@ -227,10 +227,8 @@ export interface OpenHold {
   leaseUntil: string;
 }
 
-export interface HoldListReply {
+export interface HoldListReply extends Paged {
   holds: OpenHold[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const holdList = new Endpoint<HoldListRequest, HoldListReply>('billing.v1.hold.list', HoldListRequest, 'Open holds, oldest first');

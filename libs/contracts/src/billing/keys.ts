@@ -1,7 +1,7 @@
 import { IsOptional, Matches } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Id, Text } from './fields.js';
+import { Id, type Paged, Text } from './fields.js';
 
 const SHA256_HEX = /^[0-9a-f]{64}$/;
 
@@ -56,10 +56,8 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'Revokes an API key permanently',
 );
 
-export interface KeyListReply {
+export interface KeyListReply extends Paged {
   keys: ApiKey[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const keyList = new Endpoint<ListRequest, KeyListReply>(

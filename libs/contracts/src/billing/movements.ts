@@ -1,6 +1,6 @@
 import { ArrayMaxSize, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, Instant, Text } from './fields.js';
+import { Id, Instant, type Paged, Text } from './fields.js';
 
 /** Kinds of movements besides requests. `forfeit` is the unused part of a grant at its end. */
 export const MOVEMENT_KINDS = ['topup', 'grant', 'forfeit', 'refund', 'credit', 'debit'] as const;
@@ -33,10 +33,8 @@ export interface Movement {
   createdAt: string;
 }
 
-export interface MovementListReply {
+export interface MovementListReply extends Paged {
   movements: Movement[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const movementList = new Endpoint<MovementListRequest, MovementListReply>(

@@ -1,7 +1,7 @@
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
 import { ListRequest } from './accounts.js';
-import { Id, Text } from './fields.js';
+import { Id, type Paged, Text } from './fields.js';
 
 export class ProjectCreateRequest {
   /** Repeating it with the same id makes one project. Default: a new id. */
@@ -42,10 +42,8 @@ export const projectUpdate = new Endpoint<ProjectUpdateRequest, Project>(
   'Changes limits, name or state',
 );
 
-export interface ProjectListReply {
+export interface ProjectListReply extends Paged {
   projects: Project[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const projectList = new Endpoint<ListRequest, ProjectListReply>(

@@ -1,6 +1,6 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Id, Instant, Text } from './fields.js';
+import { Id, Instant, type Paged, Text } from './fields.js';
 
 /** Fields that usage can be grouped by. */
 export const USAGE_GROUPS = ['project', 'key', 'model'] as const;
@@ -54,14 +54,12 @@ export interface UsageRow {
   forfeitedPicoUsd: string;
 }
 
-export interface UsageQueryReply {
+export interface UsageQueryReply extends Paged {
   /** The range in UTC. The first page fixes `to` for the following ones. */
   from: string;
   to: string;
   /** In the order of time, project, key and model, as far as the usage is split by them. */
   rows: UsageRow[];
-  /** Null: this was the last page. */
-  nextCursor: string | null;
 }
 
 export const usageQuery = new Endpoint<UsageQueryRequest, UsageQueryReply>(

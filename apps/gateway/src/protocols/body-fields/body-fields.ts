@@ -49,6 +49,13 @@ export function readArray(owner: JsonObject, field: string, path: string): unkno
   return value;
 }
 
+/** Returns `messages` of a chat or messages request. */
+export function readMessages({ messages }: JsonObject): readonly unknown[] {
+  if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
+  if (messages.length === 0) throw invalidField('messages', 'must not be empty');
+  return messages;
+}
+
 /** Tools of one request, in any format. */
 export const TOOLS_MAX = 1_024;
 

@@ -14,6 +14,7 @@ import {
   ref,
   requestObject,
   text,
+  textOr,
   word,
 } from '../json-schema/json-schema.js';
 import { ChatFields } from './request.dto.js';
@@ -66,18 +67,18 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     assistant: 'ChatAssistantMessage',
     tool: 'ChatToolMessage',
   }),
-  ChatInstructionMessage: requestObject({ role: word('system', 'developer'), content: contentOf(textPart) }, { name: text }),
-  ChatUserMessage: requestObject({ role: word('user'), content: contentOf(ref('ChatUserPart')) }, { name: text }),
+  ChatInstructionMessage: requestObject({ role: word('system', 'developer'), content: textOr(textPart) }, { name: text }),
+  ChatUserMessage: requestObject({ role: word('user'), content: textOr(ref('ChatUserPart')) }, { name: text }),
   ChatAssistantMessage: requestObject(
     { role: word('assistant') },
     {
-      content: contentOf(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
+      content: textOr(byProperty('type', { text: 'ChatTextPart', refusal: 'ChatRefusalPart' })),
       refusal: described(anything, 'The refusal of an earlier reply. It is sent to the model as text of the assistant.'),
       reasoning_content: described(text, 'Reasoning of an earlier reply. Send it back: some models require it; for others it is dropped.'),
       tool_calls: list(ref('ChatEarlierToolCall')),
     },
   ),
-  ChatToolMessage: requestObject({ role: word('tool'), content: contentOf(textPart), tool_call_id: name }),
+  ChatToolMessage: requestObject({ role: word('tool'), content: textOr(textPart), tool_call_id: name }),
   ChatEarlierToolCall: {
     ...requestObject({ id: name, function: requestObject({ name }, { arguments: text }) }, { type: word('function') }),
     description: 'A tool call of an earlier reply, unchanged.',
@@ -121,10 +122,6 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     json_schema: requestObject({ name, schema: anyObject }, { strict: flag, description: text }),
   }),
 };
-
-function contentOf(part: JsonSchema): JsonSchema {
-  return either(text, list(part));
-}
 
 function imageUrl(): JsonSchema {
   return described(text, 'A base64 data URL of a PNG, JPEG, WebP or GIF of at most 5 MiB. Links are refused.');

@@ -1,15 +1,6 @@
-import type { Hints, OutputFormat } from '#inference/request.js';
-import {
-  invalidField,
-  isAbsent,
-  type JsonObject,
-  readBody,
-  readName,
-  readObject,
-  readOptionalBoolean,
-  readOptionalObject,
-} from '../body-fields/body-fields.js';
-import { parseJsonSchemaFormat } from '../body-fields/json-schema-format.js';
+import type { Hints } from '#inference/request.js';
+import { invalidField, isAbsent, type JsonObject, readBody, readOptionalBoolean, readOptionalObject } from '../body-fields/body-fields.js';
+import { parseOutputFormat } from '../body-fields/output-format.js';
 import { parseStopSequence, parseStopSequences } from '../body-fields/stop-sequences.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
@@ -45,7 +36,7 @@ export function parseRequest(body: unknown): ChatRequest {
       temperature: fields.temperature,
       topP: fields.top_p,
       stop: parseStop(source),
-      output: parseResponseFormat(source),
+      output: parseOutputFormat(source, 'response_format', '', 'json_schema'),
       stream,
       endUser: fields.user,
       hints: parseHints(source, tools.length > 0),
@@ -84,21 +75,6 @@ function outputLimitOf(fields: ChatFields): number | undefined {
 /** Parses `stop`: one sequence or an array of them. */
 function parseStop(source: JsonObject): string[] | undefined {
   return typeof source.stop === 'string' ? [parseStopSequence(source.stop, 'stop')] : parseStopSequences(source, 'stop');
-}
-
-function parseResponseFormat(source: JsonObject): OutputFormat {
-  const format = readOptionalObject(source, 'response_format', '');
-  if (format === undefined) return { kind: 'text' };
-  switch (readName(format, 'type', 'response_format')) {
-    case 'text':
-      return { kind: 'text' };
-    case 'json_object':
-      return { kind: 'json-object' };
-    case 'json_schema':
-      return parseJsonSchemaFormat(readObject(format, 'json_schema', 'response_format'), 'response_format.json_schema');
-    default:
-      throw invalidField('response_format.type', 'must be one of text, json_object, json_schema');
-  }
 }
 
 /** Parses optional hints. An invalid hint is ignored, never an error. */

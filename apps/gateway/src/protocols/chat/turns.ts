@@ -8,6 +8,7 @@ import {
   isObject,
   type JsonObject,
   readArray,
+  readMessages,
   readName,
   readObject,
   readOptionalString,
@@ -18,9 +19,7 @@ import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** Parses `messages` into turns, in order. Consecutive tool messages become one turn. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
-  const { messages } = source;
-  if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
-  if (messages.length === 0) throw invalidField('messages', 'must not be empty');
+  const messages = readMessages(source);
   const turns: Turn[] = [];
   const pairs = new CallPairs();
   let toolResults: ToolResult[] | undefined;

@@ -49,6 +49,11 @@ export function either(...shapes: readonly JsonSchema[]): JsonSchema {
   return { oneOf: shapes };
 }
 
+/** Content of a message: a text, or a list of parts. */
+export function textOr(part: JsonSchema): JsonSchema {
+  return either(text, list(part));
+}
+
 /** One of several components, selected by the value of a property. */
 export function byProperty(propertyName: string, components: Readonly<Record<string, string>>): JsonSchema {
   const mapping = Object.fromEntries(Object.entries(components).map(([value, component]) => [value, ref(component).$ref]));

@@ -14,6 +14,7 @@ import {
   ref,
   requestObject,
   text,
+  textOr,
   word,
 } from '../json-schema/json-schema.js';
 import { MessagesFields } from './request.dto.js';
@@ -34,7 +35,7 @@ const prompt = {
   ),
 };
 const promptOptions = {
-  system: described(contentOf(ref('MessagesTextBlock')), 'The system prompt.'),
+  system: described(textOr(ref('MessagesTextBlock')), 'The system prompt.'),
   output_config: described(requestObject({}, { format: ref('MessagesOutputFormat') }), 'The format of the output; `effort` is ignored.'),
   output_format: described(ref('MessagesOutputFormat'), 'Older form of `output_config.format`, which takes precedence.'),
   tools: described({ ...list(ref('MessagesTool')), maxItems: TOOLS_MAX }, 'Tools the model may use; each name once.'),
@@ -64,9 +65,9 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     description: 'A body of `POST /v1/messages`, of which only the prompt is read.',
   },
   MessagesTurn: byProperty('role', { user: 'MessagesUserTurn', assistant: 'MessagesAssistantTurn', system: 'MessagesSystemTurn' }),
-  MessagesUserTurn: requestObject({ ...role('user'), content: contentOf(ref('MessagesUserBlock')) }),
-  MessagesAssistantTurn: requestObject({ ...role('assistant'), content: contentOf(ref('MessagesAssistantBlock')) }),
-  MessagesSystemTurn: requestObject({ ...role('system'), content: contentOf(ref('MessagesTextBlock')) }),
+  MessagesUserTurn: requestObject({ ...role('user'), content: textOr(ref('MessagesUserBlock')) }),
+  MessagesAssistantTurn: requestObject({ ...role('assistant'), content: textOr(ref('MessagesAssistantBlock')) }),
+  MessagesSystemTurn: requestObject({ ...role('system'), content: textOr(ref('MessagesTextBlock')) }),
   MessagesUserBlock: byProperty('type', {
     text: 'MessagesTextBlock',
     image: 'MessagesImageBlock',
@@ -102,7 +103,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   MessagesToolReferenceBlock: requestObject({ type: word('tool_reference'), tool_name: name }),
   MessagesToolResultBlock: requestObject(
     { type: word('tool_result'), tool_use_id: name },
-    { content: contentOf(ref('MessagesResultPart')), is_error: flag },
+    { content: textOr(ref('MessagesResultPart')), is_error: flag },
   ),
   MessagesToolUseBlock: requestObject({ type: word('tool_use'), id: name, name }, { input: anyObject }),
   MessagesThinkingBlock: {
@@ -130,7 +131,3 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
     described(requestObject({ type: word('tool'), name }), 'Forces one of `tools`.'),
   ),
 };
-
-function contentOf(block: JsonSchema): JsonSchema {
-  return either(text, list(block));
-}

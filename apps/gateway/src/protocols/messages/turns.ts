@@ -8,6 +8,7 @@ import {
   isAbsent,
   type JsonObject,
   readArray,
+  readMessages,
   readName,
   readObject,
   readOptionalBoolean,
@@ -21,9 +22,7 @@ import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** Parses `system` and `messages` to turns. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
-  const { messages } = source;
-  if (!Array.isArray(messages)) throw invalidField('messages', isAbsent(messages) ? 'is required' : 'must be an array');
-  if (messages.length === 0) throw invalidField('messages', 'must not be empty');
+  const messages = readMessages(source);
   const conversation = new Conversation();
   if (!isAbsent(source.system)) addSystem(conversation, source, 'system', '');
   for (let index = 0; index < messages.length; index++) {

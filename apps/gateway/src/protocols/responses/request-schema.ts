@@ -13,6 +13,7 @@ import {
   ref,
   requestObject,
   text,
+  textOr,
   word,
 } from '../json-schema/json-schema.js';
 import { ResponsesFields } from './request.dto.js';
@@ -76,9 +77,9 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
       ref('ResponsesOtherItem'),
     ],
   },
-  ResponsesUserMessage: requestObject({ role: word('user'), content: contentOf(ref('ResponsesUserPart')) }, { type: word('message') }),
+  ResponsesUserMessage: requestObject({ role: word('user'), content: textOr(ref('ResponsesUserPart')) }, { type: word('message') }),
   ResponsesOtherMessage: requestObject(
-    { role: word('system', 'developer', 'assistant'), content: contentOf(ref('ResponsesTextPart')) },
+    { role: word('system', 'developer', 'assistant'), content: textOr(ref('ResponsesTextPart')) },
     { type: word('message') },
   ),
   ResponsesUserPart: either(ref('ResponsesTextPart'), ref('ResponsesImagePart')),
@@ -98,7 +99,7 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesCallOutput: requestObject({
     type: word('function_call_output', 'custom_tool_call_output'),
     call_id: name,
-    output: contentOf(ref('ResponsesUserPart')),
+    output: textOr(ref('ResponsesUserPart')),
   }),
   ResponsesAdditionalTools: {
     ...requestObject({ type: word('additional_tools') }, { tools: list(ref('ResponsesTool')) }),
@@ -151,10 +152,6 @@ export const REQUEST_SCHEMAS: Record<string, JsonSchema> = {
   ResponsesPlainFormat: requestObject({ type: word('text', 'json_object') }),
   ResponsesJsonSchemaFormat: requestObject({ type: word('json_schema'), name, schema: anyObject }, { strict: flag, description: text }),
 };
-
-function contentOf(part: JsonSchema): JsonSchema {
-  return either(text, list(part));
-}
 
 /** Returns the schema of an entry of any other type than these. */
 function hostedTool(description: string, types: readonly string[]): JsonSchema {

@@ -1,8 +1,7 @@
 import { GatewayError } from '#inference/errors.js';
-import type { OutputFormat } from '#inference/request.js';
 import type { SystemTurn } from '#inference/turn.js';
-import { invalidField, isAbsent, isObject, type JsonObject, readBody, readName, readOptionalObject } from '../body-fields/body-fields.js';
-import { parseJsonSchemaFormat } from '../body-fields/json-schema-format.js';
+import { invalidField, isAbsent, isObject, type JsonObject, readBody, readOptionalObject } from '../body-fields/body-fields.js';
+import { parseOutputFormat } from '../body-fields/output-format.js';
 import { validateFields } from '../body-fields/validate-fields.js';
 import type { ParsedRequest } from '../protocol-adapter.js';
 import { WireNames } from '../tool-calls/wire-names.js';
@@ -46,7 +45,8 @@ export function parseRequest(body: unknown): ResponsesRequest {
       maxOutputTokens: fields.max_output_tokens,
       temperature: fields.temperature,
       topP: fields.top_p,
-      output: parseTextFormat(source),
+      // `text.verbosity` is ignored.
+      output: parseOutputFormat(readOptionalObject(source, 'text', '') ?? {}, 'format', 'text'),
       stream: fields.stream ?? false,
       endUser: typeof source.user === 'string' ? source.user : undefined,
       hints: {},
@@ -96,24 +96,7 @@ function parseInstructions({ instructions }: ResponsesFields): SystemTurn[] {
   return instructions ? [{ role: 'system', parts: [{ type: 'text', text: instructions }] }] : [];
 }
 
-/** Parses `text.format`. `text.verbosity` is ignored. */
-function parseTextFormat(source: JsonObject): OutputFormat {
-  const text = readOptionalObject(source, 'text', '');
-  const format = text && readOptionalObject(text, 'format', 'text');
-  if (format === undefined) return { kind: 'text' };
-  switch (readName(format, 'type', 'text.format')) {
-    case 'text':
-      return { kind: 'text' };
-    case 'json_object':
-      return { kind: 'json-object' };
-    case 'json_schema':
-      return parseJsonSchemaFormat(format, 'text.format');
-    default:
-      throw invalidField('text.format.type', 'must be one of text, json_object, json_schema');
-  }
-}
-
-/** Returns `text` with all fields that a Response requires. `parseTextFormat` has validated the format. */
+/** Returns `text` with all fields that a Response requires. `parseOutputFormat` has validated the format. */
 function echoText(source: JsonObject): JsonObject {
   const { format, verbosity, ...text } = readOptionalObject(source, 'text', '') ?? {};
   return { ...text, ...(isVerbosity(verbosity) && { verbosity }), format: echoFormat(isObject(format) ? format : { type: 'text' }) };

@@ -1,5 +1,5 @@
 import { SimError } from '../../sim-error.js';
-import { invalidValue, isObject, parseJson } from '../field-checks.js';
+import { invalidValue, isObject, parseBody } from '../field-checks.js';
 
 export type ChatPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
 
@@ -36,9 +36,7 @@ const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
  * that names the field. Unknown fields are ignored.
  */
 export function parseChatRequest(body: string): ChatRequest {
-  const value = parseJson(body);
-  if (!isObject(value)) throw SimError.invalid('We could not parse the JSON body of your request.');
-  if (typeof value.model !== 'string') throw SimError.invalid('you must provide a model parameter', 'model');
+  const value = parseBody(body);
   if (!Array.isArray(value.messages) || value.messages.length === 0) throw invalidValue('messages', 'a non-empty array');
   value.messages.forEach(checkMessage);
   checkTokenLimit(value, 'max_tokens');

@@ -1,6 +1,7 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
-import { type Piece, pieces } from '../pieces.js';
+import type { PlannedCall } from '../../reply/requested-calls.js';
+import { inTurn, type Piece, pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 /** Fixed, so that the same request gives the same bytes. */
@@ -36,12 +37,11 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
     json: `${head}{"index":0,"delta":${delta},"finish_reason":null}${tail}`,
     tokens,
   });
-  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
   yield event('{"role":"assistant","content":""}', 0);
-  for (const { text, tokens } of pieces(plan.reasoning, chunk)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
+  for (const { text, tokens } of pieces(plan.reasoning, directives)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
   const channel = plan.isRefusal ? 'refusal' : 'content';
-  for (const { text, tokens } of pieces(plan.text, chunk)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
-  for (const { json, tokens } of callPieces(plan, chunk, directives.interleave === true)) yield event(`{"tool_calls":[${json}]}`, tokens);
+  for (const { text, tokens } of pieces(plan.text, directives)) yield event(`{"${channel}":${JSON.stringify(text)}}`, tokens);
+  for (const { json, tokens } of callPieces(plan, directives)) yield event(`{"tool_calls":[${json}]}`, tokens);
   const usageOnFinish = directives.usage === 'every' || directives.usage === 'finish';
   const finish = `${head}{"index":0,"delta":{},"finish_reason":${JSON.stringify(plan.finish)}}]`;
   yield { json: usageOnFinish ? `${finish},"usage":${JSON.stringify(plan.usage)}}` : `${finish}}`, tokens: 0 };
@@ -50,34 +50,18 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   }
 }
 
-interface CallPiece {
-  json: string;
-  tokens: number;
-}
-
 /** Yields one call after the other. With `interleave` all calls open first, then each yields a piece in turn. */
-function* callPieces(plan: ReplyPlan, chunk: number, interleave: boolean): Generator<CallPiece> {
-  const opening = ({ id, name }: { id: string; name: string }, index: number): CallPiece => ({
+function* callPieces({ calls }: ReplyPlan, directives: Directives): Generator<ReplyEvent> {
+  const opening = ({ id, name }: PlannedCall, index: number): ReplyEvent => ({
     json: `{"index":${index},"id":"${id}","type":"function","function":{"name":${JSON.stringify(name)},"arguments":""}}`,
     tokens: 0,
   });
-  const argument = ({ text, tokens }: Piece, index: number): CallPiece => ({
+  const argument = ({ text, tokens }: Piece, index: number): ReplyEvent => ({
     json: `{"index":${index},"function":{"arguments":${JSON.stringify(text)}}}`,
     tokens,
   });
-  if (!interleave) {
-    for (const [index, call] of plan.calls.entries()) {
-      yield opening(call, index);
-      for (const piece of pieces(call.arguments, chunk)) yield argument(piece, index);
-    }
-    return;
-  }
-  for (const [index, call] of plan.calls.entries()) yield opening(call, index);
-  const queues = plan.calls.map((call) => [...pieces(call.arguments, chunk)]);
-  for (let turn = 0; queues.some((queue) => turn < queue.length); turn++) {
-    for (const [index, queue] of queues.entries()) {
-      const piece = queue[turn];
-      if (piece) yield argument(piece, index);
-    }
-  }
+  const openings = calls.map(opening);
+  const deltas = calls.map((call, index) => [...pieces(call.arguments, directives)].map((piece) => argument(piece, index)));
+  if (directives.interleave) yield* [...openings, ...inTurn(deltas)];
+  else yield* openings.flatMap((start, index) => [start, ...(deltas[index] ?? [])]);
 }

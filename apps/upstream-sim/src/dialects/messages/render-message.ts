@@ -1,7 +1,7 @@
 import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { Json } from '../field-checks.js';
-import { pieces } from '../pieces.js';
+import { inTurn, pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 
 /** The body of a plain reply. */
@@ -34,9 +34,7 @@ export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): G
   }
   const calls = blocks.slice(blocks.length - together);
   for (const { start } of calls) yield start;
-  for (let turn = 0; calls.some(({ deltas }) => turn < deltas.length); turn++) {
-    for (const { deltas } of calls) yield* deltas.slice(turn, turn + 1);
-  }
+  yield* inTurn(calls.map(({ deltas }) => deltas));
   for (const { stop } of calls) yield stop;
   yield event('message_delta', { delta: { stop_reason: stopReasonOf(plan), stop_sequence: null }, usage });
   yield event('message_stop', {});
@@ -44,10 +42,9 @@ export function* renderMessageEvents(plan: ReplyPlan, directives: Directives): G
 
 function blockEvents({ empty, text, deltaOf }: SimBlock, index: number, directives: Directives) {
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
-  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
   return {
     start: event('content_block_start', { index, content_block: empty }),
-    deltas: [...pieces(text, chunk)].map(({ text: piece, tokens }) =>
+    deltas: [...pieces(text, directives)].map(({ text: piece, tokens }) =>
       event('content_block_delta', { index, delta: deltaOf(piece), ...padding }, tokens),
     ),
     stop: event('content_block_stop', { index }),

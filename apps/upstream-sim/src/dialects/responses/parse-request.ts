@@ -1,6 +1,6 @@
 import { SimError } from '../../sim-error.js';
 import type { ChatRequest, ChatTool } from '../chat/parse-request.js';
-import { invalidValue, isObject, parseJson } from '../field-checks.js';
+import { invalidValue, isObject, parseBody } from '../field-checks.js';
 import { parseInput } from './parse-input.js';
 
 /** The parts of a request that decide the shape of its reply. */
@@ -29,9 +29,7 @@ const OUTPUT_TOKENS_MIN = 16;
 
 /** Parses a request as strictly as the real server does. Every refusal is a 400 that names the field. */
 export function parseResponsesRequest(body: string): { chat: ChatRequest; shape: ReplyShape } {
-  const value = parseJson(body);
-  if (!isObject(value)) throw SimError.invalid('We could not parse the JSON body of your request.');
-  if (typeof value.model !== 'string') throw SimError.invalid('you must provide a model parameter', 'model');
+  const value = parseBody(body);
   for (const field of UNKNOWN) if (value[field] != null) throw SimError.invalid(`Unknown parameter: '${field}'.`, field);
   for (const field of STATE) if (value[field]) throw SimError.invalid(`Unsupported parameter: '${field}'.`, field);
   const limit = value.max_output_tokens;

@@ -2,7 +2,7 @@ import type { Directives } from '../../directives.js';
 import type { ReplyPlan } from '../../reply/plan-reply.js';
 import type { PlannedCall } from '../../reply/requested-calls.js';
 import type { Json } from '../field-checks.js';
-import { pieces } from '../pieces.js';
+import { inTurn, type Piece, pieces } from '../pieces.js';
 import type { ReplyEvent } from '../sim-dialect.js';
 import type { ReplyShape } from './parse-request.js';
 
@@ -24,18 +24,14 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
     tokens,
   });
   const padding = directives.pad ? { obfuscation: 'x'.repeat(directives.pad) } : {};
-  const chunk = Math.max(1, Math.floor(directives.chunk ?? 1));
   const items = itemsOf(plan, shape);
   const begun = { ...responseObject(plan, directives, []), status: 'in_progress', incomplete_details: null, usage: null };
   const open = function* ({ empty, part, partType }: SimItem, index: number): Generator<ReplyEvent> {
     yield event('response.output_item.added', { output_index: index, item: empty });
     if (part) yield event(`response.${partType}.added`, { ...placeOf(empty, index, part), part: part.empty });
   };
-  const deltas = function* (item: SimItem, index: number): Generator<ReplyEvent> {
-    for (const { text, tokens } of pieces(item.text, chunk)) {
-      yield event(`response.${item.channel}.delta`, { ...placeOf(item.empty, index, item.part), delta: text, ...padding }, tokens);
-    }
-  };
+  const delta = (item: SimItem, index: number, { text, tokens }: Piece): ReplyEvent =>
+    event(`response.${item.channel}.delta`, { ...placeOf(item.empty, index, item.part), delta: text, ...padding }, tokens);
   const close = function* (item: SimItem, index: number): Generator<ReplyEvent> {
     const place = placeOf(item.empty, index, item.part);
     yield event(`response.${item.channel}.done`, { ...place, [item.field]: item.text });
@@ -44,27 +40,18 @@ export function* renderResponseEvents(plan: ReplyPlan, directives: Directives, s
   };
   yield event('response.created', { response: begun });
   yield event('response.in_progress', { response: begun });
-  const together = directives.interleave === true ? items.filter(({ isCall }) => isCall).length : 0;
-  const alone = items.slice(0, items.length - together);
-  for (const [index, item] of alone.entries()) {
+  const entries = [...items.entries()];
+  const together = entries.filter(([, { isCall }]) => isCall && directives.interleave);
+  const alone = entries.slice(0, entries.length - together.length);
+  for (const [index, item] of alone) {
     yield* open(item, index);
-    yield* deltas(item, index);
+    for (const piece of pieces(item.text, directives)) yield delta(item, index, piece);
     yield* close(item, index);
   }
-  const others = items.slice(alone.length).map((item, at) => ({ item, index: alone.length + at }));
-  for (const { item, index } of others) yield* open(item, index);
-  const queues = others.map(({ item, index }) => deltas(item, index));
-  for (let more = queues.length > 0; more; ) {
-    more = false;
-    for (const queue of queues) {
-      const { value, done } = queue.next();
-      if (!done) {
-        more = true;
-        yield value;
-      }
-    }
-  }
-  for (const { item, index } of others) yield* close(item, index);
+  for (const [index, item] of together) yield* open(item, index);
+  const queues = together.map(([index, item]) => [...pieces(item.text, directives)].map((piece) => ({ index, item, piece })));
+  for (const { index, item, piece } of inTurn(queues)) yield delta(item, index, piece);
+  for (const [index, item] of together) yield* close(item, index);
   const response = responseObject(
     plan,
     directives,

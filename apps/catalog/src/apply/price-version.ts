@@ -1,3 +1,4 @@
+import type { CatalogModel } from '#contracts/catalog.js';
 import type { Price } from '#money/price.js';
 
 export interface VersionedPrice extends Price {
@@ -13,4 +14,13 @@ export function priceVersion(current: VersionedPrice | undefined, wanted: Price)
     current.cachedInputPicoUsd === wanted.cachedInputPicoUsd &&
     current.outputPicoUsd === wanted.outputPicoUsd;
   return same ? current : { version: current.version + 1, ...wanted };
+}
+
+export function renderPrice({ version, inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }: VersionedPrice): CatalogModel['price'] {
+  return {
+    version,
+    inputPicoUsd: String(inputPicoUsd),
+    cachedInputPicoUsd: String(cachedInputPicoUsd),
+    outputPicoUsd: String(outputPicoUsd),
+  };
 }

@@ -1,7 +1,6 @@
-import type { CatalogState, StoredModel } from '../apply/catalog-state.js';
-import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
-import { renderRouteList } from '../routes/render-route-list.js';
-import { renderModelList } from './render-model-list.js';
+import type { CatalogState, StoredModel } from './apply/catalog-state.js';
+import { CapabilitiesEntry, TimeoutsEntry } from './file/catalog-file.schema.js';
+import { renderModelList, renderRouteList } from './render-replies.js';
 
 const route = { upstream: 'local', model: 'a', weight: 2, priority: 1 };
 const model: StoredModel = {
