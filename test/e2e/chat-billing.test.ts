@@ -129,11 +129,12 @@ test.each([
   expect(cost).toBe(0n);
 });
 
-test('a broken stream ends with an error without [DONE], and the received content is billed by estimate [failed-after-content]', async () => {
+test('a broken stream ends with an error without [DONE], and costs what a complete reply with its content would cost [failed-after-content]', async () => {
   const { apiKey } = await createTenant(administrator);
+  const prompt = `${'"'.repeat(1_000)} [[sim tokens=60 rate=200 cut=20]]`;
   let requestId = '';
   const cost = await spent(apiKey, async () => {
-    const response = await post(apiKey, { ...say('Hello [[sim tokens=60 rate=200 cut=20]]'), stream: true });
+    const response = await post(apiKey, { ...say(prompt), stream: true });
     requestId = response.headers.get('x-request-id') ?? '';
     const events = eventsOf(await response.text());
     expect(events.at(-1)).toEqual({
@@ -143,7 +144,44 @@ test('a broken stream ends with an error without [DONE], and the received conten
   const { settlement } = await administrator.request(requestShow, { requestId });
   expect(settlement).toMatchObject({ reason: 'failed', usage: { promptSource: 'estimated', outputSource: 'counted', outputTokens: 20 } });
   expect(cost).toBe(BigInt(settlement?.costPicoUsd ?? -1));
-  expect(cost).toBeGreaterThan(20n * price.outputPicoUsd);
+  expect(cost).toBe(costOf({ promptTokens: Math.ceil(prompt.length / 4), cachedTokens: 0, outputTokens: 20 }, price));
+});
+
+test('output beyond its cap is neither shown nor billed, plain and streamed', async () => {
+  const { apiKey } = await createTenant(administrator);
+  for (const stream of [false, true]) {
+    let usage: ChatUsage | undefined;
+    const cost = await spent(apiKey, async () => {
+      const body = { ...say('Hello [[sim tokens=5 completion=100000]]'), max_tokens: 40, stream };
+      const response = await post(apiKey, { ...body, ...(stream && { stream_options: { include_usage: true } }) });
+      usage = stream
+        ? (eventsOf(await response.text()).at(-2) as { usage: ChatUsage }).usage
+        : ((await response.json()) as { usage: ChatUsage }).usage;
+    });
+    expect(usage?.completion_tokens).toBe(40);
+    expect(cost).toBe(costOfReply(usage as ChatUsage));
+  }
+});
+
+test.each([
+  ['for 12 input tokens and 1 of output is enough', '0.0000008', 200],
+  ['a pico-dollar below it is not', '0.000000799999', 402],
+])('12 bytes with an output limit of 1: a balance %s [hold-size, hold-covered, limit-hold]', async (_name, usd, status) => {
+  const { apiKey } = await createTenant(administrator, { usd });
+  const response = await post(apiKey, { ...say('Twelve bytes'), model: 'sim-tiny', max_tokens: 1 });
+  expect(response.status).toBe(status);
+});
+
+test.each([
+  ['with an output limit that the estimate does not leave room for', '"'.repeat(4_400), 100, 200],
+  ['without a limit', 'x'.repeat(7_400), undefined, 200],
+  ['that only the upstream refuses', 'x'.repeat(8_400), 100, 400],
+  ['that cannot fit', 'x'.repeat(16_400), undefined, 400],
+])('a prompt of a small model %s [error-context-length]', async (_name, text, max_tokens, status) => {
+  const { apiKey } = await createTenant(administrator);
+  const response = await post(apiKey, { ...say(text), model: 'sim-tiny', max_tokens });
+  const reply = status === 200 ? { choices: [{}] } : { error: { code: 'context_length_exceeded' } };
+  expect([response.status, await response.json()]).toMatchObject([status, reply]);
 });
 
 test('limits of requests per minute and concurrency are refused with the limit and a retry time [error-rate-limit, error-concurrency, limit-requests-per-minute, limit-concurrency]', async () => {

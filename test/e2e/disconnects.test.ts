@@ -45,7 +45,7 @@ const NOTHING = {
   promptSource: 'estimated',
   outputSource: 'counted',
 };
-const PROMPT = { ...NOTHING, promptTokens: 26 };
+const PROMPT = { ...NOTHING, promptTokens: 2 };
 const WHAT_CAME = { ...PROMPT, outputTokens: TOKENS.length };
 const REPORTED = {
   promptTokens: USAGE.prompt_tokens,

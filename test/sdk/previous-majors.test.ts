@@ -139,7 +139,7 @@ describe.each(CLIENTS)('$name', ({ plain, streamed, errors }) => {
         ['get_time', { city: 'Oslo' }],
       ],
       end: expect.stringMatching(/^(tool_calls|completed|tool_use)$/),
-      usage: [expect.any(Number), 8],
+      usage: [expect.any(Number), 13],
     });
   });
 

@@ -1,38 +1,57 @@
-import { measurePrompt } from './prompt-size.js';
-import type { Turn } from './turn.js';
+import { measurePrompt, promptBytesMax } from './prompt-size.js';
+import type { OutputFormat } from './request.js';
+import type { Tool } from './tool.js';
+import type { ToolCallPart, Turn } from './turn.js';
 
-const size = (turns: Turn[]) => measurePrompt({ turns, tools: [], output: { kind: 'text' } }, false);
+const NOTHING = { textBytes: 0, schemaBytes: 0, reasoningBytes: 0, images: 0 };
+const size = (turns: Turn[], tools: Tool[] = [], output: OutputFormat = { kind: 'text' }) => measurePrompt({ turns, tools, output });
+const said = (text: string): Turn => ({ role: 'user', parts: [{ type: 'text', text }], name: 'ann' });
 const image = { type: 'image', mediaType: 'image/png', base64: 'A'.repeat(10_000) } as const;
 
-test('text counts in UTF-8 bytes of the canonical prompt as JSON [hold-size]', () => {
-  const turns: Turn[] = [{ role: 'user', parts: [{ type: 'text', text: 'grüß' }] }];
-  const json = '{"turns":[{"role":"user","parts":[{"type":"text","text":"grüß"}]}],"tools":[],"output":{"kind":"text"}}';
-  expect(size(turns)).toEqual({ textBytes: Buffer.byteLength(json), images: 0 });
+test.each([
+  ['Twelve bytes', 12],
+  ['grüß', 6],
+  ['🌍', 4],
+  ['"\\\n'.repeat(100), 300],
+  [' \n\t', 0],
+])('%j counts its UTF-8 bytes as the model gets them, without JSON around them and without escapes [hold-size]', (text, textBytes) => {
+  expect(size([said(text)])).toEqual({ ...NOTHING, textBytes });
 });
 
-test('counts images in user turns and tool results, without their data', () => {
+test('images count in user turns and tool results, without their data', () => {
   const turns: Turn[] = [
     { role: 'user', parts: [image, { type: 'text', text: 'what is it?' }] },
     { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }, image, image] }] },
   ];
-  const without: Turn[] = [
-    { role: 'user', parts: [{ type: 'text', text: 'what is it?' }] },
-    { role: 'tool', results: [{ callId: 'a', parts: [{ type: 'text', text: 'seen' }] }] },
+  expect(size(turns)).toEqual({ ...NOTHING, textBytes: 15, images: 3 });
+});
+
+test('tools count with their schemas, calls with name and arguments [hold-size]', () => {
+  const call: ToolCallPart = {
+    type: 'tool-call',
+    callId: 'call_1',
+    tool: { name: 'add', namespace: 'maths' },
+    wireName: 'maths_add',
+    kind: 'function',
+    argumentsText: '{"a":"\\""}',
+  };
+  expect(size([{ role: 'assistant', parts: [call] }])).toEqual({ ...NOTHING, textBytes: 9 + 10 });
+  const add: Tool = { key: { name: 'add' }, wireName: 'add', kind: 'function', description: 'Adds "two"', parameters: { type: 'object' } };
+  const patch: Tool = { key: { name: 'p' }, wireName: 'p', kind: 'custom', grammar: { syntax: 'lark', definition: 'start: "x"' } };
+  expect(size([], [add, patch])).toEqual({ ...NOTHING, textBytes: 3 + 10 + '{"type":"object"}'.length + 1 + 10 });
+});
+
+test('the schema of the output and earlier reasoning count apart, because not every upstream gets them', () => {
+  const turns: Turn[] = [
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', text: 'r'.repeat(1_000) },
+        { type: 'text', text: 'Hi' },
+      ],
+    },
   ];
-  expect(size(turns)).toEqual({ textBytes: size(without).textBytes, images: 3 });
-});
-
-test('tool definitions and calls are part of the prompt', () => {
-  const plain = measurePrompt({ turns: [], tools: [], output: { kind: 'text' } }, false);
-  const tool = { key: { name: 'add' }, wireName: 'add', kind: 'function' as const, parameters: { type: 'object' } };
-  const withTool = measurePrompt({ turns: [], tools: [tool], output: { kind: 'text' } }, false);
-  expect(withTool.textBytes - plain.textBytes).toBe(JSON.stringify(tool).length);
-});
-
-test('reasoning of earlier turns counts only if it is sent back to the model', () => {
-  const call = { type: 'tool-call', callId: 'a', tool: { name: 'x' }, wireName: 'x', kind: 'function', argumentsText: '{}' } as const;
-  const turns: Turn[] = [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'r'.repeat(1_000) }, call] }];
-  const bytesOf = (prompt: Turn[]) => Buffer.byteLength(JSON.stringify({ turns: prompt, tools: [], output: { kind: 'text' } }));
-  expect(measurePrompt({ turns, tools: [], output: { kind: 'text' } }, true)).toEqual({ textBytes: bytesOf(turns), images: 0 });
-  expect(size(turns)).toEqual({ textBytes: bytesOf([{ role: 'assistant', parts: [call] }]), images: 0 });
+  const measured = size(turns, [], { kind: 'json-schema', name: 'x', schema: { type: 'null' } });
+  expect(measured).toEqual({ textBytes: 2, schemaBytes: 15, reasoningBytes: 1_000, images: 0 });
+  expect([promptBytesMax(measured, false), promptBytesMax(measured, true)]).toEqual([17, 1_017]);
 });

@@ -1,55 +1,68 @@
-import type { InferenceRequest } from './request.js';
+import type { InferenceRequest, OutputFormat } from './request.js';
+import type { Tool } from './tool.js';
 import type { Turn } from './turn.js';
 
-/** The size of a prompt, from which the hold, the context check and the estimate are computed without a tokenizer. */
+/**
+ * The size of a prompt, measured once for each request: the hold, the context check and every estimate are computed from it. Bytes are
+ * those of texts in UTF-8 as the model gets them, without JSON around them and without escapes.
+ */
 export interface PromptSize {
-  /** UTF-8 bytes of the canonical prompt as JSON, without image data. */
+  /** Bytes that every upstream gets: texts, tool calls and results of the turns, and the tools with their schemas. */
   textBytes: number;
+  /** Bytes of the output's JSON Schema, which some upstreams get and others do not. */
+  schemaBytes: number;
+  /** Bytes of earlier reasoning. Only upstreams with `reasoningEcho` get it. */
+  reasoningBytes: number;
   images: number;
 }
 
-/**
- * Measures a prompt. Reasoning of earlier turns counts only with `reasoningEcho`, where it is sent back to the model.
- */
-export function measurePrompt(request: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>, reasoningEcho: boolean): PromptSize {
-  const images = request.turns.reduce((count, turn) => count + imagesOf(turn), 0);
-  const turns = request.turns.map((turn) => textOf(turn, reasoningEcho));
-  const prompt = JSON.stringify({ turns, tools: request.tools, output: request.output });
-  return { textBytes: Buffer.byteLength(prompt), images };
+export function measurePrompt({ turns, tools, output }: Pick<InferenceRequest, 'turns' | 'tools' | 'output'>): PromptSize {
+  const size: PromptSize = { textBytes: 0, schemaBytes: schemaBytesOf(output), reasoningBytes: 0, images: 0 };
+  for (const turn of turns) addTurn(turn, size);
+  for (const tool of tools) size.textBytes += bytesOfTool(tool);
+  return size;
 }
 
-function imagesOf(turn: Turn): number {
-  switch (turn.role) {
-    case 'user':
-      return turn.parts.filter(isImage).length;
-    case 'tool':
-      return turn.results.reduce((count, result) => count + result.parts.filter(isImage).length, 0);
-    case 'system':
-    case 'assistant':
-      return 0;
+/** The most bytes that an upstream of a model gets. `reasoningEcho`: one of them gets earlier reasoning. */
+export function promptBytesMax({ textBytes, schemaBytes, reasoningBytes }: PromptSize, reasoningEcho: boolean): number {
+  return textBytes + schemaBytes + (reasoningEcho ? reasoningBytes : 0);
+}
+
+function addTurn(turn: Turn, size: PromptSize): void {
+  if (turn.role !== 'tool') addParts(turn.parts, size);
+  else for (const { parts } of turn.results) addParts(parts, size);
+}
+
+type Part = Exclude<Turn, { role: 'tool' }>['parts'][number];
+
+function addParts(parts: readonly Part[], size: PromptSize): void {
+  for (const part of parts) {
+    switch (part.type) {
+      case 'text':
+        size.textBytes += bytesOfText(part.text);
+        break;
+      case 'tool-call':
+        size.textBytes += Buffer.byteLength(part.wireName) + Buffer.byteLength(part.argumentsText);
+        break;
+      case 'reasoning':
+        size.reasoningBytes += Buffer.byteLength(part.text);
+        break;
+      case 'image':
+        size.images += 1;
+    }
   }
 }
 
-/** Returns the turn without images and dropped reasoning; the same object when it has none. */
-function textOf(turn: Turn, reasoningEcho: boolean): Turn {
-  switch (turn.role) {
-    case 'user':
-      return turn.parts.some(isImage) ? { ...turn, parts: turn.parts.filter((part) => !isImage(part)) } : turn;
-    case 'tool':
-      return imagesOf(turn) === 0
-        ? turn
-        : { ...turn, results: turn.results.map((result) => ({ ...result, parts: result.parts.filter((part) => !isImage(part)) })) };
-    case 'assistant':
-      return reasoningEcho || !turn.parts.some(isReasoning) ? turn : { ...turn, parts: turn.parts.filter((part) => !isReasoning(part)) };
-    case 'system':
-      return turn;
-  }
+/** A text of only white space counts nothing, because the Messages dialect cannot send it. */
+function bytesOfText(text: string): number {
+  return text.trim() === '' ? 0 : Buffer.byteLength(text);
 }
 
-function isImage(part: { type: string }): boolean {
-  return part.type === 'image';
+function bytesOfTool({ wireName, description = '', parameters, grammar }: Tool): number {
+  const schema = parameters === undefined ? '' : JSON.stringify(parameters);
+  return [wireName, description, schema, grammar?.definition ?? ''].reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
 }
 
-function isReasoning(part: { type: string }): boolean {
-  return part.type === 'reasoning';
+function schemaBytesOf(output: OutputFormat): number {
+  return output.kind === 'json-schema' ? Buffer.byteLength(JSON.stringify(output.schema)) : 0;
 }

@@ -1,4 +1,4 @@
-import { estimateOutputTokens, estimateUsage } from './estimate-tokens.js';
+import { estimateOutputTokens } from './estimate-tokens.js';
 import type { StreamEvent } from './stream-event.js';
 import type { Usage } from './usage.js';
 
@@ -7,6 +7,11 @@ export interface EstimateCaps {
   promptTokensEstimate: number;
   outputTokensMax: number;
 }
+
+/** Counts of an upstream. Each is 0 until the upstream reports it. */
+type CountsSoFar = Pick<Usage, 'promptTokens' | 'cachedTokens' | 'outputTokens' | 'reasoningTokens'>;
+
+const NOTHING_COUNTED: CountsSoFar = { promptTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 /**
  * Counts the received part of a reply. The gateway and the inference-proxy both count, in case the other dies, and both must bill the
@@ -18,6 +23,9 @@ export class ReceivedOutput {
   /** UTF-8 bytes of everything that the model wrote: text, reasoning, names and arguments of calls. */
   bytes = 0;
   private reasoningBytes = 0;
+  private counts: CountsSoFar = NOTHING_COUNTED;
+  private bytesCounted = 0;
+  private reasoningBytesCounted = 0;
 
   count(event: StreamEvent): void {
     switch (event.type) {
@@ -47,9 +55,36 @@ export class ReceivedOutput {
     return estimateOutputTokens(this.bytes);
   }
 
-  /** Usage of a reply without reported usage. */
-  estimateUsage(caps: EstimateCaps): Usage {
-    return withinCap(estimateUsage(caps.promptTokensEstimate, this.bytes - this.reasoningBytes, this.reasoningBytes), caps.outputTokensMax);
+  /** Not limited by the caps. */
+  get reasoningTokensEstimate(): number {
+    return estimateOutputTokens(this.reasoningBytes);
+  }
+
+  /**
+   * Records what the upstream has counted before its end: the prompt, and perhaps the output received so far. The counts are exact, so
+   * only what comes after them is estimated.
+   */
+  noteCounts(counts: CountsSoFar): void {
+    if (counts.outputTokens !== this.counts.outputTokens) {
+      this.bytesCounted = this.bytes;
+      this.reasoningBytesCounted = this.reasoningBytes;
+    }
+    this.counts = counts;
+  }
+
+  /** Usage of a reply that its upstream did not count to the end. */
+  estimateUsage({ promptTokensEstimate, outputTokensMax }: EstimateCaps): Usage {
+    const { promptTokens, cachedTokens, outputTokens, reasoningTokens } = this.counts;
+    const bytesLeft = this.bytes - this.bytesCounted;
+    const usage: Usage = {
+      promptTokens: promptTokens || promptTokensEstimate,
+      cachedTokens,
+      outputTokens: outputTokens + estimateOutputTokens(bytesLeft),
+      reasoningTokens: reasoningTokens + estimateOutputTokens(this.reasoningBytes - this.reasoningBytesCounted),
+      promptSource: promptTokens > 0 ? 'reported' : 'estimated',
+      outputSource: outputTokens > 0 && bytesLeft === 0 ? 'reported' : 'counted',
+    };
+    return withinCap(usage, outputTokensMax);
   }
 
   private add(text: string): number {

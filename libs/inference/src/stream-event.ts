@@ -21,7 +21,8 @@ export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 
  * - After the first `refusal-delta` there is no `text-delta`.
  */
 export type StreamEvent =
-  | { type: 'upstream-start'; upstream: string }
+  /** `prompt`: the upstream's own count, if it was known at the start. It is billed if no `usage-report` follows. */
+  | { type: 'upstream-start'; upstream: string; prompt?: Pick<Usage, 'promptTokens' | 'cachedTokens'> }
   | { type: 'text-delta'; text: string }
   | { type: 'reasoning-delta'; text: string }
   | { type: 'refusal-delta'; text: string }

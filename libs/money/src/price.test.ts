@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { costOf, holdFor, parseUsdPerMillionTokens } from './price.js';
+import { picoUsd } from './pico-usd.js';
+import { costOf, holdFor, limitPrompt, parseUsdPerMillionTokens } from './price.js';
 
 const price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 
@@ -42,5 +43,24 @@ test('a hold covers every usage within its caps', () => {
         expect(costOf(usage, any)).toBeLessThanOrEqual(hold);
       },
     ),
+  );
+});
+
+test('a usage whose output is within its cap is limited to the hold, and as little as possible', () => {
+  const count = fc.integer({ min: 0, max: 1_000 });
+  const tokenPrice = fc.bigInt({ min: 0n, max: 1_000n });
+  const prices = fc.record({ inputPicoUsd: tokenPrice, cachedInputPicoUsd: tokenPrice, outputPicoUsd: tokenPrice });
+  fc.assert(
+    fc.property(prices, count, count, count, count, (any, held, promptTokens, cached, outputTokens) => {
+      const cachedTokens = Math.min(cached, promptTokens);
+      const amount = picoUsd(holdFor({ promptTextBytes: held, images: 0, tokensPerImageMax: 0, outputTokensMax: outputTokens }, any));
+      const usage = { promptTokens, cachedTokens, outputTokens };
+      const limited = limitPrompt(usage, amount, any);
+      const cost = costOf(limited, any);
+      expect(cost).toBeLessThanOrEqual(amount);
+      expect(limited.outputTokens).toBe(outputTokens);
+      if (costOf(usage, any) <= amount) expect(limited).toBe(usage);
+      else expect(amount - cost).toBeLessThan(any.inputPicoUsd > any.cachedInputPicoUsd ? any.inputPicoUsd : any.cachedInputPicoUsd);
+    }),
   );
 });

@@ -41,6 +41,24 @@ export function costOf(usage: BillableUsage, price: Price): PicoUsd {
   );
 }
 
+/**
+ * Returns the usage with as many prompt tokens as `amount` covers; the same usage when it covers all. Of a short prompt, an upstream may
+ * count more tokens than one a byte. `amount` must cover the output.
+ */
+export function limitPrompt<Used extends BillableUsage>(usage: Used, amount: PicoUsd, price: Price): Used {
+  if (costOf(usage, price) <= amount) return usage;
+  const { cachedTokens: cached, promptTokens, outputTokens } = usage;
+  const forPrompt = amount - BigInt(outputTokens) * price.outputPicoUsd;
+  const cachedTokens = affordable(cached, price.cachedInputPicoUsd, forPrompt);
+  const left = forPrompt - BigInt(cachedTokens) * price.cachedInputPicoUsd;
+  return { ...usage, promptTokens: cachedTokens + affordable(promptTokens - cached, price.inputPicoUsd, left), cachedTokens };
+}
+
+/** Returns the most of `tokens` that `amount` pays for. */
+function affordable(tokens: number, price: bigint, amount: bigint): number {
+  return price === 0n || BigInt(tokens) * price <= amount ? tokens : Number(amount / price);
+}
+
 interface HoldSize {
   promptTextBytes: number;
   images: number;

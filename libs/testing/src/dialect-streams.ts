@@ -113,6 +113,11 @@ export const DIALECT_STREAMS: Record<Upstream['kind'], DialectStream> = {
   'anthropic-messages': messages,
 };
 
+/** Returns the number of bytes of a stream from which on its reader has the usage of `ending`. */
+export function bytesUntilUsage(raw: Buffer): number {
+  return raw.indexOf('\n\n', raw.indexOf(`_tokens":${REPORTED_USAGE.outputTokens}`)) + 2;
+}
+
 /** A complete valid stream. */
 export function goodStream(kind: Upstream['kind'], text = CONTENT): string {
   const { opening, text: say, ending } = DIALECT_STREAMS[kind];

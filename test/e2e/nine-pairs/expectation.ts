@@ -1,6 +1,6 @@
 import type { SettleReason } from '#contracts/billing/holds.js';
 import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
-import { estimateOutputTokens, estimatePromptTokens } from '#inference/estimate-tokens.js';
+import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { Usage } from '#inference/usage.js';
 import { costOf } from '#money/price.js';
 import type { ChatRequest } from '../../../apps/upstream-sim/src/dialects/chat/parse-request.js';
@@ -8,7 +8,7 @@ import { completionTokens, promptTokens, tokensOf } from '../../../apps/upstream
 import { argumentsText, renderChat } from './chat-client.js';
 import { type Case, exceptionsOf, type Mode } from './grid.js';
 import type { Outcome } from './outcome.js';
-import { type Ask, type ClientFormat, type Reply, type Scenario, TOOLS } from './scenario.js';
+import { type Ask, type ClientFormat, type Dialect, type Reply, type Scenario, TOOLS } from './scenario.js';
 import { priceOf } from './upstreams.js';
 
 /** Expected outcome of a request: for its client, and on its bill. */
@@ -56,7 +56,7 @@ function replying(one: Case, mode: Mode): Expected {
 function failing({ scenario, client, dialect }: Case, mode: Mode): Expected {
   const { code, status, textBefore = '', writtenBefore = textBefore } = scenario.failure ?? { code: 'internal_error', status: 500 };
   const hasContent = mode === 'streamed' && writtenBefore !== '';
-  const usage = hasContent ? estimated(scenario.ask, writtenBefore) : NOTHING;
+  const usage = hasContent ? broken(scenario.ask, dialect, writtenBefore) : NOTHING;
   return {
     status: hasContent ? 200 : status,
     seen: { word: wordOf(code, client), text: hasContent ? textBefore : '' },
@@ -73,32 +73,38 @@ function reported({ ask, cachedTokens = 0 }: Scenario, { reasoning, text, calls 
   return {
     promptTokens: promptTokens(renderChat(ask, '') as unknown as ChatRequest),
     cachedTokens,
-    outputTokens: completionTokens({ text, reasoning, toolArguments: calls.map(({ name, input }) => argumentsText(name, input)) }),
+    outputTokens: completionTokens({
+      text,
+      reasoning,
+      calls: calls.map(({ name, input }) => ({ name, arguments: argumentsText(name, input) })),
+    }),
     reasoningTokens: tokensOf(reasoning),
     promptSource: 'reported',
     outputSource: 'reported',
   };
 }
 
-/** Usage by Tollgate's estimate: four bytes a token of the canonical prompt as JSON, and of the received text (docs/money.md). */
-function estimated(ask: Ask, text: string): Usage {
-  const prompt = JSON.stringify({
-    turns: ask.turns.map((turn) => ({ role: 'user', parts: [{ type: 'text', text: turn.role === 'user' ? turn.text : '' }] })),
-    tools: (ask.tools ?? []).map((name) => {
-      const { description, parameters } = TOOLS[name];
-      return { key: { name }, wireName: name, kind: 'function', description, parameters };
-    }),
-    output: { kind: 'text' },
-  });
-  const promptTokens = estimatePromptTokens({ textBytes: Buffer.byteLength(prompt), images: 0 }, 1_600);
+/**
+ * Usage of a reply that breaks: the prompt as the upstream has counted it at the start, else Tollgate's estimate, which is four bytes of
+ * text a token for prompt and output (docs/money.md).
+ */
+function broken(ask: Ask, dialect: Dialect, text: string): Usage {
+  const chat = renderChat(ask, '') as unknown as ChatRequest;
+  const isCounted = dialect === 'anthropic-messages';
   return {
-    promptTokens,
+    promptTokens: isCounted ? promptTokens(chat) : estimateOutputTokens(textBytes(ask)),
     cachedTokens: 0,
     outputTokens: estimateOutputTokens(Buffer.byteLength(text)),
     reasoningTokens: 0,
-    promptSource: 'estimated',
+    promptSource: isCounted ? 'reported' : 'estimated',
     outputSource: 'counted',
   };
+}
+
+function textBytes({ turns, tools = [] }: Ask): number {
+  const texts = turns.map((turn) => (turn.role === 'user' ? turn.text : ''));
+  const toolTexts = tools.flatMap((name) => [name, TOOLS[name].description, JSON.stringify(TOOLS[name].parameters)]);
+  return Buffer.byteLength([...texts, ...toolTexts].join(''));
 }
 
 function cost({ ask }: Scenario, usage: Usage): string {

@@ -1,5 +1,6 @@
+import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { EncodedRequest, measureBothWays, type PromptSizes } from '../encoded-request.js';
+import { EncodedRequest } from '../encoded-request.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolAdapter, ReplyOptions } from '../protocols/protocol-adapter.js';
 import type { BodyWorkers } from './body-workers.js';
@@ -43,11 +44,11 @@ export class BodyParser {
     return { request: new EncodedRequest(summary, json, body.onSent), replyOptions: replyOptions as ReplyOptions<Parsed> };
   }
 
-  async parseCount(body: ReadBody): Promise<{ model: string; sizes: PromptSizes }> {
+  async parseCount(body: ReadBody): Promise<{ model: string; size: PromptSize }> {
     const small = parseSmall(body.bytes);
     if (small === undefined) return (await this.workers.parse('count-tokens', body.bytes, body.owner, body.stopped)).summary;
     const prompt = parseCountRequest(small.value);
-    return { model: prompt.model, sizes: measureBothWays(prompt) };
+    return { model: prompt.model, size: measurePrompt(prompt) };
   }
 }
 

@@ -111,7 +111,7 @@ describe('the real thread', () => {
       model: 'm',
       stream: false,
       maxOutputTokens: undefined,
-      sizes: { withReasoning: { textBytes: 101, images: 0 }, withoutReasoning: { textBytes: 101, images: 0 } },
+      size: { textBytes: 2, schemaBytes: 0, reasoningBytes: 0, images: 0 },
     });
   });
 

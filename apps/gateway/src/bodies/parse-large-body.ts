@@ -1,5 +1,6 @@
+import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
-import { measureBothWays, type RequestSummary } from '../encoded-request.js';
+import type { RequestSummary } from '../encoded-request.js';
 import { ADAPTERS } from '../protocols/adapters.js';
 import { parseCountRequest } from '../protocols/messages/request.js';
 import type { ParsedRequest, ProtocolName, ReplyOptions } from '../protocols/protocol-adapter.js';
@@ -24,7 +25,7 @@ export function parseLargeBody(kind: BodyKind, body: Buffer): LargeBody {
 }
 
 function countable(prompt: ReturnType<typeof parseCountRequest>): LargeBody {
-  return { summary: { model: prompt.model, stream: false, sizes: measureBothWays(prompt) }, replyOptions: {}, json: new Uint8Array(0) };
+  return { summary: { model: prompt.model, stream: false, size: measurePrompt(prompt) }, replyOptions: {}, json: new Uint8Array(0) };
 }
 
 function generation({ request, ...replyOptions }: ParsedRequest & ReplyOptions<ParsedRequest>): LargeBody {
@@ -33,5 +34,5 @@ function generation({ request, ...replyOptions }: ParsedRequest & ReplyOptions<P
 
 function summaryOf(request: InferenceRequest): RequestSummary {
   const { model, stream, maxOutputTokens } = request;
-  return { model, stream, maxOutputTokens, sizes: measureBothWays(request) };
+  return { model, stream, maxOutputTokens, size: measurePrompt(request) };
 }

@@ -65,7 +65,7 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     '$name',
     async ({ path, request, expected }) => {
       const [status, code, param] = expected;
-      gateway.fakes.models.push({ ...TEST_MODEL, id: 'tiny', contextTokens: 600 });
+      gateway.fakes.models.push({ ...TEST_MODEL, id: 'tiny', contextTokens: 200 });
       gateway.fakes.messaging.reconnect();
       await delay(0);
       const answer = await gateway.ask(path, request);

@@ -1,7 +1,9 @@
 import type { SettleRequest } from '#contracts/billing/holds.js';
-import { type EstimateCaps, ReceivedOutput } from '#inference/received-output.js';
+import { ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { CompletionFailure, FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { Usage } from '#inference/usage.js';
+import { limitPrompt, type Price } from '#money/price.js';
+import type { Quote } from './quote.js';
 
 /** Outcome of a request. Billing records it as the `reason` of the settlement. */
 export type RequestOutcome = Exclude<SettleRequest['reason'], 'released'>;
@@ -17,7 +19,8 @@ export class Meter {
   private reported: Usage | undefined;
 
   constructor(
-    private readonly caps: EstimateCaps,
+    private readonly quote: Quote,
+    private readonly price: Price,
     private readonly streamed: boolean,
   ) {}
 
@@ -25,13 +28,24 @@ export class Meter {
     for (const event of batch) this.readEvent(event);
   }
 
-  /** Returns the last reported usage, else an estimate from the received events within the caps of the hold. */
-  usage(): Usage {
-    return this.reported ?? this.received.estimateUsage(this.caps);
+  /** Returns the last reported usage, else an estimate from the received events. */
+  private get used(): Usage {
+    return this.reported ?? this.received.estimateUsage(this.quote);
+  }
+
+  /** Tokens that the upstream counted and the hold does not cover. They are neither billed nor shown. */
+  get unbilledTokens(): number {
+    return totalOf(this.used) - totalOf(this.covered);
+  }
+
+  /** Returns the part of the usage that the hold covers. It is billed, and it is shown. */
+  private get covered(): Usage {
+    const { amount, outputTokensMax } = this.quote;
+    return limitPrompt(withinCap(this.used, outputTokensMax), amount, this.price);
   }
 
   /**
-   * Returns the usage to bill, undefined for none:
+   * Returns the usage to bill and to show, undefined for none:
    * - completed: always.
    * - failed: a stream after content; a plain request never.
    * - client-disconnected: if tokens were reported (perhaps only a prompt), content was received, or the reply had finished.
@@ -39,11 +53,11 @@ export class Meter {
   billable(outcome: RequestOutcome): Usage | undefined {
     switch (outcome) {
       case 'completed':
-        return this.usage();
+        return this.covered;
       case 'failed':
-        return this.streamed && this.received.hasContent ? this.usage() : undefined;
+        return this.streamed && this.received.hasContent ? this.covered : undefined;
       case 'client-disconnected':
-        return this.isBillableAfterDisconnect ? this.usage() : undefined;
+        return this.isBillableAfterDisconnect ? this.covered : undefined;
     }
   }
 
@@ -57,6 +71,7 @@ export class Meter {
     switch (event.type) {
       case 'upstream-start':
         this.upstream = event.upstream;
+        if (event.prompt) this.received.noteCounts({ ...event.prompt, outputTokens: 0, reasoningTokens: 0 });
         return;
       case 'usage-report':
         this.reported = event.usage;
@@ -72,4 +87,8 @@ export class Meter {
         this.received.count(event);
     }
   }
+}
+
+function totalOf({ promptTokens, outputTokens }: Usage): number {
+  return promptTokens + outputTokens;
 }

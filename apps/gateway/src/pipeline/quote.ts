@@ -1,6 +1,6 @@
 import { GatewayError } from '#inference/errors.js';
-import { estimatePromptTokens } from '#inference/estimate-tokens.js';
-import { measurePrompt, type PromptSize } from '#inference/prompt-size.js';
+import { estimateBilledPromptTokens, estimatePromptTokens, leastPromptTokens } from '#inference/estimate-tokens.js';
+import { measurePrompt, type PromptSize, promptBytesMax } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { type PicoUsd, picoUsd } from '#money/pico-usd.js';
 import { HOLD_MAX, holdFor } from '#money/price.js';
@@ -13,7 +13,7 @@ export interface Quote {
   amount: PicoUsd;
   /** The part of `amount` that covers the prompt. */
   promptAmount: PicoUsd;
-  /** Estimate for the check of the context, and for usage that no upstream reports. It may be lower than what `amount` counts. */
+  /** Estimate to bill for a prompt that the upstream does not count. */
   promptTokensEstimate: number;
   /** The output cap, which upstreams get as well. */
   outputTokensMax: number;
@@ -21,18 +21,15 @@ export interface Quote {
 
 /**
  * Computes the amount to hold for a request. Throws `unsupported_content` for images that the model does not accept,
- * `context_length_exceeded` when the prompt estimate and the output cap exceed the context, and `invalid_request` when the amount exceeds
+ * `context_length_exceeded` when the prompt and the requested output cannot fit the context, and `invalid_request` when the amount exceeds
  * `HOLD_MAX`.
  */
 export function quoteRequest(model: Model, request: InferenceRequest | EncodedRequest): Quote {
-  const size = request instanceof EncodedRequest ? request.promptSize(model.reasoningEcho) : measurePrompt(request, model.reasoningEcho);
+  const size = request instanceof EncodedRequest ? request.size : measurePrompt(request);
   checkImages(model, size);
-  const outputTokensMax = Math.min(request.maxOutputTokens ?? model.defaultOutputTokens, model.maxOutputTokens);
-  const promptTokensEstimate = estimatePromptTokens(size, model.tokensPerImageMax);
-  if (promptTokensEstimate + outputTokensMax > model.contextTokens) {
-    throw contextExceeded(model.contextTokens, promptTokensEstimate, outputTokensMax);
-  }
-  const prompt = { promptTextBytes: size.textBytes, images: size.images, tokensPerImageMax: model.tokensPerImageMax };
+  const outputTokensMax = outputCap(model, size, request.maxOutputTokens);
+  const promptTextBytes = promptBytesMax(size, model.reasoningEcho);
+  const prompt = { promptTextBytes, images: size.images, tokensPerImageMax: model.tokensPerImageMax };
   // Computed apart from the output, because the error for an insufficient balance names the output limit that would fit.
   const promptAmount = holdFor({ ...prompt, outputTokensMax: 0 }, model.price);
   const amount = picoUsd(promptAmount + BigInt(outputTokensMax) * model.price.outputPicoUsd);
@@ -42,7 +39,22 @@ export function quoteRequest(model: Model, request: InferenceRequest | EncodedRe
       'The request could cost more than $1,000,000, the limit of one request. Lower the output limit.',
     );
   }
-  return { amount, promptAmount, promptTokensEstimate, outputTokensMax };
+  return { amount, promptAmount, promptTokensEstimate: estimateBilledPromptTokens(size, model.tokensPerImageMax), outputTokensMax };
+}
+
+/**
+ * Returns the output cap. Without a requested one it is the model's default, or what the prompt is estimated to leave of the context.
+ * Throws for a prompt that cannot fit, by a count that errs on the client's side; the upstream decides about the others.
+ */
+function outputCap(model: Model, size: PromptSize, requested: number | undefined): number {
+  const { contextTokens, defaultOutputTokens, maxOutputTokens } = model;
+  const cap = Math.min(requested ?? defaultOutputTokens, maxOutputTokens);
+  const outputTokensMin = requested === undefined ? 1 : cap;
+  const estimate = estimatePromptTokens(size, model);
+  const least = leastPromptTokens(size);
+  if (least + outputTokensMin > contextTokens) throw contextExceeded(contextTokens, estimate, outputTokensMin);
+  if (requested !== undefined) return cap;
+  return Math.min(cap, estimate < contextTokens ? contextTokens - estimate : contextTokens - least);
 }
 
 export function checkImages(model: Model, { images }: PromptSize): void {

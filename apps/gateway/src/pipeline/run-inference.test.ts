@@ -6,6 +6,7 @@ import type { FinishReason, StreamEvent } from '#inference/stream-event.js';
 import type { AssistantTurn } from '#inference/turn.js';
 import type { Usage } from '#inference/usage.js';
 import { MessagingError } from '#messaging/messaging.js';
+import { costOf, type Price } from '#money/price.js';
 import { createLogger } from '#observability/logger.js';
 import type { FakeEventStream } from '#testing/fake-messaging.js';
 import { FakeServices, HELLO, TEST_CALLER } from '#testing/fake-services.js';
@@ -16,6 +17,7 @@ import type { Reply } from './reply.js';
 import { type InferenceRecord, type InferenceServices, runInference } from './run-inference.js';
 import { SettleOnEnd } from './settle-on-end.js';
 
+const TEST_PRICE: Price = { inputPicoUsd: 150_000n, cachedInputPicoUsd: 15_000n, outputPicoUsd: 600_000n };
 const BY_GATEWAY = { accountId: TEST_CALLER.accountId, settledBy: 'gateway' };
 const PROMPT = 'Twelve bytes';
 const REPORT = {
@@ -28,7 +30,7 @@ const REPORT = {
 } satisfies Usage;
 const TEXT: StreamEvent = { type: 'text-delta', text: 'Hello' };
 const USAGE: StreamEvent = { type: 'usage-report', usage: REPORT };
-const START: StreamEvent = { type: 'upstream-start', upstream: 'local' };
+const START = { type: 'upstream-start', upstream: 'local' } satisfies StreamEvent;
 const FINISH: StreamEvent = { type: 'completion-finish', reason: 'stop' };
 const FAILURE: StreamEvent = { type: 'completion-failure', code: 'upstream_timeout', message: 'The model took too long.' };
 
@@ -96,9 +98,9 @@ function script(...steps: (StreamEvent | 'end' | Error)[]) {
   };
 }
 
-/** The estimate for the prompt of these tests (111 bytes of JSON) and the output `Hello`. */
+/** The estimate for the prompt of these tests (12 bytes) and the output `Hello`. */
 const ESTIMATED: Usage = {
-  promptTokens: 28,
+  promptTokens: 3,
   cachedTokens: 0,
   outputTokens: 2,
   reasoningTokens: 0,
@@ -313,14 +315,14 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
   await run({ maxOutputTokens: 5_000, stream: false });
   const holdId = fakes.reserves[0]?.holdId ?? '';
   expect(holdId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-  // 111 bytes of prompt at 150,000 and the model's 1,000 tokens of output at 600,000: the requested 5,000 are capped.
+  // 12 bytes of prompt at 150,000 and the model's 1,000 tokens of output at 600,000: the requested 5,000 are capped.
   expect(fakes.reserves).toEqual([
     {
       holdId,
       ...TEST_CALLER,
       requestId: 'req_1',
       model: 'test-model',
-      amountPicoUsd: String(111n * 150_000n + 1_000n * 600_000n),
+      amountPicoUsd: String(12n * 150_000n + 1_000n * 600_000n),
       price: { version: 7, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' },
     },
   ]);
@@ -332,11 +334,41 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
         accountId: TEST_CALLER.accountId,
         requestId: 'req_1',
         outputTokensMax: 1_000,
-        promptTokensEstimate: 28,
+        promptTokensEstimate: 3,
       },
       request: request({ maxOutputTokens: 5_000, stream: false }),
     },
   ]);
+});
+
+describe('a usage beyond the hold: what is shown is what is billed, and the log has the rest [messages-usage-billed, responses-usage-billed]', () => {
+  test.each<[string, Usage, Partial<Usage>, number]>([
+    ['output beyond its cap', { ...REPORT, outputTokens: 100_000 }, { outputTokens: 40 }, 99_960],
+    ['a prompt that unused output pays for', { ...REPORT, promptTokens: 80 }, {}, 0],
+    ['a prompt of more tokens than bytes', { ...REPORT, promptTokens: 200, cachedTokens: 0, outputTokens: 40 }, { promptTokens: 12 }, 188],
+    [
+      'a cached prompt',
+      { ...REPORT, promptTokens: 300, cachedTokens: 200, outputTokens: 40 },
+      { promptTokens: 120, cachedTokens: 120 },
+      180,
+    ],
+  ])('%s', async (_name, usage, covered, unbilledTokens) => {
+    const { fakes, run, reply, record } = await setUp();
+    fakes.model = script(START, TEXT, { type: 'usage-report', usage }, FINISH, 'end');
+    await run({ maxOutputTokens: 40 });
+    const billed = { ...usage, ...covered };
+    expect([fakes.settles[0]?.usage, reply.finished?.usage, record.usage]).toEqual([billed, billed, billed]);
+    expect(costOf(billed, TEST_PRICE)).toBeLessThanOrEqual(BigInt(fakes.reserves[0]?.amountPicoUsd ?? 0));
+    expect([record.upstream, record.unbilledTokens ?? 0]).toEqual(['local', unbilledTokens]);
+  });
+});
+
+test('when the inference-proxy is lost, the prompt counts that the upstream reported at the start are billed', async () => {
+  const { fakes, run } = await setUp();
+  fakes.model = script({ ...START, prompt: { promptTokens: 9, cachedTokens: 4 } }, TEXT, LOST);
+  await expect(run()).rejects.toMatchObject({ code: 'upstream_error' });
+  const usage = { ...ESTIMATED, promptTokens: 9, cachedTokens: 4, promptSource: 'reported' };
+  expect(fakes.settles).toMatchObject([{ reason: 'failed', usage }]);
 });
 
 test('all events except the terminal one are sent in order', async () => {
@@ -435,9 +467,9 @@ test('a request with a wrong model, content or size makes no hold [own-model-ids
   const image = { type: 'image', mediaType: 'image/png', base64: 'AAAA' } as const;
   await expect(run({ model: 'Test-Model' })).rejects.toMatchObject({ code: 'model_not_found', param: 'model' });
   await expect(run({ turns: [{ role: 'user', parts: [image] }] })).rejects.toMatchObject({ code: 'unsupported_content' });
-  await expect(run({ turns: [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(15_000) }] }] })).rejects.toMatchObject({
+  await expect(run({ turns: [{ role: 'user', parts: [{ type: 'text', text: 'x'.repeat(32_000) }] }] })).rejects.toMatchObject({
     code: 'context_length_exceeded',
-    message: expect.stringMatching(/prompt is too long: 4275 tokens > 4000 maximum/),
+    message: expect.stringMatching(/prompt is too long: 8001 tokens > 4000 maximum/),
   });
   expect(fakes.applies).toBe(0);
 });
@@ -447,11 +479,11 @@ test.each([
     { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '136650000' },
     {
       code: 'insufficient_balance',
-      message: expect.stringMatching(/up to \$0\.0003126 .*\$0\.00013665 .*output limit to 200 tokens or less/),
+      message: expect.stringMatching(/up to \$0\.0003126 .*\$0\.00013665 .*output limit to 224 tokens or less/),
     },
   ],
   [
-    { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '12600000' },
+    { status: 'refused', code: 'insufficient_balance', requiredPicoUsd: '312600000', availablePicoUsd: '1800000' },
     { code: 'insufficient_balance', message: expect.stringMatching(/Shorten the prompt or top up/) },
   ],
   [

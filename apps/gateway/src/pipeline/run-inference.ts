@@ -43,6 +43,8 @@ export interface InferenceRecord {
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
   settlement?: 'deferred';
   usage?: Usage;
+  /** Tokens beyond the hold that the upstream counted. They are neither billed nor shown. */
+  unbilledTokens?: number;
   /** Absent if the settlement was not recorded when the reply ended. */
   costPicoUsd?: string;
 }
@@ -61,7 +63,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   services.settlements.checkBacklog();
   const hold = await reserve(services, call, model, quote, record);
 
-  const meter = new Meter(quote, call.request.stream);
+  const meter = new Meter(quote, model.price, call.request.stream);
   const ticket = {
     ...hold,
     accountId: call.caller.accountId,
@@ -84,6 +86,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
   }
   const usage = meter.billable(outcome);
   record.usage = usage;
+  if (usage && meter.unbilledTokens > 0) record.unbilledTokens = meter.unbilledTokens;
   const { upstream } = meter;
   const settled = await services.settlements.settle({
     holdId: ticket.holdId,
@@ -96,7 +99,7 @@ export async function runInference(services: InferenceServices, call: InferenceC
 
   if (outcome === 'client-disconnected') return;
   if (failure) throw failure;
-  if (finished) reply.finish(finished.reason, meter.usage());
+  if (finished && usage) reply.finish(finished.reason, usage);
 }
 
 async function reserve(

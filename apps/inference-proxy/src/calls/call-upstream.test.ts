@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => upstream.stop());
 
-test('after a reply the meter keeps the reported usage, and not the parser with its text', async () => {
+test('the meter gets the usage that the upstream reports before its end', async () => {
   const { opening, text, ending } = DIALECT_STREAMS['openai-chat'];
   upstream.behave((_request, response) => {
     response.setHeader('content-type', 'text/event-stream');
@@ -19,10 +19,10 @@ test('after a reply the meter keeps the reported usage, and not the parser with 
   });
   const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${upstream.port}/v1`));
   const meter = new UsageMeter({ promptTokensEstimate: 20, outputTokensMax: 100 });
-  const readCountsFrom = jest.spyOn(meter, 'readCountsFrom');
+  const noteCounts = jest.spyOn(meter, 'noteCounts');
   for await (const _events of calls.start({ request: { stream: true } }, meter));
   await calls.close();
-  expect(readCountsFrom).toHaveBeenLastCalledWith({ usageSoFar: meter.final() });
+  expect(noteCounts).toHaveBeenLastCalledWith(meter.final());
 });
 
 test('a request with a large prompt is sent like any other', async () => {

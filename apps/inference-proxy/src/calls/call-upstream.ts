@@ -193,7 +193,6 @@ async function* readEvents(
 ): AsyncGenerator<StreamEvent[], void, undefined> {
   const lines = new SseParser();
   const parser = adapter.openStream(call);
-  meter.readCountsFrom(parser);
   const timeout = new NoEventsTimeout(upstream.timeouts.totalMs);
   const budget = new EventLoopBudget();
   try {
@@ -201,6 +200,8 @@ async function* readEvents(
       const events: StreamEvent[] = [];
       const failure = readChunks(chunks, lines, parser, events);
       const shaped = shaper.shape(events);
+      const counts = parser.usageSoFar;
+      if (counts !== undefined) meter.noteCounts(counts);
       if (shaped.length > 0) yield shaped;
       if (shaper.finished) return;
       if (failure !== undefined) throw failure;
@@ -210,7 +211,6 @@ async function* readEvents(
       if (shaper.metStopSequence) await budget.yieldWhenSpent();
     }
   } finally {
-    meter.readCountsFrom({ usageSoFar: parser.usageSoFar });
     held.release();
   }
 }

@@ -2,14 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { UPSTREAM_KINDS } from '#contracts/catalog.js';
 import { estimateOutputTokens } from '#inference/estimate-tokens.js';
 import type { StreamEvent } from '#inference/stream-event.js';
-import { CONTENT, DIALECT_STREAMS } from '#testing/dialect-streams.js';
+import { bytesUntilUsage, CONTENT, DIALECT_STREAMS, REPORTED_USAGE } from '#testing/dialect-streams.js';
 import { chunked, type Fault, FaultServer, LAST_CHUNK, replyHead, send, wholeReply } from '#testing/fault-server.js';
 import { TestCalls, upstreamAt } from '../../test/upstream-calls.js';
 import { failure, GOOD, received } from '../../test/upstream-faults.js';
 
 /**
- * Loses the connection at every byte of a reply, head included, by FIN or RST: received content is returned and billed, and only a
- * complete reply ends well. test/e2e/every-byte.test.ts does the same through all processes.
+ * Loses the connection at every byte of a reply, head included, by FIN or RST: received content is returned and billed, as the
+ * upstream has counted it or else by estimate, and only a complete reply ends well. test/e2e/every-byte.test.ts does the same through all processes.
  */
 const TEXTS = ['Good mor', 'ning, wörld 🌍', '! It is a', ' fine day'];
 const AT_ONCE = 8;
@@ -43,10 +43,12 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       lose = how;
       raw = Buffer.from(replyHead() + chunked(opening, ...TEXTS.map(text), ending) + LAST_CHUNK);
       // Only HTTP framing follows the blank line of the last event.
-      await atEveryByte(true, raw.length - `\r\n${LAST_CHUNK}`.length, (events) => {
+      await atEveryByte(true, raw.length - `\r\n${LAST_CHUNK}`.length, (events, at) => {
+        const isCounted = at >= bytesUntilUsage(raw);
         const said = events[0]?.type === 'text-delta' ? events[0].text : '';
         const isBeginning = TEXTS.join('').startsWith(said);
-        const told: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, received(tokensOf(said))];
+        const billed: StreamEvent = isCounted ? { type: 'usage-report', usage: REPORTED_USAGE } : received(tokensOf(said));
+        const told: StreamEvent[] = said === '' ? [] : [{ type: 'text-delta', text: said }, billed];
         return isBeginning ? [...told, failure('upstream_error')] : [];
       });
     });
@@ -59,7 +61,11 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
   });
 
   /** `wholeAt`: the reply is complete from this byte on. */
-  async function atEveryByte(stream: boolean, wholeAt: number, whatFails: (events: StreamEvent[]) => StreamEvent[]): Promise<void> {
+  async function atEveryByte(
+    stream: boolean,
+    wholeAt: number,
+    whatFails: (events: StreamEvent[], at: number) => StreamEvent[],
+  ): Promise<void> {
     const calls = new TestCalls(upstreamAt(`http://127.0.0.1:${server.port}/v1`, { kind }));
     const whole = stream ? [{ type: 'text-delta', text: TEXTS.join('') }, ...GOOD.slice(1)] : GOOD;
     const bytes = Array(raw.length).keys();
@@ -67,7 +73,7 @@ describe.each(UPSTREAM_KINDS)('%s', (kind) => {
       for (const at of bytes) {
         const turns = [{ role: 'user' as const, parts: [{ type: 'text' as const, text: `cut at ${at}` }] }];
         const events = await calls.collect({ request: { stream, turns } });
-        expect({ at, events }).toEqual({ at, events: at < wholeAt ? whatFails(events) : whole });
+        expect({ at, events }).toEqual({ at, events: at < wholeAt ? whatFails(events, at) : whole });
       }
     };
     try {

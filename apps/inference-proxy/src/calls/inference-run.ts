@@ -107,7 +107,15 @@ export class InferenceRun {
       failure,
       usage: meter.hasContent ? meter.soFar() : undefined,
     });
-    if (failure !== undefined) this.logFailure(call, failure);
+    if (failure !== undefined) logFailure(this.dependencies.logger, failure, this.logFields(call));
+    if (meter.outputTokensOver > 0) {
+      const { outputTokensMax } = this.job.ticket;
+      const { outputTokensOver } = meter;
+      this.dependencies.logger.warn(
+        { ...this.logFields(call), outputTokensMax, outputTokensOver },
+        'upstream counted more output than its cap: the excess is not billed',
+      );
+    }
     if (failure === undefined || this.hasReturnedContent) return;
     this.meter = new UsageMeter(this.job.ticket);
     this.collected = [];
@@ -200,16 +208,9 @@ export class InferenceRun {
     return { holdId: ticket.holdId, accountId: ticket.accountId, reason: 'client-disconnected', usage, upstream };
   }
 
-  private logFailure(call: RouteCall, failure: UpstreamFailure): void {
+  private logFields(call: RouteCall) {
     const { requestId, holdId } = this.job.ticket;
-    const { model } = this.job.request;
-    logFailure(this.dependencies.logger, failure, {
-      requestId,
-      holdId,
-      upstream: call.client.upstream.id,
-      model,
-      upstreamModel: call.model,
-    });
+    return { requestId, holdId, upstream: call.client.upstream.id, model: this.job.request.model, upstreamModel: call.model };
   }
 
   private halt(why: string): void {
@@ -220,7 +221,9 @@ export class InferenceRun {
   private withUpstream(events: readonly StreamEvent[]): readonly StreamEvent[] {
     if (this.announced || this.upstream === undefined || events.length === 0) return events;
     this.announced = true;
-    return [{ type: 'upstream-start', upstream: this.upstream }, ...events];
+    const { upstream } = this;
+    const prompt = events.some(({ type }) => type === 'usage-report') ? undefined : this.meter.promptCounted;
+    return [prompt === undefined ? { type: 'upstream-start', upstream } : { type: 'upstream-start', upstream, prompt }, ...events];
   }
 
   /** Settlement for a gateway that is gone. */

@@ -123,8 +123,8 @@ describe('an upstream that ignores its cap', () => {
     usage: { promptTokens: 20, cachedTokens: 0, outputTokens: 100, reasoningTokens: 0, promptSource: 'estimated', outputSource: 'counted' },
   };
 
-  test('ends by itself when it exceeds the cap slightly, billed as it counts', () => {
-    expect(shaped([said, report(101), ending('stop')])).toEqual([said, report(101), ending('stop')]);
+  test('ends by itself when it exceeds the cap slightly, billed at the cap', () => {
+    expect(shaped([said, report(101), ending('stop')])).toEqual([said, report(100), ending('stop')]);
   });
 
   test('is cut by estimate, within a factor of two', () => {

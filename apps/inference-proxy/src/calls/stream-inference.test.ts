@@ -102,6 +102,18 @@ describe('a good reply', () => {
   });
 });
 
+test('a stream that breaks is billed by the prompt count that came at its start, which the gateway gets with the first event [failed-after-content]', async () => {
+  const early = chunk('').replace('{', '{"usage":{"prompt_tokens":12,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":8}},');
+  upstream.behave(streaming(early, chunk('x'.repeat(20))));
+  const counted = { promptTokens: 12, cachedTokens: 8 };
+  expect(await collect(setUp().stream)).toEqual([
+    { ...START, prompt: counted },
+    text('x'.repeat(20)),
+    usage({ ...counted, outputTokens: 5, promptSource: 'reported' }),
+    failure('upstream_error'),
+  ]);
+});
+
 describe('a stop sequence that the upstream does not support [T-44]', () => {
   const takesNone = () => ({ upstreams: [upstream.definition({ capabilities: { stop: false } })] });
   const STOPPED: StreamEvent = { type: 'completion-finish', reason: 'stop-sequence' };

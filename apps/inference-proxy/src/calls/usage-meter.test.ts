@@ -51,17 +51,25 @@ test('a report without output or prompt is completed, and each count keeps its s
 });
 
 test.each([
-  ['the prompt alone', { outputTokens: 0 }, { outputTokens: 10, outputSource: 'counted' }],
-  ['less output than was received', { outputTokens: 9 }, { outputTokens: 10, outputSource: 'counted' }],
-  ['more output than was received', { outputTokens: 11 }, { outputTokens: 11, outputSource: 'reported' }],
-] as const)('of a client that left, an upstream that has counted %s is taken at its word for it', (_title, counted, billed) => {
+  ['the prompt alone', { outputTokens: 0 }, { outputTokens: 12, outputSource: 'counted' }],
+  ['less output than an estimate', { outputTokens: 9 }, { outputTokens: 11, outputSource: 'counted' }],
+  ['more output than an estimate', { outputTokens: 11 }, { outputTokens: 13, outputSource: 'counted' }],
+] as const)('what an upstream has counted before its end is exact, also %s; only the rest is estimated', (_title, counted, billed) => {
   const meter = new UsageMeter(CAPS);
-  meter.sent();
-  meter.answered();
-  meter.readCountsFrom({ usageSoFar: { ...REPORT, reasoningTokens: 0, ...counted } });
   meter.count({ type: 'text-delta', text: 'a'.repeat(40) });
-  meter.clientDisconnected();
-  expect(meter.soFar()).toEqual({ ...REPORT, reasoningTokens: 0, ...billed });
+  meter.noteCounts({ ...REPORT, reasoningTokens: 0, ...counted });
+  meter.count({ type: 'text-delta', text: 'a'.repeat(8) });
+  expect([meter.soFar(), meter.promptCounted]).toEqual([
+    { ...REPORT, reasoningTokens: 0, ...billed },
+    { promptTokens: 30, cachedTokens: 10 },
+  ]);
+});
+
+test('output beyond the cap is neither billed nor shown', () => {
+  const meter = new UsageMeter({ ...CAPS, outputTokensMax: 40 });
+  meter.count({ type: 'text-delta', text: 'a' });
+  meter.report({ ...REPORT, outputTokens: 100_000 });
+  expect([meter.final(), meter.outputTokensOver]).toEqual([{ ...REPORT, outputTokens: 40 }, 99_960]);
 });
 
 test.each([

@@ -1,16 +1,12 @@
 import { type EstimateCaps, ReceivedOutput, withinCap } from '#inference/received-output.js';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { NO_USAGE, type Usage } from '#inference/usage.js';
-import type { StreamParser } from '../upstreams/upstream-adapter.js';
 
 /**
  * Milliseconds after sending from which an upstream is taken to work on the request: a client that disconnects later pays for the prompt.
  * Shorter, and a client that cancels at once would pay; longer, and more prompts would be processed unpaid.
  */
 export const BEGUN_AFTER_MS = 1_000;
-
-/** Tokens that the upstream has reported before the end of its reply. */
-type CountsSoFar = Pick<StreamParser, 'usageSoFar'>;
 
 /**
  * Measures the usage of one upstream call: as the upstream reports it, or else estimated from the text received. Before the first
@@ -19,7 +15,9 @@ type CountsSoFar = Pick<StreamParser, 'usageSoFar'>;
 export class UsageMeter {
   private readonly received = new ReceivedOutput();
   private reported: Usage | undefined;
-  private counting: CountsSoFar = {};
+  private countsSoFar: Usage | undefined;
+  /** Output tokens that the upstream has reported beyond the cap. */
+  outputTokensOver = 0;
   private sentAt: number | undefined;
   private isAnswered = false;
   private owesPrompt = false;
@@ -45,14 +43,6 @@ export class UsageMeter {
     this.isAnswered = true;
   }
 
-  /**
-   * Reads from `parser` what the upstream reports before its end. Call again at the end with a copy: the meter outlives the reply and must
-   * not keep its text in memory.
-   */
-  readCountsFrom(parser: CountsSoFar): void {
-    this.counting = parser;
-  }
-
   /** True when the upstream works on the request: it has answered, or `BEGUN_AFTER_MS` have passed. */
   get hasBegun(): boolean {
     return this.isAnswered || (this.sentAt !== undefined && performance.now() - this.sentAt >= BEGUN_AFTER_MS);
@@ -62,9 +52,25 @@ export class UsageMeter {
     this.received.count(event);
   }
 
-  /** Takes the upstream's usage of the whole reply. A dialect reports once, at the end of a good reply. */
+  /**
+   * Takes the upstream's usage of the whole reply. A dialect reports once, at the end of a good reply. No output beyond the cap is billed
+   * or shown.
+   */
   report(usage: Usage): void {
-    this.reported = usage;
+    this.reported = withinCap(usage, this.caps.outputTokensMax);
+    this.outputTokensOver = usage.outputTokens - this.reported.outputTokens;
+  }
+
+  /** Takes what the upstream has counted so far. Call after each batch. */
+  noteCounts(counts: Usage): void {
+    this.received.noteCounts(counts);
+    this.countsSoFar = counts;
+  }
+
+  /** The upstream's count of the prompt; undefined before it has reported one. */
+  get promptCounted(): Pick<Usage, 'promptTokens' | 'cachedTokens'> | undefined {
+    const { promptTokens = 0, cachedTokens = 0 } = this.countsSoFar ?? {};
+    return promptTokens > 0 ? { promptTokens, cachedTokens } : undefined;
   }
 
   /** Call when the client disconnects: a prompt that the upstream works on then counts, also without content. */
@@ -80,7 +86,7 @@ export class UsageMeter {
   /** Usage at the end of a reply. A report without the prompt or the output is completed by the estimate. */
   final(): Usage {
     const { reported, received } = this;
-    if (reported === undefined) return this.estimate();
+    if (reported === undefined) return received.estimateUsage(this.caps);
     const countsPrompt = reported.promptTokens > 0;
     const countsOutput = reported.outputTokens > 0 || received.bytes === 0;
     if (countsPrompt && countsOutput) return reported;
@@ -105,33 +111,15 @@ export class UsageMeter {
   withHidden(floor: number): Usage {
     const usage = this.soFar();
     if (this.isReported || usage === NO_USAGE) return usage; // `NO_USAGE`: nothing is owed
-    const { outputTokens, reasoningTokens } = this.received.estimateUsage(this.caps);
-    if (usage.outputTokens >= outputTokens + floor) return usage; // the upstream has already reported at least that much
+    const { received } = this;
+    const outputTokens = Math.min(received.tokensEstimate, this.caps.outputTokensMax) + floor;
+    if (usage.outputTokens >= outputTokens) return usage; // the upstream has already reported at least that much
     const hidden: Usage = {
       ...usage,
-      outputTokens: outputTokens + floor,
-      reasoningTokens: Math.max(usage.reasoningTokens, reasoningTokens + floor),
+      outputTokens,
+      reasoningTokens: Math.max(usage.reasoningTokens, received.reasoningTokensEstimate + floor),
       outputSource: 'floor',
     };
     return withinCap(hidden, this.caps.outputTokensMax);
-  }
-
-  /**
-   * Estimates by size. After a disconnect also uses what the upstream has reported so far, which may cover only part of the output: the
-   * greater count is used.
-   */
-  private estimate(): Usage {
-    const estimate = this.received.estimateUsage(this.caps);
-    const soFar = this.owesPrompt ? this.counting.usageSoFar : undefined;
-    if (soFar === undefined) return estimate;
-    const counted: Usage = {
-      promptTokens: soFar.promptTokens || estimate.promptTokens,
-      cachedTokens: soFar.cachedTokens,
-      outputTokens: Math.max(soFar.outputTokens, estimate.outputTokens),
-      reasoningTokens: Math.max(soFar.reasoningTokens, estimate.reasoningTokens),
-      promptSource: soFar.promptTokens > 0 ? 'reported' : 'estimated',
-      outputSource: soFar.outputTokens > estimate.outputTokens ? 'reported' : 'counted',
-    };
-    return withinCap(counted, this.caps.outputTokensMax);
   }
 }

@@ -3,7 +3,7 @@ import { createLogger, type Logger } from '#observability/logger.js';
 import { FaultServer } from '#testing/fault-server.js';
 import { TestAuthority } from '#testing/test-certificates.js';
 import { collect, reader, type Setting, startRequest } from '../../test/inference-fixture.js';
-import { answering, type Behaviour, streaming, TestUpstream } from '../../test/test-upstream.js';
+import { answering, type Behaviour, plainReply, streaming, TestUpstream } from '../../test/test-upstream.js';
 import { streamInference } from '../calls/stream-inference.js';
 
 let upstream: TestUpstream;
@@ -30,6 +30,19 @@ const CALL = {
   model: 'our-model',
   upstreamModel: 'their-model',
 };
+
+test('output that an upstream counts beyond its cap is logged with the upstream, and not billed', async () => {
+  upstream.behave(answering(200, { ...(plainReply('Hello') as object), usage: { prompt_tokens: 12, completion_tokens: 100_000 } }));
+  expect(await linesOf({ upstreams: [upstream.definition()], request: { stream: false }, outputTokensMax: 40 })).toEqual([
+    {
+      level: 'warn',
+      ...CALL,
+      outputTokensMax: 40,
+      outputTokensOver: 99_960,
+      message: 'upstream counted more output than its cap: the excess is not billed',
+    },
+  ]);
+});
 
 test('a failed call is logged with both names of the model', async () => {
   upstream.behave(answering(500, { message: 'boom' }));

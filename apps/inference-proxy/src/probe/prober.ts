@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Upstream, UpstreamCapabilities } from '#contracts/catalog.js';
 import { CompletionCollector } from '#inference/completion-collector.js';
-import { estimatePromptTokens } from '#inference/estimate-tokens.js';
+import { estimateBilledPromptTokens } from '#inference/estimate-tokens.js';
 import { measurePrompt } from '#inference/prompt-size.js';
 import type { InferenceRequest } from '#inference/request.js';
 import { isContent } from '#inference/stream-event.js';
@@ -126,7 +126,7 @@ export class Prober {
   private call(probe: ProbeRequest, seen: Observation, signal: AbortSignal): ReturnType<typeof callUpstream> {
     const request = requestOf(probe, this.model);
     const outputTokensMax = probe.outputTokensMax ?? OUTPUT_TOKENS_DEFAULT;
-    const promptTokensEstimate = estimatePromptTokens(measurePrompt(request, false), TOKENS_PER_IMAGE);
+    const promptTokensEstimate = estimateBilledPromptTokens(measurePrompt(request), TOKENS_PER_IMAGE);
     const upstream = { ...this.upstream, capabilities: { ...this.capabilities, ...probe.capabilities } };
     const client = { ...this.client, upstream, adapter: observeAdapter(this.client.adapter, seen) };
     const ticket = { holdId: '', accountId: '', requestId: 'probe', outputTokensMax, promptTokensEstimate, leaseMs: 1 };

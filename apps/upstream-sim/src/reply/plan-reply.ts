@@ -126,10 +126,10 @@ function trim(reply: Reply, outputTokensMax: number, stops: string[]): Reply & {
       cut = true;
       break;
     }
-    const argumentsText = firstTokens(call.arguments, left);
-    left -= tokensOf(argumentsText);
-    cut = argumentsText !== call.arguments;
-    calls.push({ ...call, arguments: argumentsText });
+    const written = firstTokens(call.name + call.arguments, left);
+    left -= tokensOf(written);
+    cut = written !== call.name + call.arguments;
+    if (written.length >= call.name.length) calls.push({ ...call, arguments: written.slice(call.name.length) });
   }
   return { reasoning, text, calls, finish: cut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop' };
 }
@@ -154,7 +154,7 @@ function stopSequences({ stop }: ChatRequest): string[] {
 
 function usageOf(reply: Reply, prompt: number, directives: Directives): ReplyUsage {
   const promptReported = directives.prompt ?? prompt;
-  const completion = directives.completion ?? completionTokens({ ...reply, toolArguments: reply.calls.map((call) => call.arguments) });
+  const completion = directives.completion ?? completionTokens(reply);
   return {
     prompt_tokens: promptReported,
     completion_tokens: completion,

@@ -12,7 +12,7 @@ test.each([
   expect(tokensOf(text)).toBe(tokens);
 });
 
-test('a prompt counts message texts, earlier arguments, tool definitions, the schema and 256 an image', () => {
+test('a prompt counts message texts, earlier calls, tool definitions, the schema and 256 an image', () => {
   const parameters = { type: 'object', properties: { city: { type: 'string' } } };
   const schema = { type: 'object' };
   expect(
@@ -27,13 +27,13 @@ test('a prompt counts message texts, earlier arguments, tool definitions, the sc
             { type: 'text', text: 'def' },
           ],
         },
-        { role: 'assistant', content: null, tool_calls: [{ id: 'x', function: { name: 'weather', arguments: '{"city":1}' } }] }, // 10 bytes, 3
+        { role: 'assistant', content: null, tool_calls: [{ id: 'x', function: { name: 'weather', arguments: '{"city":1}' } }] }, // 7 + 10 bytes, 5
         { role: 'tool', tool_call_id: 'x', content: 'sunny' }, // 2
       ],
       tools: [{ type: 'function', function: { name: 'weather', description: 'Tells it', parameters } }], // 7 + 8 + 57 bytes, 18
       response_format: { type: 'json_schema', json_schema: { schema } }, // 17 bytes, 5
     }),
-  ).toBe(2 + 2 + 256 + 3 + 2 + Math.ceil((7 + 8 + JSON.stringify(parameters).length) / 4) + 5);
+  ).toBe(2 + 2 + 256 + 5 + 2 + Math.ceil((7 + 8 + JSON.stringify(parameters).length) / 4) + 5);
 });
 
 test('a prompt has at least one token', () => {
@@ -41,5 +41,14 @@ test('a prompt has at least one token', () => {
 });
 
 test('a completion counts text, reasoning and each call separately', () => {
-  expect(completionTokens({ text: 'abcde', reasoning: 'a', toolArguments: ['{}', '{"a":1}'] })).toBe(2 + 1 + 1 + 2);
+  expect(
+    completionTokens({
+      text: 'abcde',
+      reasoning: 'a',
+      calls: [
+        { name: 'f', arguments: '{}' },
+        { name: 'add', arguments: '{"a":1}' },
+      ],
+    }),
+  ).toBe(2 + 1 + 1 + 3);
 });

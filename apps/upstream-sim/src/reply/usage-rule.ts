@@ -14,11 +14,11 @@ export function tokensOf(text: string): number {
  * Prompt tokens of a request: the sum of `tokensOf` over
  *
  * - each message's text (a string, or all its text parts joined), whatever its role, directives included;
- * - each earlier tool call's arguments;
+ * - each earlier tool call: name and arguments joined;
  * - each offered tool: name, description and parameters (as compact JSON) joined;
  * - a `json_schema` response format's schema (as compact JSON);
  *
- * plus `TOKENS_PER_IMAGE` an image. Roles, names, ids and earlier reasoning count nothing. At least 1.
+ * plus `TOKENS_PER_IMAGE` an image. Roles, ids and earlier reasoning count nothing. At least 1.
  */
 export function promptTokens(request: Pick<ChatRequest, 'messages' | 'tools' | 'response_format'>): number {
   let tokens = 0;
@@ -31,11 +31,18 @@ export function promptTokens(request: Pick<ChatRequest, 'messages' | 'tools' | '
   return Math.max(1, tokens);
 }
 
-/** Completion tokens of a reply: the sum of `tokensOf` over its text, its reasoning and each call's arguments. */
-export function completionTokens(reply: { text: string; reasoning?: string; toolArguments?: string[] }): number {
-  return (
-    tokensOf(reply.text) + tokensOf(reply.reasoning ?? '') + (reply.toolArguments ?? []).reduce((sum, text) => sum + tokensOf(text), 0)
-  );
+/** Completion tokens of a reply: the sum of `tokensOf` over its text, its reasoning and each call. */
+export function completionTokens({ text, reasoning = '', calls = [] }: { text: string; reasoning?: string; calls?: Call[] }): number {
+  return tokensOf(text) + tokensOf(reasoning) + calls.reduce((sum, call) => sum + callTokens(call), 0);
+}
+
+interface Call {
+  name: string;
+  arguments: string;
+}
+
+function callTokens(call: Call): number {
+  return tokensOf(call.name + call.arguments);
 }
 
 /** The joined text parts of a message. */
@@ -52,6 +59,6 @@ export function messageImages(message: ChatMessage): string[] {
 }
 
 function messageTokens(message: ChatMessage): number {
-  const calls = (message.tool_calls ?? []).reduce((sum, call) => sum + tokensOf(call.function.arguments), 0);
+  const calls = (message.tool_calls ?? []).reduce((sum, call) => sum + callTokens(call.function), 0);
   return tokensOf(messageText(message)) + messageImages(message).length * TOKENS_PER_IMAGE + calls;
 }

@@ -4,14 +4,13 @@ import { estimatePromptTokens } from '#inference/estimate-tokens.js';
 import { BodyParser } from '../../bodies/body-parser.js';
 import { BodyReader } from '../../bodies/read-body.js';
 import { CatalogClient } from '../../clients/catalog.js';
-import { promptSizeOf } from '../../encoded-request.js';
 import { checkImages } from '../../pipeline/quote.js';
 import { callerOf, type GatewayRequest } from '../http-exchange.js';
 import { ApiKeyGuard } from '../limits/api-key.guard.js';
 import { writeJson } from '../replies/write-reply.js';
 import { ROUTES } from '../routes.js';
 
-/** Estimates the tokens of a prompt with the estimator that also checks contexts. Free of charge; makes no hold and runs no model. */
+/** Estimates the tokens of a prompt with the estimator that also computes the output cap. Free of charge; makes no hold and runs no model. */
 @Controller()
 @UseGuards(ApiKeyGuard)
 export class CountTokensController {
@@ -28,9 +27,8 @@ export class CountTokensController {
       const bytes = await this.bodies.read(request, response);
       const prompt = await this.parser.parseCount({ bytes, owner: callerOf(exchange), stopped: exchange.stopped });
       const model = this.catalog.model(prompt.model);
-      const size = promptSizeOf(prompt.sizes, model.reasoningEcho);
-      checkImages(model, size);
-      writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(size, model.tokensPerImageMax) }));
+      checkImages(model, prompt.size);
+      writeJson(exchange, response, JSON.stringify({ input_tokens: estimatePromptTokens(prompt.size, model) }));
     } finally {
       this.bodies.release(request);
     }

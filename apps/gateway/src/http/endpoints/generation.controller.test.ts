@@ -110,7 +110,7 @@ describe('POST /v1/responses', () => {
     [
       'a prompt that fits the context [error-body-responses]',
       RESPONSES,
-      { body: { ...BODY, input: 'x'.repeat(20_000) } },
+      { body: { ...BODY, input: 'x'.repeat(40_000) } },
       400,
       'invalid_request_error',
       'context_length_exceeded',

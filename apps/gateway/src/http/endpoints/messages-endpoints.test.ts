@@ -144,7 +144,7 @@ describe('POST /v1/messages', () => {
     [
       'context [E-4]',
       MESSAGES,
-      { body: messages('x'.repeat(20_000)) },
+      { body: messages('x'.repeat(40_000)) },
       400,
       'invalid_request_error',
       /prompt is too long: \d+ tokens > 4000 maximum/,
@@ -217,12 +217,9 @@ describe('POST /v1/messages/count_tokens', () => {
   });
 
   test('the estimate of the prompt, free [api-endpoints, free-endpoints, count-tokens-reply, count-tokens-request, D2, D6, M-40, T-2]', async () => {
-    const size = measurePrompt(parseCountRequest(prompt), false);
+    const size = measurePrompt(parseCountRequest(prompt));
     const response = await ask(`${COUNT}?beta=true`, { headers: KEY, body: prompt });
-    expect([response.status, await response.json()]).toEqual([
-      200,
-      { input_tokens: estimatePromptTokens(size, TEST_MODEL.tokensPerImageMax) },
-    ]);
+    expect([response.status, await response.json()]).toEqual([200, { input_tokens: estimatePromptTokens(size, TEST_MODEL) }]);
     expect(size.images).toBe(1);
     expect([gateway.fakes.applies, gateway.fakes.opened.length]).toEqual([0, 0]);
   });

@@ -38,7 +38,7 @@ test.each<[string, StreamEvent[], StreamEvent[]]>([
   [
     'arguments are cut, and their call is ended',
     [CALL, piece('{"a":"long"}'), END, finish('tool-calls')],
-    [CALL, piece('{"a":"lo'), END, finish('length')],
+    [CALL, piece('{"a":"l'), END, finish('length')],
   ],
   [
     'a call of which nothing fits is none',

@@ -53,6 +53,7 @@ export class LowOutputCap {
       case 'tool-call-start':
         this.hasDropped ||= this.bytesLeft === 0;
         if (this.hasDropped) return;
+        this.bytesLeft = Math.max(0, this.bytesLeft - Buffer.byteLength(event.tool.name));
         this.calls.set(event.index, { bare: event.kind === 'function' });
         kept.push(event);
         return;

@@ -32,11 +32,12 @@ export function renderCompletion(plan: ReplyPlan, directives: Directives): strin
 export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUsage: boolean): Generator<ReplyEvent> {
   const head = `{"id":"${plan.id}","object":"chat.completion.chunk","created":${CREATED},"model":${JSON.stringify(plan.model)},"choices":[`;
   const padding = directives.pad ? `,"obfuscation":"${'x'.repeat(directives.pad)}"` : '';
-  const tail = directives.usage === 'every' ? `]${padding},"usage":${JSON.stringify(plan.usage)}}` : `]${padding}}`;
-  const event = (delta: string, tokens: number): ReplyEvent => ({
-    json: `${head}{"index":0,"delta":${delta},"finish_reason":null}${tail}`,
-    tokens,
-  });
+  let written = 0;
+  const event = (delta: string, tokens: number): ReplyEvent => {
+    written += tokens;
+    const usage = directives.usage === 'every' ? `,"usage":${JSON.stringify(usageSoFar(plan, written))}` : '';
+    return { json: `${head}{"index":0,"delta":${delta},"finish_reason":null}]${padding}${usage}}`, tokens };
+  };
   yield event('{"role":"assistant","content":""}', 0);
   for (const { text, tokens } of pieces(plan.reasoning, directives)) yield event(`{"reasoning_content":${JSON.stringify(text)}}`, tokens);
   const channel = plan.isRefusal ? 'refusal' : 'content';
@@ -48,6 +49,11 @@ export function* renderEvents(plan: ReplyPlan, directives: Directives, includeUs
   if (includeUsage && !usageOnFinish && !directives.nousage) {
     yield { json: `${head}],"usage":${JSON.stringify(plan.usage)}}`, tokens: 0 };
   }
+}
+
+function usageSoFar({ usage }: ReplyPlan, tokens: number): object {
+  const completion = Math.min(tokens, usage.completion_tokens);
+  return { ...usage, completion_tokens: completion, total_tokens: usage.prompt_tokens + completion };
 }
 
 /** Yields one call after the other. With `interleave` all calls open first, then each yields a piece in turn. */

@@ -1,0 +1,55 @@
+import type { InferenceRequest } from '#inference/request.js';
+import { TEST_MODEL } from '#testing/fake-services.js';
+import type { Model } from '../clients/catalog.js';
+import { quoteRequest } from './quote.js';
+
+/** As `sim-tiny` of config/catalog.yaml. */
+const TINY: Model = {
+  ...TEST_MODEL,
+  contextTokens: 2_048,
+  maxOutputTokens: 256,
+  defaultOutputTokens: 256,
+  price: { inputPicoUsd: 50_000n, cachedInputPicoUsd: 5_000n, outputPicoUsd: 200_000n },
+  pinnedPrice: TEST_MODEL.price,
+};
+
+function prompt(text: string, maxOutputTokens?: number): InferenceRequest {
+  const turns: InferenceRequest['turns'] = [{ role: 'user', parts: [{ type: 'text', text }] }];
+  return { model: 'tiny', turns, tools: [], maxOutputTokens, output: { kind: 'text' }, stream: false, hints: {} };
+}
+
+const capOf = (bytes: number, maxOutputTokens?: number): number =>
+  quoteRequest(TINY, prompt('"'.repeat(bytes), maxOutputTokens)).outputTokensMax;
+
+test.each([
+  ['a short prompt', 12, undefined, 256],
+  ['a prompt whose estimate leaves less than the default', 7_400, undefined, 2_048 - 1_850],
+  ['a prompt whose estimate leaves nothing', 8_192, undefined, 256],
+  ['a request for more than the estimate leaves', 7_900, 100, 100],
+  ['a prompt of quotes, which JSON would escape', 4_400, 100, 100],
+  ['the longest prompt that may fit', (2_048 - 100) * 8, 100, 100],
+])(
+  '%s is left to the upstream: %d bytes with a requested output of %p get a cap of %d [error-context-length]',
+  (_name, bytes, wished, cap) => {
+    expect(capOf(bytes, wished)).toBe(cap);
+  },
+);
+
+test.each([
+  ['beside the requested output', (2_048 - 100 + 1) * 8, 100, /prompt is too long: 3998 tokens > 2048 maximum/],
+  ['at all', 2_048 * 8, undefined, /prompt is too long: 4097 tokens > 2048 maximum/],
+])('a prompt that cannot fit %s, by 8 bytes a token, is refused [error-context-length]', (_name, bytes, wished, message) => {
+  expect(() => capOf(bytes, wished)).toThrow(
+    expect.objectContaining({ code: 'context_length_exceeded', message: expect.stringMatching(message) }),
+  );
+});
+
+test('the hold is one token a byte of the prompt, and the output cap [hold-size]', () => {
+  const { inputPicoUsd, outputPicoUsd } = TINY.price;
+  expect(quoteRequest(TINY, prompt('Twelve bytes', 1))).toEqual({
+    amount: 12n * inputPicoUsd + outputPicoUsd,
+    promptAmount: 12n * inputPicoUsd,
+    promptTokensEstimate: 3,
+    outputTokensMax: 1,
+  });
+});

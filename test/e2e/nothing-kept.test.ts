@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { accountCreate } from '#contracts/billing/accounts.js';
+import { catalogApply } from '#contracts/catalog.js';
+import { type RunningStack, startPrivateStack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, untilOffered } from '#testing/tenant.js';
+import { CLIENT_FORMATS, type FormatName } from '../chaos/client-format.js';
+import { DIALECTS } from './nine-pairs/scenario.js';
+import { catalogOf, modelAt, PAIR_MODELS, startUpstreams, type Upstreams } from './nine-pairs/upstreams.js';
+
+/** The words of a prompt and of its reply. A search of everything that the services wrote must not find them. */
+const PROMPT_WORD = 'zebraprompt7f3a';
+const REPLY_WORD = 'walrusreply91cd';
+/** An account's name is stored, so the search must find it. */
+const STORED_WORD = 'otteraccount55b0';
+const POLL_MS = 50;
+
+let running: RunningStack;
+let upstreams: Upstreams;
+beforeAll(async () => {
+  const env = { LOG_LEVEL: 'debug', ROUTE_COOLDOWN_MS: '1', RETRY_AFTER_MAX_MS: '0' };
+  const services = ['gateway', 'inference-proxy', 'billing', 'catalog'] as const;
+  [running, upstreams] = await Promise.all([startPrivateStack({ env, services: [...services] }), startUpstreams()]);
+});
+afterAll(async () => {
+  await Promise.all([running?.stop(), ...Object.values(upstreams ?? {}).map((sim) => sim.close())]);
+});
+
+test('no prompt and no reply is kept: database, NATS and logs do not have their words [no-stored-state]', async () => {
+  const administrator = await connectAdministrator(running);
+  try {
+    await administrator.request(catalogApply, { yaml: catalogOf(upstreams) });
+    await administrator.request(accountCreate, { name: STORED_WORD });
+    const { apiKey } = await createTenant(administrator);
+    await untilOffered(running.gatewayUrl, apiKey, PAIR_MODELS);
+    const requestIds: string[] = [];
+    let replies = '';
+    for (const format of Object.keys(CLIENT_FORMATS) as FormatName[]) {
+      for (const dialect of DIALECTS) {
+        for (const fault of ['', 'cut=3', 'status=400', 'overflow', 'nousage']) {
+          for (const stream of [false, true]) {
+            const text = `${PROMPT_WORD} [[sim say="${REPLY_WORD} ${REPLY_WORD}" ${fault}]]`;
+            const { path, body } = CLIENT_FORMATS[format];
+            const response = await fetch(running.gatewayUrl + path, {
+              method: 'POST',
+              headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+              body: JSON.stringify(body({ model: modelAt('sim-fast', dialect), text, stream, outputTokensMax: 100, withTool: true })),
+            });
+            requestIds.push(response.headers.get('x-request-id') ?? '');
+            replies += await response.text();
+          }
+        }
+      }
+    }
+    expect(replies).toContain(REPLY_WORD);
+    await writeDatabaseFiles();
+    await untilLogged(requestIds);
+    const written = filesBelow(dirname(running.logDir)).map((file) => ({ file, bytes: readFileSync(file) }));
+    const filesWith = (word: string): string[] => written.filter(({ bytes }) => bytes.includes(word)).map(({ file }) => file);
+    expect({ prompt: filesWith(PROMPT_WORD), reply: filesWith(REPLY_WORD) }).toEqual({ prompt: [], reply: [] });
+    // The search finds what is there.
+    expect(filesWith(STORED_WORD).some((file) => file.includes('postgres'))).toBe(true);
+  } finally {
+    await administrator.close();
+  }
+});
+
+/** Makes Postgres write to its files what it holds in memory. */
+async function writeDatabaseFiles(): Promise<void> {
+  const client = new pg.Client({ connectionString: running.databaseUrl });
+  await client.connect();
+  await client.query('CHECKPOINT');
+  await client.end();
+}
+
+/** Resolves when the logs have a line of each request; they are written a moment after the reply. */
+async function untilLogged(requestIds: readonly string[]): Promise<void> {
+  const isLogged = (): boolean => {
+    const logs = filesBelow(running.logDir).map((file) => readFileSync(file, 'utf8'));
+    return requestIds.every((id) => logs.some((log) => log.includes(id)));
+  };
+  while (!isLogged()) await delay(POLL_MS);
+}
+
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
