@@ -87,6 +87,7 @@ export const GRANTS = {
           'enabled',
           'position',
           'owned_by',
+          'display_name',
           'created',
           'context_tokens',
           'max_output_tokens',

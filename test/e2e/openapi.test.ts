@@ -179,11 +179,12 @@ test('errors of other endpoints are as documented', async () => {
 
 test('the check can fail: an undocumented field, header and status', async () => {
   const document = structuredClone(DOCUMENT) as OpenApi & {
-    components: { schemas: { Model: { properties: object; required: string[] } } };
+    components: { schemas: { Model: { properties: Record<string, object>; required: string[] } } };
   };
   const { Model } = document.components.schemas;
-  const [owner, ...others] = Object.entries(Model.properties).reverse();
-  Object.assign(Model, { required: [], properties: Object.fromEntries(others) });
+  expect(Model.properties).toHaveProperty('owned_by');
+  delete Model.properties.owned_by;
+  Model.required = [];
   document.components.headers.RequestId = { schema: { type: 'string', pattern: '^never$' } as { type: string } };
   const strict = new DescribedReplies(document);
   const url = `${gatewayUrl}/v1/models/sim-fast`;
@@ -193,7 +194,6 @@ test('the check can fail: an undocumented field, header and status', async () =>
     'request-id: the value must match pattern "^never$"',
     'the value must NOT have additional properties',
   ]);
-  expect(owner?.[0]).toBe('owned_by');
   delete document.paths['/v1/models/{id}']?.get?.responses[401];
   expect((await new DescribedReplies(document).read(url, await fetch(url))).faults).toEqual([
     expect.stringMatching('401 is not described at /v1/models/{id}'),

@@ -52,6 +52,10 @@ async function untilServed(): Promise<void> {
   }
 }
 
+test('a plain reply that takes longer than a lease and than a NATS request arrives [T-50]', async () => {
+  expect(await whole('Hello [[sim tokens=14 rate=2]]', false)).toBe(true);
+});
+
 test.each(services)('after kill -9 of %s the others keep running, requests succeed again, and no hold is left', async (name) => {
   const others = services.filter((other) => other !== name);
   const before = others.map((other) => running.pid(other));

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { jest } from '@jest/globals';
+import { TIMEOUT_DEFAULTS } from '#contracts/upstream-defaults.js';
 import type { Event, Step } from './crash-matrix.js';
 import { HIDDEN_TOKENS, type Script } from './simulated-upstream.js';
 
@@ -140,6 +141,23 @@ test.each(CELLS)('%s: %s', async (_row, _who, steps, event, endings) => {
       }
     }
   }
+});
+
+test('a plain reply that takes almost ten minutes arrives, over a hundred leases, and is billed', async () => {
+  const { totalMs } = TIMEOUT_DEFAULTS;
+  const script: Script = {
+    connectMs: 1,
+    firstByteMs: totalMs - 1_000,
+    paceMs: 1,
+    chunks: 6,
+    ending: 'good',
+    stream: false,
+    hides: false,
+    totalMs,
+  };
+  const { story, cost } = await runRequest(1, script);
+  const bill = billOf(story, { ...REPORTED, promptTokens: 9, outputTokens: 6 });
+  expect([story.outcome, cost, story.settledBy]).toEqual(['completed', bill, ['gateway']]);
 });
 
 async function endingOf(seed: number, stream: boolean, step: Step, event: Event): Promise<string> {

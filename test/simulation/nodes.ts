@@ -206,7 +206,7 @@ export class ProxyNode {
     });
     const dependencies: InferenceDependencies = {
       routes: {
-        acquire: ({ request }) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))]?.hides === true),
+        acquire: ({ request }) => callOn(pool, scripts[numberOf(JSON.stringify(request.turns))] as Script),
         retryAfterSeconds: () => 1,
       },
       leases: this.leases,
@@ -227,8 +227,8 @@ export class ProxyNode {
   }
 }
 
-function callOn(pool: unknown, hiddenReasoning: boolean): RouteCall {
-  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs: 20_000, readOnMs: 3_000 };
+function callOn(pool: unknown, { hides: hiddenReasoning, totalMs = 20_000 }: Script): RouteCall {
+  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 3_000, totalMs, readOnMs: 3_000 };
   const capabilities = { ...CAPABILITIES, hiddenReasoning, hiddenTokensFloor: HIDDEN_TOKENS };
   const upstream = { id: 'simulated', kind: 'openai-chat', apiKeyEnv: null, capabilities, timeouts };
   const client = { upstream, adapter: ADAPTERS['openai-chat'], pool, basePath: '/v1/', refusal: undefined };

@@ -13,6 +13,8 @@ export interface Script {
   stream: boolean;
   /** Bills `HIDDEN_TOKENS` that it does not show; the catalog has `hiddenReasoning`. */
   hides: boolean;
+  /** Time limit of a plain reply in the catalog. Default: 20 s. */
+  totalMs?: number;
 }
 
 export const PROMPT_TOKENS = 9;

@@ -51,17 +51,17 @@ export function runWorld(seed: number, requests: number, matrix: CrashMatrix): P
   });
 }
 
-/** Runs one request with one fault, and returns its outcome after recovery. */
-export function runRequest(seed: number, script: Script, fault: PlannedFault): Promise<{ story: RequestStory; cost: bigint | undefined }> {
+/** Runs one request, with one fault or none, and returns its outcome after recovery. */
+export function runRequest(seed: number, script: Script, fault?: PlannedFault): Promise<{ story: RequestStory; cost: bigint | undefined }> {
   return inVirtualTime(seed, async (time, random) => {
     const matrix = new CrashMatrix();
     const world = new World({ random, scripts: [script], matrix, network: { loss: 0, duplicates: 0 }, isScarce: false });
     const story = world.stories[0] as RequestStory;
-    planFault(story, fault);
+    if (fault !== undefined) planFault(story, fault);
     world.start(1_000);
-    await time.run(SOON_MS);
+    await time.run(script.firstByteMs + SOON_MS);
     const violations = world.violations();
-    if (matrix.of(fault.step, fault.event) !== 1) violations.push('the request did not come to its fault');
+    if (fault !== undefined && matrix.of(fault.step, fault.event) !== 1) violations.push('the request did not come to its fault');
     if (violations.length > 0) throw new Error(`seed ${seed}: ${violations.join('; ')}`);
     return { story, cost: world.costOf(story) };
   });

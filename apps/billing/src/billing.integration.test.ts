@@ -166,7 +166,12 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
   expect(before).toMatchObject({ balance_pico_usd: '1000000000000', balance_usd: '1.00', reserved_pico_usd: '0' });
   const reserve = reserveOf(acme, 400_000_000_000n);
   const { holdId } = reserve;
-  expect(await messaging.request(holdReserve, reserve)).toEqual({ status: 'held', holdId, leaseMs: 60_000 });
+  expect(await messaging.request(holdReserve, reserve)).toEqual({
+    status: 'held',
+    holdId,
+    leaseMs: 60_000,
+    requests: { limit: 600, remaining: 599, resetSeconds: 60 },
+  });
   expect(await messaging.request(balanceGet, { accountId })).toMatchObject({
     reserved_pico_usd: '400000000000',
     available_pico_usd: '600000000000',
@@ -233,7 +238,7 @@ test('several settles and reserves of several customers in one message, answered
     ],
     reserves: [
       { status: 'refused', holdId: reserves[0]?.holdId, code: 'insufficient_balance', requiredPicoUsd: '2', availablePicoUsd: '1' },
-      { status: 'held', holdId: reserves[1]?.holdId, leaseMs: 60_000 },
+      { status: 'held', holdId: reserves[1]?.holdId, leaseMs: 60_000, requests: expect.any(Object) },
       { status: 'closed', holdId: late },
     ],
   });

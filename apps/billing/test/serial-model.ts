@@ -149,8 +149,9 @@ export class SerialModel {
     const waits = this.waits(project, now);
     if (waits.length >= project.requestsPerMinuteMax) {
       const limit = project.requestsPerMinuteMax;
-      const free = waits[waits.length - limit] as number;
-      return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: Math.ceil((free - now) / 1000) };
+      const [free, last] = [waits[waits.length - limit] as number, waits.at(-1) as number];
+      const requests = { limit, remaining: 0, resetSeconds: Math.ceil((last - now) / 1000) };
+      return { status: 'refused', holdId, code: 'rate_limit_exceeded', limit, retryAfterSeconds: Math.ceil((free - now) / 1000), requests };
     }
     if (this.openHoldsOf(projectId) >= project.concurrencyMax) {
       return { status: 'refused', holdId, code: 'concurrency_limit', limit: project.concurrencyMax, retryAfterSeconds: 1 };
@@ -181,7 +182,9 @@ export class SerialModel {
       leaseUntil: now + this.times.leaseMs,
       meter: undefined,
     });
-    return { status: 'held', holdId, leaseMs: this.times.leaseMs };
+    const limit = project.requestsPerMinuteMax;
+    const requests = { limit, remaining: limit - waits.length - 1, resetSeconds: 60 };
+    return { status: 'held', holdId, leaseMs: this.times.leaseMs, requests };
   }
 
   /** Returns the waits until each request expires, soonest first: 60 s after the last one of its second. */

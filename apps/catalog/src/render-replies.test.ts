@@ -8,6 +8,7 @@ const model: StoredModel = {
   enabled: true,
   position: 0,
   ownedBy: 'us',
+  displayName: 'Model A',
   created: 1_700_000_000,
   contextTokens: 1_000,
   maxOutputTokens: 100,
@@ -48,6 +49,7 @@ test('the model list has enabled models with their price version, without upstre
       {
         id: 'a',
         ownedBy: 'us',
+        displayName: 'Model A',
         created: 1_700_000_000,
         contextTokens: 1_000,
         maxOutputTokens: 100,

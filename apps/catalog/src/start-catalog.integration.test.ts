@@ -105,6 +105,7 @@ test('a start applies its file: the gateway gets models and prices, the inferenc
       {
         id: 'a',
         ownedBy: 'us',
+        displayName: null,
         created: 1_700_000_000,
         contextTokens: 1_000,
         maxOutputTokens: 100,

@@ -311,6 +311,7 @@ I1         ${ID}  ${ID}
         {
           id: 'sim-fast',
           ownedBy: 'tollgate',
+          displayName: 'Sim Fast',
           created: 1,
           contextTokens: 131_072,
           maxOutputTokens: 8_192,
@@ -323,8 +324,8 @@ I1         ${ID}  ${ID}
       ],
     };
     expect((await run(['models', 'list'], reply)).out).toBe(
-      `MODEL     OWNED BY  CONTEXT  MAX OUTPUT  INPUT       REASONING  IN $/M  CACHED $/M  OUT $/M  VERSION
-sim-fast  tollgate   131072        8192  text+image  no         $0.15   $0.015      $0.60          1
+      `MODEL     NAME      OWNED BY  CONTEXT  MAX OUTPUT  INPUT       REASONING  IN $/M  CACHED $/M  OUT $/M  VERSION
+sim-fast  Sim Fast  tollgate   131072        8192  text+image  no         $0.15   $0.015      $0.60          1
 `,
     );
   });

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { balanceGet } from '#contracts/billing/money.js';
-import { TEST_CALLER, TEST_KEY } from '#testing/fake-services.js';
+import { TEST_CALLER, TEST_KEY, testKey } from '#testing/fake-services.js';
 import { errorOf, KEY, startTestGateway, type TestGateway } from '../test/test-gateway.js';
 
 let gateway: TestGateway;
@@ -59,9 +59,33 @@ describe('replies', () => {
     expect([none.status, errorOf(none).code, none.headers['x-should-retry']]).toEqual([404, 'model_not_found', 'false']);
   });
 
-  test('the Anthropic SDK lists the models [L-2]', async () => {
-    const client = new Anthropic({ apiKey: TEST_KEY, baseURL: gateway.url, maxRetries: 0 });
-    expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['test-model', 'vision/model']);
+  describe('models, for the Anthropic SDK', () => {
+    const model = (id: string, displayName: string) => ({
+      ...{ type: 'model', object: 'model', id, created: 1_750_000_000, owned_by: 'tests' },
+      ...{ display_name: displayName, created_at: '2025-06-15T15:06:40.000Z' },
+    });
+    const client = (apiKey: string) => new Anthropic({ apiKey, baseURL: gateway.url, maxRetries: 0 });
+
+    test('the list and one of them have the fields of both formats [L-2, T-56]', async () => {
+      gateway.fakes.models = gateway.fakes.models.map((each, index) => (index === 0 ? { ...each, displayName: 'The Test Model' } : each));
+      await gateway.close();
+      gateway = await startTestGateway({}, gateway.fakes);
+      const [first, second] = [model('test-model', 'The Test Model'), model('vision/model', 'vision/model')];
+      const page = await client(TEST_KEY).models.list({ limit: 1 });
+      expect({ ...page }).toMatchObject({ data: [first, second], has_more: false, first_id: first.id, last_id: second.id });
+      expect(page.hasNextPage()).toBe(false);
+      expect(await client(TEST_KEY).models.retrieve('vision/model')).toEqual(second);
+    });
+
+    test('an unknown id, a wrong key and a missing one get errors of the Messages format [L-2]', async () => {
+      const error = (type: string) => ({ type: 'error', error: { type, message: expect.any(String) }, request_id: expect.any(String) });
+      await expect(client(TEST_KEY).models.retrieve('none')).rejects.toMatchObject({ status: 404, error: error('not_found_error') });
+      gateway.fakes.refuseKeys();
+      await expect(client(testKey(7)).models.list()).rejects.toMatchObject({ status: 401, error: error('authentication_error') });
+      const none = await gateway.ask('/v1/models', { headers: { 'anthropic-version': '2023-06-01' } });
+      expect([none.status, JSON.parse(none.text)]).toEqual([401, error('authentication_error')]);
+      expect(none.text).toContain('x-api-key');
+    });
   });
 
   test('the balance has exactly nine fields [api-endpoints, balance-fields, get-balance, auth-account, L-6]', async () => {

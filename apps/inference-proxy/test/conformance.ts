@@ -134,6 +134,7 @@ export function callOf(
       ...request,
     },
     model: 'upstream-model',
+    baseUrl: 'http://10.1.2.3:8000/v1',
     outputTokensMax: 256,
     stream,
     capabilities: { ...CAPABILITIES, ...capabilities },

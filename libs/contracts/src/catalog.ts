@@ -8,6 +8,8 @@ export class EmptyRequest {}
 export interface CatalogModel {
   id: string;
   ownedBy: string;
+  /** Name for people. Null: the id. Absent from a catalog service older than the field. */
+  displayName?: string | null;
   /** Unix seconds. */
   created: number;
   contextTokens: number;
@@ -87,11 +89,11 @@ export interface UpstreamCapabilities {
 export interface UpstreamTimeouts {
   /** To the end of the TCP and TLS handshake. Default 5,000. */
   connectMs: number;
-  /** From request to the first byte of the body. Default 120,000. */
+  /** From the request to the first byte of a stream's body. Default 120,000. */
   firstByteMs: number;
   /** Between two bytes of a stream. Default 60,000. */
   idleMs: number;
-  /** The whole of a plain reply. Default 600,000. */
+  /** From the request to the end of a plain reply. Default 600,000, as long as the official SDKs wait. */
   totalMs: number;
   /**
    * Milliseconds to read on after a client has disconnected (`hiddenReasoning`). Default 30,000. Absent from a catalog service older than

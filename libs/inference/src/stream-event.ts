@@ -35,7 +35,7 @@ export type StreamEvent =
   | { type: 'completion-finish'; reason: FinishReason }
   | CompletionFailure;
 
-/** `message` is the gateway's own and goes to the client; the upstream's message never does. */
+/** `message` goes to the client. It is the gateway's own, and may end with the upstream's reason for rejecting the request. */
 export interface CompletionFailure {
   type: 'completion-failure';
   code: ErrorCode;

@@ -24,10 +24,10 @@ test('in a partial message only the items of an account with a full queue fail',
   expect(await controller.apply({ settles: [settle], reserves: [first, second, third, last], partial: true })).toEqual({
     settles: [{ status: 'unknown', holdId: settle.holdId, costPicoUsd: '0' }],
     reserves: [
-      { status: 'held', holdId: first.holdId, leaseMs: 60_000 },
-      { status: 'held', holdId: second.holdId, leaseMs: 60_000 },
+      { status: 'held', holdId: first.holdId, leaseMs: 60_000, requests: expect.any(Object) },
+      { status: 'held', holdId: second.holdId, leaseMs: 60_000, requests: expect.any(Object) },
       { status: 'failed', holdId: third.holdId, ...FULL },
-      { status: 'held', holdId: last.holdId, leaseMs: 60_000 },
+      { status: 'held', holdId: last.holdId, leaseMs: 60_000, requests: expect.any(Object) },
     ],
   });
   expect(await ledger.account(busy.accountId)).toMatchObject({ topup_held: '20', open_holds: 2 });

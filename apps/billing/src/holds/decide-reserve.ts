@@ -1,7 +1,7 @@
 import type { ReserveOutcome, ReserveRequest } from '#contracts/billing/holds.js';
 import { HOLD_MAX } from '#money/price.js';
 import { availableOf, takeHold } from '../ledger/funds.js';
-import { admitRequest, countRequests, isAhead, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
+import { admitRequest, countRequests, isAhead, requestsLeft, retryAfterSeconds, slideWindow } from '../limits/request-window.js';
 import type { AccountState, HoldTimes, ProjectState } from './batch.js';
 import type { BatchDraft, Held } from './batch-draft.js';
 
@@ -37,6 +37,7 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
       code: 'rate_limit_exceeded',
       limit,
       retryAfterSeconds: retryAfterSeconds(window, limit, draft.now),
+      requests: requestsLeft(window, limit, draft.now),
     };
   }
   if (project.openHolds >= project.concurrencyMax) {
@@ -59,7 +60,8 @@ export function decideReserve(draft: BatchDraft, reserve: ReserveRequest, times:
   draft.changed.add(account).add(project);
   draft.openNow.set(holdId, { accountId: account.accountId, projectId: project.projectId, amount });
   draft.rows.opened.push({ reserve, planPart: parts.plan, grantId: parts.grantId, leaseUntil: draft.now + times.leaseMs });
-  return { status: 'held', holdId, leaseMs: times.leaseMs };
+  const requests = requestsLeft(project.requestWindow, project.requestsPerMinuteMax, draft.now);
+  return { status: 'held', holdId, leaseMs: times.leaseMs, requests };
 }
 
 function isSame(held: Held, { accountId, projectId, amountPicoUsd }: ReserveRequest): boolean {

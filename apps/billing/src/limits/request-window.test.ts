@@ -1,5 +1,13 @@
 import fc from 'fast-check';
-import { admitRequest, countRequests, isAhead, type RequestWindow, retryAfterSeconds, slideWindow } from './request-window.js';
+import {
+  admitRequest,
+  countRequests,
+  isAhead,
+  type RequestWindow,
+  requestsLeft,
+  retryAfterSeconds,
+  slideWindow,
+} from './request-window.js';
 
 const START = 1_800_000_000_000;
 
@@ -80,6 +88,18 @@ test('Retry-After of a limit lowered below the window is when enough requests ha
   expect(retryAfterSeconds(window, 1, START + 40_000)).toBe(50);
   expect(retryAfterSeconds(window, 2, START + 40_000)).toBe(30);
   expect(retryAfterSeconds(window, 5, START + 40_000)).toBe(20);
+});
+
+test('what is left of the limit, and when all of it is', () => {
+  const window: RequestWindow = [
+    [START, 2],
+    [START + 10_500, 1],
+  ];
+  const left = (limit: number, at: number): unknown => requestsLeft(slideWindow(window, START + at), limit, START + at);
+  expect(left(5, 20_000)).toEqual({ limit: 5, remaining: 2, resetSeconds: 51 });
+  expect(left(5, 60_000)).toEqual({ limit: 5, remaining: 4, resetSeconds: 11 });
+  expect(left(5, 70_500)).toEqual({ limit: 5, remaining: 5, resetSeconds: 0 });
+  expect(left(1, 20_000)).toEqual({ limit: 1, remaining: 0, resetSeconds: 51 }); // lowered below the window
 });
 
 test('requests from before the clock was set back count for 60 s more', () => {

@@ -1,3 +1,5 @@
+import type { RequestsLeft } from '#contracts/billing/holds.js';
+
 /**
  * Admitted requests of the last minute, oldest first: for each second with requests, the time of the last one (milliseconds) and their
  * number, so at most 61 entries. An entry counts until 60 s after its last request: never more than the limit in any 60 s, and a place
@@ -39,6 +41,16 @@ export function admitRequest(window: RequestWindow, now: number): RequestWindow 
   if (last === undefined) return [[now, 1]];
   const sameCounter = Math.floor(now / COUNTER_MS) === Math.floor(last[0] / COUNTER_MS);
   return sameCounter ? window.with(-1, [now, last[1] + 1]) : [...window, [now, 1]];
+}
+
+/** Returns what a window leaves of the limit at the time to which it was slid. */
+export function requestsLeft(window: RequestWindow, limit: number, now: number): RequestsLeft {
+  const [lastAt] = window.at(-1) ?? [now - WINDOW_MS];
+  return {
+    limit,
+    remaining: Math.max(0, limit - countRequests(window)),
+    resetSeconds: Math.ceil((lastAt + WINDOW_MS - now) / 1_000),
+  };
 }
 
 /** Returns the whole seconds, 1 to 60, after which a full window has a place. */

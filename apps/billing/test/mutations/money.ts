@@ -75,13 +75,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
       WINDOW,
       'requests from before the clock was set back count for 60 s more',
     ],
-    [
-      'Retry-After is not early',
-      'Math.ceil((lastAt + WINDOW_MS - now) / 1_000)',
-      'Math.floor((lastAt + WINDOW_MS - now) / 1_000)',
-      WINDOW,
-      '',
-    ],
+    ['Retry-After is not early', 'Math.max(1, Math.ceil((lastAt', 'Math.max(1, Math.floor((lastAt', WINDOW, ''],
   ],
   // ---- keys ----
   'apps/billing/src/keys/key-lookups.ts': [

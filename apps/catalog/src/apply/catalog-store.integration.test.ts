@@ -38,6 +38,7 @@ const catalog = (models: Record<string, string>, baseUrl = 'https://127.0.0.1:91
       models: Object.entries(models).map(([id, usd]) => ({
         id,
         ownedBy: 'us',
+        displayName: `Model ${id}`,
         created: 1_700_000_000,
         contextTokens: 1_000,
         maxOutputTokens: 100,

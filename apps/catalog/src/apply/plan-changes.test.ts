@@ -20,6 +20,7 @@ const upstream: WantedUpstream = {
 const price = { inputPicoUsd: 3n, cachedInputPicoUsd: 2n, outputPicoUsd: 5n };
 const limits = {
   ownedBy: 'us',
+  displayName: null,
   enabled: true,
   contextTokens: 1_000,
   maxOutputTokens: 100,

@@ -110,6 +110,8 @@ class RouteEntry {
 export class ModelEntry {
   @Identifier(256) id!: string;
   @Text(200) ownedBy!: string;
+  /** Default: the id. */
+  @Optional() @Text(200) displayName?: string;
   /** Unix seconds. Default: the time of the first apply. */
   @Optional() @WholeNumber(0, 253_402_300_799) created?: number;
   @TrueOrFalse() enabled = true;

@@ -63,6 +63,7 @@ test('absent fields have their defaults', () => {
       {
         id: 'small',
         ownedBy: 'us',
+        displayName: null,
         created: null,
         enabled: true,
         contextTokens: 131_072,
@@ -95,6 +96,7 @@ upstreams:
 models:
   - id: org/big:free
     ownedBy: Org
+    displayName: The Big One
     created: 1767225600
     enabled: false
     contextTokens: 4096
@@ -128,6 +130,7 @@ models:
   expect(models[0]).toEqual({
     id: 'org/big:free',
     ownedBy: 'Org',
+    displayName: 'The Big One',
     created: 1_767_225_600,
     enabled: false,
     contextTokens: 4_096,

@@ -101,9 +101,10 @@ function upstreamOf({ apiKeyEnv, apiKeyFile, tls, capabilities, timeouts, health
   };
 }
 
-function modelOf({ created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
+function modelOf({ displayName, created, defaultOutputTokens, price, routes, ...model }: ModelEntry): WantedModel {
   return {
     ...model,
+    displayName: displayName ?? null,
     created: created ?? null,
     defaultOutputTokens: defaultOutputTokens ?? Math.min(model.maxOutputTokens, DEFAULT_OUTPUT_TOKENS_MAX),
     price: {

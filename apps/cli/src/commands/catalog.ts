@@ -30,6 +30,7 @@ export const catalogCommands = [
         models,
         {
           MODEL: (row) => row.id,
+          NAME: (row) => row.displayName ?? null,
           'OWNED BY': (row) => row.ownedBy,
           CONTEXT: (row) => row.contextTokens,
           'MAX OUTPUT': (row) => row.maxOutputTokens,

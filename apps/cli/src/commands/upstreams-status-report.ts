@@ -139,6 +139,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   refused: 'The upstream answers with errors. See its log.',
   rejected: 'The upstream rejects the requests. It may need other capabilities in its entry.',
   timeout: 'The upstream exceeds its timeouts: it is overloaded or hangs, or they are too short for its prompts.',
+  slow: 'A plain reply took longer than totalMs: the upstream is overloaded or hangs, or totalMs is too short for its replies.',
 };
 
 function waiting(replies: readonly RouteStatusReply[]): string[] {

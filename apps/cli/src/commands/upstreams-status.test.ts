@@ -130,6 +130,7 @@ test.each<[string, Partial<RouteStatus>]>([
   ['The upstream answers with errors', { lastFailure: { ...DENIED, kind: 'refused', isOperatorsFault: false } }],
   ['Give the route a concurrencyMax', { lastFailure: { ...DENIED, kind: 'refused', code: 'model_capacity' } }],
   ['exceeds its timeouts', { lastFailure: { ...DENIED, kind: 'timeout' } }],
+  ['A plain reply took longer than totalMs', { lastFailure: { ...DENIED, kind: 'slow' } }],
   ['an invalid reply', { lastFailure: { ...DENIED, kind: 'broken' } }],
 ])('gives advice for a route with an open circuit: %s', async (advice, over) => {
   const { out } = await run('upstreams status', [reply('one/1', [route({ circuit: 'open', cooldownMs: 400, ...over })])]);

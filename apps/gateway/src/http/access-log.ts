@@ -42,6 +42,7 @@ export class AccessLog {
         projectId: caller?.projectId,
         keyId: caller?.keyId,
         ...inference,
+        requests: undefined,
         totalMs: round(endedAt - startedAt),
         firstContentMs: firstContentAt === undefined ? undefined : round(firstContentAt - startedAt),
       },

@@ -1,6 +1,7 @@
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { type Answer, CHAT, CHAT_BODY, KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 import { GatewayConfig } from '../gateway.config.js';
+import { RATE_LIMIT_HEADERS } from './replies/rate-limit-headers.js';
 
 const ORIGIN = 'https://app.example.com';
 
@@ -27,7 +28,7 @@ const corsOf = ({ headers }: Answer): Record<string, unknown> =>
 
 const EXPOSED = {
   'access-control-allow-origin': ORIGIN,
-  'access-control-expose-headers': 'x-request-id,request-id,retry-after,x-should-retry',
+  'access-control-expose-headers': ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', ...RATE_LIMIT_HEADERS].join(),
   vary: 'Origin',
 };
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ProtocolName } from '../protocols/protocol-adapter.js';
 
 export interface Route {
@@ -7,6 +8,8 @@ export interface Route {
   key: 'none' | 'bearer' | 'bearer-or-x-api-key';
   /** Format of the error bodies of this route and of unknown paths below it. Default: chat's. */
   format?: ProtocolName;
+  /** True for endpoints that answer in the Messages format when the request has `anthropic-version`. */
+  followsVersion?: true;
   /** True for endpoints that need a key and cost nothing. They have a rate limit of their own, because no reserve limits them. */
   isFree?: true;
 }
@@ -17,8 +20,8 @@ export const ROUTES = {
   responses: { method: 'POST', path: '/v1/responses', key: 'bearer', format: 'responses' },
   messages: { method: 'POST', path: '/v1/messages', key: 'bearer-or-x-api-key', format: 'messages' },
   countTokens: { method: 'POST', path: '/v1/messages/count_tokens', key: 'bearer-or-x-api-key', format: 'messages', isFree: true },
-  models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key', isFree: true },
-  model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key', isFree: true },
+  models: { method: 'GET', path: '/v1/models', key: 'bearer-or-x-api-key', followsVersion: true, isFree: true },
+  model: { method: 'GET', path: '/v1/models/:id', key: 'bearer-or-x-api-key', followsVersion: true, isFree: true },
   balance: { method: 'GET', path: '/v1/balance', key: 'bearer', isFree: true },
   openapi: { method: 'GET', path: '/openapi.json', key: 'none' },
   root: { method: 'GET', path: '/', key: 'none' },
@@ -46,11 +49,16 @@ export function routeMeantBy(url: string): Route | undefined {
   return routeAt(surplus > 0 ? path.slice(surplus) : `/v1${path}`);
 }
 
-/** Returns the format of a URL's error bodies, also when the base URL is wrong. */
-export function protocolAt(url: string): ProtocolName {
+/** Returns the format of a request's error bodies, also when the base URL is wrong. */
+export function protocolAt(url: string, headers: IncomingHttpHeaders = {}): ProtocolName {
   const path = pathOf(url);
   const route = routeAt(url) ?? routeMeantBy(url) ?? Object.values<Route>(ROUTES).find((above) => path.startsWith(`${above.path}/`));
-  return route?.format ?? 'chat';
+  return route?.format ?? (route?.followsVersion && isOfAnthropic(headers) ? 'messages' : 'chat');
+}
+
+/** True for requests of Anthropic's clients to endpoints that several formats share. */
+export function isOfAnthropic(headers: IncomingHttpHeaders): boolean {
+  return headers['anthropic-version'] !== undefined;
 }
 
 function pathOf(url: string): string {

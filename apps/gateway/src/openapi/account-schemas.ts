@@ -16,15 +16,31 @@ const balance: Record<keyof Balance, JsonSchema> = {
   plan_expires_at: { ...orNull(text), description: 'ISO 8601; null without an active plan.' },
 };
 
+const ANTHROPIC = 'Only with the header `anthropic-version`.';
+
 /** Replies of the endpoints that belong to no format. */
 export const ACCOUNT_SCHEMAS: Record<string, JsonSchema> = {
-  ModelList: replyObject({ object: word('list'), data: list(ref('Model')) }),
-  Model: replyObject({
-    object: word('model'),
-    id: { ...text, description: '`model` of a generation request.' },
-    created: { type: 'integer', description: 'Unix seconds of when the model was added.' },
-    owned_by: { ...text, description: 'The organization that serves it.' },
-  }),
+  ModelList: replyObject(
+    { object: word('list'), data: list(ref('Model')) },
+    {
+      has_more: { type: 'boolean', const: false, description: ANTHROPIC },
+      first_id: { ...orNull(text), description: ANTHROPIC },
+      last_id: { ...orNull(text), description: ANTHROPIC },
+    },
+  ),
+  Model: replyObject(
+    {
+      object: word('model'),
+      id: { ...text, description: '`model` of a generation request.' },
+      created: { type: 'integer', description: 'Unix seconds of when the model was added.' },
+      owned_by: { ...text, description: 'The organization that serves it.' },
+    },
+    {
+      type: { ...word('model'), description: ANTHROPIC },
+      display_name: { ...text, description: `Name for people. ${ANTHROPIC}` },
+      created_at: { ...text, description: `RFC 3339. ${ANTHROPIC}` },
+    },
+  ),
   Balance: replyObject(balance),
   Health: replyObject({ status: word('ok') }),
   OpenApi: { ...replyObject({ openapi: { type: 'string', pattern: '^3\\.1\\.' } }), additionalProperties: true },

@@ -6,7 +6,7 @@ import { type JsonSchema, type RequestExample, ref } from '../protocols/json-sch
 import { COUNT_EXAMPLES, REQUEST_EXAMPLES as MESSAGES_EXAMPLES } from '../protocols/messages/examples.js';
 import { REQUEST_EXAMPLES as RESPONSES_EXAMPLES } from '../protocols/responses/examples.js';
 import { GENERATION_ERRORS } from './error-responses.js';
-import { REPLY_HEADERS } from './headers.js';
+import { ANTHROPIC_RATE_LIMIT_HEADERS, RATE_LIMIT_HEADERS, REPLY_HEADERS } from './headers.js';
 import { plainReplyExamples, streamedReplyExamples } from './reply-examples.js';
 
 export type TagName = 'Generation' | 'Account' | 'Service';
@@ -55,6 +55,9 @@ const VERSION_HEADER = {
   schema: { type: 'string' },
 };
 
+const MODELS = 'With `anthropic-version` the reply has more fields, and errors have the body of Messages.';
+const MODELS_VERSION_HEADER = { ...VERSION_HEADER, description: 'Sent by the clients of Anthropic.' };
+
 const NOT_READY = {
   description: 'The gateway has not read the catalog yet, or is shutting down.',
   headers: { 'retry-after': { $ref: '#/components/headers/RetryAfter' } },
@@ -76,6 +79,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     request: { schema: ref('ChatRequest'), examples: CHAT_EXAMPLES },
     reply: { schema: ref('ChatCompletion'), examples: plainReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
     stream: { schema: ref('ChatStreamEvent'), examples: streamedReplyExamples(ADAPTERS.chat, CHAT_EXAMPLES) },
+    replyHeaders: RATE_LIMIT_HEADERS,
     errors: GENERATION_ERRORS,
   },
   responses: {
@@ -86,6 +90,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     request: { schema: ref('ResponsesRequest'), examples: RESPONSES_EXAMPLES },
     reply: { schema: ref('Response'), examples: plainReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
     stream: { schema: ref('ResponseStreamEvent'), examples: streamedReplyExamples(ADAPTERS.responses, RESPONSES_EXAMPLES) },
+    replyHeaders: RATE_LIMIT_HEADERS,
     errors: GENERATION_ERRORS,
   },
   messages: {
@@ -97,6 +102,7 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     request: { schema: ref('MessagesRequest'), examples: MESSAGES_EXAMPLES },
     reply: { schema: ref('Message'), examples: plainReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
     stream: { schema: ref('MessageStreamEvent'), examples: streamedReplyExamples(ADAPTERS.messages, MESSAGES_EXAMPLES) },
+    replyHeaders: { ...RATE_LIMIT_HEADERS, ...ANTHROPIC_RATE_LIMIT_HEADERS },
     errors: GENERATION_ERRORS,
   },
   countTokens: {
@@ -113,6 +119,8 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     tag: 'Account',
     operationId: 'listModels',
     summary: 'The models a key can call',
+    description: MODELS,
+    parameters: [MODELS_VERSION_HEADER],
     reply: { schema: ref('ModelList'), examples: { models: { value: { object: 'list', data: [model] } } } },
     errors: KEY_ERRORS,
   },
@@ -120,7 +128,9 @@ export const OPERATIONS: Record<RouteName, OperationDescription> = {
     tag: 'Account',
     operationId: 'getModel',
     summary: 'One model',
+    description: MODELS,
     parameters: [
+      MODELS_VERSION_HEADER,
       { name: 'id', in: 'path', required: true, description: 'Model id, case-sensitive.', schema: { type: 'string' }, example: model.id },
     ],
     reply: { schema: ref('Model'), examples: { model: { value: model } } },

@@ -19,6 +19,7 @@ const BEYOND_SHAPE = [
   /is not valid base64|must be a base64 data URL/,
   /is declared twice|must be the name of one of `tools`|requires a call, but there is no/, // several fields together
   /is only valid when `stream` is true|differs from `max_tokens`/,
+  /no result yet|a tool call without one is followed by another turn/, // several turns together
   /must have at least one message/, // all items were dropped
   /`(functions|function_call|audio|logprobs|top_logprobs|thread)` is not supported|`modalities` must not include audio/, // described in words
   /nested too deeply/,

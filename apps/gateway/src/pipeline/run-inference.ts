@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
+import type { RequestsLeft } from '#contracts/billing/holds.js';
 import type { ResolvedKey } from '#contracts/billing/keys.js';
 import { GatewayError } from '#inference/errors.js';
 import type { InferenceRequest } from '#inference/request.js';
@@ -35,6 +36,8 @@ export interface InferenceRecord {
   model?: string;
   stream?: boolean;
   holdId?: string;
+  /** Requests per minute of the project; absent when billing did not say. */
+  requests?: RequestsLeft;
   upstream?: string;
   outcome?: RequestOutcome;
   /** Set when the inference-proxy settles the hold, so that the gateway does not learn the cost. */
@@ -122,6 +125,7 @@ async function reserve(
     // the late reserve.
     () => void services.settlements.settle({ holdId, accountId: call.caller.accountId, reason: 'released' }),
   );
+  if ('requests' in reserved) record.requests = reserved.requests;
   if (reserved.status !== 'held') throw reserveError(reserved, quote, model.price);
   record.holdId = holdId;
   return { holdId, leaseMs: reserved.leaseMs };

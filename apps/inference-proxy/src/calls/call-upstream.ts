@@ -48,9 +48,9 @@ export async function* callUpstream(
     const { message: detail } = client.addressError;
     throw new UpstreamFailure('unreachable', 'model_unavailable', { detail, cause: client.addressError, isOperatorsFault: true });
   }
-  const { capabilities, timeouts } = upstream;
+  const { baseUrl, capabilities, timeouts } = upstream;
   const stream = request.stream || capabilities.streamPlainRequests;
-  const call: UpstreamCall = { request, model, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
+  const call: UpstreamCall = { request, model, baseUrl, outputTokensMax: ticket.outputTokensMax, stream, capabilities };
   const rendered = adapter.renderRequest(call, apiKey);
   const body = ticket.promptTokensEstimate > LARGE_PROMPT_TOKENS ? await encodeLarge(rendered.body) : JSON.stringify(rendered.body);
   const { length } = body;
@@ -103,9 +103,9 @@ function streamLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, idleMs }
 }
 
 /** Limits of a plain reply, also when the request asked for a stream. Some servers repeat the request in it. */
-function plainLimits({ outputTokensMax }: UpstreamCall, { firstByteMs, totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
+function plainLimits({ outputTokensMax }: UpstreamCall, { totalMs }: UpstreamTimeouts, requestLength: number): TransferLimits {
   const bytesMax = Math.min(16 * MIB, 4 * MIB + 2 * requestLength + outputTokensMax * PLAIN_BYTES_PER_TOKEN_MAX);
-  return { timeouts: { firstByteMs, totalMs }, bytesMax };
+  return { timeouts: { totalMs }, bytesMax };
 }
 
 /** Throws `UpstreamFailure` for error statuses, redirects and compressed replies, which were not asked for. */

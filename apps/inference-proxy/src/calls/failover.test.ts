@@ -236,6 +236,45 @@ describe('another route', () => {
     expect((await collect(setUp({ upstreams: both(), routes }).stream))[1]).toEqual(text('first'));
   });
 
+  describe('when the first rejects the request', () => {
+    const REJECTED = {
+      ...{ type: 'completion-failure', code: 'invalid_request', retryAfterSeconds: undefined },
+      message: "The model's server rejected this request: bad field",
+    };
+    const reject = () => upstream.behave(answering(400, { error: { message: 'bad field' } }));
+
+    test('is not tried when it speaks the same dialect [T-53]', async () => {
+      reject();
+      expect(await collect(setUp({ upstreams: both() }).stream)).toEqual([START, REJECTED]);
+      expect([upstream.calls, second.calls]).toEqual([1, 0]);
+    });
+
+    test('is tried when it speaks another dialect', async () => {
+      reject();
+      const other = { ...second.definition({ id: 'second' }), kind: 'anthropic-messages' as const };
+      second.behave(
+        answering(200, {
+          type: 'message',
+          content: [{ type: 'text', text: 'saved' }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 3, output_tokens: 1 },
+        }),
+      );
+      const events = await collect(setUp({ upstreams: [upstream.definition(), other], request: { stream: false } }).stream);
+      expect(events).toContainEqual(text('saved'));
+      expect([upstream.calls, second.calls]).toEqual([1, 1]);
+    });
+
+    test('the rejection is reported when the other dialect fails', async () => {
+      reject();
+      const other = { ...second.definition({ id: 'second' }), kind: 'anthropic-messages' as const };
+      second.behave(answering(503, ''));
+      const events = await collect(setUp({ upstreams: [upstream.definition(), other] }).stream);
+      expect(events.at(-1)).toEqual(REJECTED);
+      expect([upstream.calls, second.calls]).toEqual([1, 1]);
+    });
+  });
+
   test('attempts are limited, and the last failure is returned', async () => {
     upstream.behave(answering(500, ''));
     second.behave(answering(503, ''));

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StreamEvent } from '#inference/stream-event.js';
 import { leastMs } from '#testing/least-ms.js';
 import {
@@ -63,6 +64,17 @@ describe('a good reply', () => {
       max_tokens: 100,
       stream: false,
     });
+  });
+
+  test('to a plain request may take longer than firstByteMs, up to totalMs; a stream may not [error-timeout, T-50, T-51]', async () => {
+    const timeouts = { connectMs: 1_000, firstByteMs: 30, idleMs: 30, totalMs: 20_000 };
+    const upstreams = [upstream.definition({ timeouts })];
+    upstream.behave(async (request, response) => {
+      await delay(300);
+      await answering(200, plainReply('Hello'))(request, response);
+    });
+    expect(await collect(setUp({ upstreams, request: { stream: false } }).stream)).toEqual([START, text('Hello'), REPORTED, STOP]);
+    expect(await collect(setUp({ upstreams }).stream)).toEqual([START, failure('upstream_timeout')]);
   });
 
   test('to a plain request is one batch also when the upstream has to stream it', async () => {
@@ -181,7 +193,6 @@ describe('failures before the first content', () => {
     ['a 429 with Retry-After', answering(429, { error: 'slow down' }, { 'retry-after': '17' }), 'model_capacity', 17],
     ['a 401', answering(401, { error: { message: 'Incorrect API key provided: sk-abcdef123456' } }), 'model_unavailable', 1],
     ['a 404', answering(404, { error: { message: 'no such model' } }), 'model_unavailable', 1],
-    ['a 400', answering(400, { error: { message: 'bad field' } }), 'upstream_error', undefined],
     [
       'a context overflow',
       answering(400, { error: { message: "This model's maximum context length is 10" } }),
@@ -203,10 +214,37 @@ describe('failures before the first content', () => {
     expect(JSON.stringify(events)).not.toMatch(/boom|sk-abc|busy|slow down|maximum context/);
   });
 
-  test('a timeout [error-timeout]', async () => {
+  test.each([400, 422])('a %i says why, is tried once and opens no circuit [T-52, T-53]', async (status) => {
+    upstream.behave(answering(status, { error: { message: 'bad field for their-model' } }));
+    const { stream, job, dependencies, table } = setUp();
+    const rejected: StreamEvent = {
+      ...{ type: 'completion-failure', code: 'invalid_request', retryAfterSeconds: undefined },
+      message: `The model's server rejected this request: bad field for ${job.request.model}`,
+    };
+    expect(await collect(stream)).toEqual([START, rejected]);
+    expect(upstream.calls).toBe(1);
+    for (let again = 0; again < 9; again++) await collect(streamInference(job, reader(), dependencies));
+    expect(table.status('here').routes).toMatchObject([{ circuit: 'closed' }]);
+  });
+
+  test.each([
+    ['firstByteMs of a stream', true, { firstByteMs: 50 }],
+    ['totalMs of a plain request', false, { totalMs: 50 }],
+  ])('%s is over [error-timeout]', async (_name, stream, limit) => {
     upstream.behave(hanging());
-    const timeouts = { connectMs: 1_000, firstByteMs: 50, idleMs: 50, totalMs: 50 };
-    expect(await collect(setUp({ upstreams: [upstream.definition({ timeouts })] }).stream)).toEqual([START, failure('upstream_timeout')]);
+    const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000, ...limit };
+    const setting = { upstreams: [upstream.definition({ timeouts })], request: { stream } };
+    expect(await collect(setUp(setting).stream)).toEqual([START, failure('upstream_timeout')]);
+  });
+
+  test('twenty plain requests that exceed totalMs open no circuit [T-51]', async () => {
+    upstream.behave(hanging());
+    const timeouts = { connectMs: 10_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 50 };
+    const upstreams = [upstream.definition({ timeouts, connectionsMax: 30 })];
+    const { stream, job, dependencies, table } = setUp({ upstreams, request: { stream: false } });
+    const others = Array.from({ length: 19 }, () => collect(streamInference(job, reader(), dependencies)));
+    for (const events of await Promise.all([collect(stream), ...others])) expect(events).toEqual([START, failure('upstream_timeout')]);
+    expect(table.status('here').routes).toMatchObject([{ circuit: 'closed' }]);
   });
 
   test('an error with endless text is reported soon', async () => {

@@ -1,6 +1,8 @@
+import type { Upstream } from '#contracts/catalog.js';
 import type { GenerateRequest } from '#contracts/inference.js';
 import { isContent, type StreamEvent } from '#inference/stream-event.js';
 import { asFailure, UpstreamFailure } from '../failures/upstream-failure.js';
+import type { TriedRoutes } from '../routing/model-router.js';
 import type { RouteCall, RouteState } from '../routing/route-state.js';
 import type { RouteTable } from '../routing/route-table.js';
 import { readApiKey } from '../transport/api-key.js';
@@ -35,13 +37,15 @@ export async function* streamInference(
   try {
     let failure: UpstreamFailure | undefined;
     while (!run.isAborted) {
-      const call = await acquireRoute(run, attempts.tried, dependencies, failure);
+      const call = await acquireRoute(run, attempts, dependencies, failure);
       if (call === undefined || call instanceof UpstreamFailure) {
         failure = call ?? failure;
         break;
       }
-      failure = yield* attemptOn(call, run);
-      if (failure === undefined || run.hasReturnedContent || !attempts.recordFailure(call.route, failure)) break;
+      const failed = yield* attemptOn(call, run);
+      // The rejection by one dialect says more than the failure of another.
+      failure = failed && failure?.code === 'invalid_request' ? failure : failed;
+      if (failed === undefined || run.hasReturnedContent || !attempts.recordFailure(call, failed)) break;
     }
     yield* run.lastBatches(failure, failure && retryAfterSeconds(failure, job, dependencies));
   } finally {
@@ -49,25 +53,36 @@ export async function* streamInference(
   }
 }
 
-/** Counts the calls of one request. */
-class Attempts {
-  readonly tried = new Set<RouteState>();
+/** The calls of one request, and the routes that are out of the question after them. */
+class Attempts implements TriedRoutes {
+  private readonly routes = new Set<RouteState>();
+  /** Dialects in which the request was rejected. No other route of them would accept it. */
+  private readonly rejecting = new Set<Upstream['kind']>();
   private made = 0;
   private hadStaleSocket = false;
   private readonly startedAt = performance.now();
 
   constructor(private readonly dependencies: Pick<InferenceDependencies, 'attemptsMax' | 'failoverMs'>) {}
 
+  get size(): number {
+    return this.routes.size;
+  }
+
+  has(route: RouteState): boolean {
+    return this.routes.has(route) || this.rejecting.has(route.client.upstream.kind);
+  }
+
   /** Records a failed call. Call once for each. Returns true when another call may be made. */
-  recordFailure(route: RouteState, failure: UpstreamFailure): boolean {
+  recordFailure({ route, client }: RouteCall, failure: UpstreamFailure): boolean {
     const { attemptsMax, failoverMs } = this.dependencies;
     // A reused connection that the upstream had just closed says nothing about the route. The first one of each request is no attempt.
     const isFree = failure.kind === 'stale' && !this.hadStaleSocket;
     if (isFree) this.hadStaleSocket = true;
     else {
-      this.tried.add(route);
+      this.routes.add(route);
       this.made += 1;
     }
+    if (failure.code === 'invalid_request') this.rejecting.add(client.upstream.kind);
     return failure.retryable && this.made < attemptsMax && performance.now() - this.startedAt < failoverMs;
   }
 }
@@ -75,7 +90,7 @@ class Attempts {
 /** Returns a route, or why there is none; an earlier failure is the better reason. Returns undefined when the request was cancelled. */
 async function acquireRoute(
   run: InferenceRun,
-  tried: ReadonlySet<RouteState>,
+  tried: TriedRoutes,
   { routes, logger }: InferenceDependencies,
   earlier: UpstreamFailure | undefined,
 ): Promise<RouteCall | UpstreamFailure | undefined> {

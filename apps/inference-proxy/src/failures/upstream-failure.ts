@@ -16,6 +16,8 @@ export type FailureKind =
   | 'rejected'
   /** A time limit passed. */
   | 'timeout'
+  /** A plain reply was not complete within `totalMs`. A long reply takes as long as its tokens do, so the upstream may work. */
+  | 'slow'
   /** The reply ended early, or breaks the dialect. */
   | 'broken'
   /** A well-formed reply without content. The upstream works. */
@@ -23,8 +25,9 @@ export type FailureKind =
   /** The reply exceeds a limit of its own, or one that all replies share. */
   | 'limit';
 
-/** Messages for clients. They never contain the upstream's own text. */
+/** Messages for clients. Only that of a rejected request ends with the upstream's own text (`UpstreamFailureOptions.rejection`). */
 const MESSAGES = {
+  invalid_request: "The model's server rejected this request.",
   context_length_exceeded: 'The prompt and the requested output do not fit the context window of the model.',
   unsupported_content: 'The model does not accept this content.',
   model_capacity: 'The model is at capacity. Please try again later.',
@@ -66,6 +69,8 @@ export interface UpstreamFailureOptions {
   /** Description in our own words or those of the system. Logged, and shown to operators. Default: the kind. */
   detail?: string;
   refusal?: LoggedRefusal;
+  /** The upstream's reason for rejecting the request, fit to be shown to the client. May repeat the prompt, so never log `message`. */
+  rejection?: string;
   /** The upstream's own text. Never logged; only the probe command shows it. */
   upstreamText?: string;
   /** Seconds after which the upstream wants to be called again; absent when it does not say. */
@@ -90,7 +95,7 @@ export class UpstreamFailure extends Error {
     readonly code: UpstreamFailureCode,
     options: UpstreamFailureOptions = {},
   ) {
-    super(kind === 'empty' ? NO_OUTPUT : MESSAGES[code], options.cause === undefined ? undefined : { cause: options.cause });
+    super(messageOf(kind, code, options.rejection), options.cause === undefined ? undefined : { cause: options.cause });
     this.refusal = options.refusal;
     this.detail = printable(options.detail ?? describe(options.refusal) ?? kind);
     this.#upstreamText = options.upstreamText;
@@ -105,7 +110,8 @@ export class UpstreamFailure extends Error {
 
   /** True when another route may do better. Asked only while nothing has been returned. */
   get retryable(): boolean {
-    if (this.kind === 'rejected') return false;
+    // What one dialect cannot express may be valid in another; `Attempts` tries no further route of the same dialect.
+    if (this.kind === 'rejected') return this.code === 'invalid_request';
     // Limits that all replies of this process share, and its own faults, would meet the next call too.
     return this.kind !== 'limit' || this.code === 'upstream_error';
   }
@@ -119,6 +125,7 @@ const KINDS = {
   denied: true,
   rejected: true,
   timeout: true,
+  slow: true,
   broken: true,
   empty: true,
   limit: true,
@@ -126,6 +133,11 @@ const KINDS = {
 
 export const FAILURE_KINDS = Object.keys(KINDS) as readonly FailureKind[];
 export const FAILURE_CODES = Object.keys(MESSAGES) as readonly UpstreamFailureCode[];
+
+function messageOf(kind: FailureKind, code: UpstreamFailureCode, rejection: string | undefined): string {
+  if (kind === 'empty') return NO_OUTPUT;
+  return rejection ? `${MESSAGES[code].slice(0, -1)}: ${rejection}` : MESSAGES[code];
+}
 
 function describe(refusal: LoggedRefusal | undefined): string | undefined {
   return refusal && [refusal.family, refusal.status, refusal.upstreamCode].filter((part) => part !== undefined).join(' ');

@@ -46,8 +46,8 @@ const FAILED: CallEnd = { outcome: failure.code, failure, usage: undefined };
 test('counters exist at 0 from the start, so that alerts see their first increase', async () => {
   const { lines } = setUp();
   const labels = 'upstream="test",model="m",upstream_model="theirs"';
-  const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'broken', 'empty', 'limit'];
-  const codes = ['context_length_exceeded', 'unsupported_content', 'model_capacity', 'model_unavailable'];
+  const kinds = ['unreachable', 'stale', 'unanswered', 'refused', 'denied', 'rejected', 'timeout', 'slow', 'broken', 'empty', 'limit'];
+  const codes = ['invalid_request', 'context_length_exceeded', 'unsupported_content', 'model_capacity', 'model_unavailable'];
   const outcomes = ['completed', 'cancelled', ...codes, 'upstream_error', 'upstream_timeout', 'internal_error'];
   const seen = await lines(/^tollgate_(upstream_errors|upstream_calls|model_retries)_total\{/);
   expect(seen.toSorted()).toEqual(

@@ -64,8 +64,9 @@ export class Prober {
   /** Headers of every request, with the key in the dialect's own header. */
   get headers(): Record<string, string> {
     const { adapter, upstream } = this.client;
-    const { capabilities } = upstream;
-    const call = { request: requestOf({ turns: 'x' }, this.model), model: this.model, outputTokensMax: 16, stream: false, capabilities };
+    const { baseUrl, capabilities } = upstream;
+    const request = requestOf({ turns: 'x' }, this.model);
+    const call = { request, model: this.model, baseUrl, outputTokensMax: 16, stream: false, capabilities };
     return adapter.renderRequest(call, this.apiKey).headers;
   }
 

@@ -143,9 +143,9 @@ describe('an upstream that cannot be reached', () => {
 
   test('a server that does not answer', async () => {
     const host = await listen(createTcpServer(() => undefined));
-    const timeouts = { ...TIMEOUT_DEFAULTS, firstByteMs: 300 };
+    const timeouts = { ...TIMEOUT_DEFAULTS, totalMs: 300 };
     expect(await reachOnly({ baseUrl: `http://${host}/v1`, timeouts })).toBe(
-      `no: ${host} takes the request and says nothing: no first byte in time; if it loads the model first, try again`,
+      `no: ${host} takes the request and says nothing: no complete reply within totalMs; if it loads the model first, try again`,
     );
   });
 });

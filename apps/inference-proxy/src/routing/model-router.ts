@@ -12,12 +12,14 @@ const RETRY_AFTER_SECONDS_MAX = 60;
 const NO_ROUTES_RETRY_AFTER_SECONDS = 5;
 const CALL_MS_UNKNOWN = 1_000;
 
+/** Routes that are out of the question for a request, such as those that have failed for it. */
+export type TriedRoutes = Pick<ReadonlySet<RouteState>, 'has' | 'size'>;
+
 /** A request for a route. */
 export interface RouteRequest {
   request: InferenceRequest;
   accountId: string;
-  /** Routes that have failed for this request. */
-  tried: ReadonlySet<RouteState>;
+  tried: TriedRoutes;
   /** False for every further call. After a stale connection `tried` is still empty, so that the further call may probe. */
   isFirst: boolean;
 }

@@ -121,6 +121,8 @@ test('a complete reply without content shows the upstream to be healthy', () => 
 test.each<[string, UpstreamFailure['kind'], UpstreamFailure['code']]>([
   ['meets an idle connection that was closed', 'stale', 'upstream_error'],
   ['does not fit into the memory of this replica', 'limit', 'model_capacity'],
+  ['exceeds the total time of a plain reply', 'slow', 'upstream_timeout'],
+  ['is rejected as invalid', 'rejected', 'invalid_request'],
 ])('a call that %s says nothing about the upstream', (_what, kind, code) => {
   expect(story().fails(4, 'broken').fails(20, kind, code).circuit).toBe('closed');
   expect(story().fails(4, 'broken').fails(1, kind, code).fails(1, 'broken').circuit).toBe('open');
@@ -195,6 +197,13 @@ describe('latency', () => {
     const call = plain.begin(false);
     expect(plain.after(900).content(call).view()?.latencyMs).toBeUndefined();
     expect(story().cancelled(1, 12_000).view()?.latencyMs).toBe(12_000);
+  });
+
+  test('is learned from a plain reply that was not complete within totalMs', () => {
+    const slow = story();
+    const call = slow.begin(false);
+    const failure = new UpstreamFailure('slow', 'upstream_timeout');
+    expect(slow.after(600_000).end(call, { outcome: failure.code, failure, usage: undefined }).view()?.latencyMs).toBe(600_000);
   });
 
   test('counts the stream that has waited longest for content', () => {

@@ -174,7 +174,7 @@ export class RouteState {
     const counted = isAbandoned && isStream && durationMs > this.options.slowStartMs ? abandoned(durationMs) : failure;
     if (counted !== undefined) this.statistics.setLastFailure(counted, now);
     if (startedAt < this.breaker.since) return;
-    if (counted?.kind === 'timeout' && isStream && !hadContent) this.latency.observe(durationMs, now);
+    if (counted?.kind === 'slow' || (counted?.kind === 'timeout' && isStream && !hadContent)) this.latency.observe(durationMs, now);
     if (counted?.retryAfterSeconds !== undefined) this.honourRetryAfter(counted, counted.retryAfterSeconds, now);
     const verdict = counted === undefined ? (isAbandoned ? 'none' : 'healthy') : verdictOn(counted);
     // Clients differ in patience: an abandoned call is no reason to set `isSlow`, so that panic mode still serves clients that wait longer.
@@ -242,7 +242,8 @@ function abandoned(waitedMs: number): UpstreamFailure {
 }
 
 function verdictOn({ kind, code }: UpstreamFailure): 'failing' | 'healthy' | 'none' {
-  return kind === 'limit' && code !== 'upstream_error' ? 'none' : VERDICTS[kind]; // the limit was this replica's
+  if (kind === 'limit' && code !== 'upstream_error') return 'none'; // the limit was this replica's
+  return code === 'invalid_request' ? 'none' : VERDICTS[kind]; // the fault may be the client's or the catalog's
 }
 
 /** Verdict on the upstream by the kind of failure. */
@@ -257,4 +258,5 @@ const VERDICTS = {
   rejected: 'healthy', // it has read the request
   empty: 'healthy',
   stale: 'none', // an idle connection had been closed
+  slow: 'none', // the reply may have been long
 } satisfies Record<FailureKind, 'failing' | 'healthy' | 'none'>;

@@ -78,7 +78,7 @@ test('a redirect is returned and not followed', async () => {
   expect([reply.status, calls]).toEqual([302, 1]);
 });
 
-test('exceeding firstByteMs, idleMs or totalMs is a timeout [U-13]', async () => {
+test('exceeding firstByteMs or idleMs is a timeout, exceeding totalMs a slow reply [U-13]', async () => {
   handle = () => {};
   await expect(post({ timeouts: { firstByteMs: 60, idleMs: 5000 } })).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 
@@ -96,7 +96,10 @@ test('exceeding firstByteMs, idleMs or totalMs is a timeout [U-13]', async () =>
     response.on('close', () => clearInterval(timer));
   };
   const endless = post({ timeouts: { firstByteMs: 5000, totalMs: 80 } });
-  await expect(endless.then((reply) => reply.readAll('account'))).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+  await expect(endless.then((reply) => reply.readAll('account'))).rejects.toEqual(failure('slow', 'upstream_timeout'));
+
+  handle = () => {};
+  await expect(post({ timeouts: { totalMs: 60 } })).rejects.toEqual(failure('slow', 'upstream_timeout'));
 });
 
 test('a refused connection is unreachable, and nothing was sent', async () => {
@@ -284,7 +287,7 @@ describe('a deadline holds also while the reader pauses the socket', () => {
 
   test('a plain reply', async () => {
     const reply = await post({ bytesMax: 1e9, timeouts: { firstByteMs: 5000, totalMs: 300 } });
-    await expect(reply.readAll('account')).rejects.toEqual(failure('timeout', 'upstream_timeout'));
+    await expect(reply.readAll('account')).rejects.toEqual(failure('slow', 'upstream_timeout'));
   });
 
   test('the rest of a stream', async () => {

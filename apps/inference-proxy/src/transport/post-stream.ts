@@ -30,11 +30,11 @@ export interface PostOptions extends TransferLimits {
 
 export interface TransferLimits {
   timeouts: {
-    /** From the request to the first byte of the body. */
-    firstByteMs: number;
-    /** Between two bytes after it; absent for replies that have `totalMs`. */
+    /** From the request to the first byte of the body; absent for plain replies, whose first byte comes when they are complete. */
+    firstByteMs?: number;
+    /** Between two bytes after it; absent for plain replies. */
     idleMs?: number;
-    /** From the request to the last byte. */
+    /** From the request to the last byte; absent for streams. */
     totalMs?: number;
   };
   /** Longest body, in bytes. */
@@ -86,8 +86,9 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
     private readonly rejectHead: (error: unknown) => void,
     private readonly onSent?: () => void,
   ) {
-    const { firstByteMs, totalMs } = limits.timeouts;
-    this.timer = setTimeout(() => this.fail(timedOut('no first byte in time')), Math.min(firstByteMs, totalMs ?? firstByteMs));
+    const { firstByteMs } = limits.timeouts;
+    if (firstByteMs === undefined) this.startBodyTimer();
+    else this.timer = setTimeout(() => this.fail(timedOut('no first byte in time')), firstByteMs);
     if (signal.aborted) this.onAbort();
     else signal.addEventListener('abort', this.onAbort, { once: true });
   }
@@ -227,7 +228,10 @@ export class UpstreamReply implements Dispatcher.DispatchHandler {
       this.timer = setTimeout(onIdle, idleMs);
     } else if (totalMs !== undefined) {
       const left = Math.max(1, totalMs - (performance.now() - this.startedAt));
-      this.timer = setTimeout(() => this.fail(timedOut('reply took too long')), left);
+      this.timer = setTimeout(
+        () => this.fail(new UpstreamFailure('slow', 'upstream_timeout', { detail: 'no complete reply within totalMs' })),
+        left,
+      );
     }
   }
 

@@ -10,6 +10,8 @@ export interface UpstreamCall {
   request: InferenceRequest;
   /** The model's name at the upstream. */
   model: string;
+  /** The upstream's address, which no client may learn. */
+  baseUrl: string;
   outputTokensMax: number;
   /** True when the upstream is asked for a stream. */
   stream: boolean;

@@ -29,10 +29,22 @@ export class ReserveRequest {
   @Nested(() => PinnedPrice) price!: PinnedPrice;
 }
 
+/** Requests per minute of a project, as of one reserve. */
+export interface RequestsLeft {
+  limit: number;
+  /** Requests that the project may make at once. */
+  remaining: number;
+  /** Seconds until `remaining` is `limit` again if the project makes no more requests. */
+  resetSeconds: number;
+}
+
 /** Outcome of a reserve. A failure to decide is a `ServiceError` instead. */
 export type ReserveOutcome =
-  /** The hold expires `leaseMs` from now unless it is renewed. */
-  | { status: 'held'; holdId: string; leaseMs: number }
+  /**
+   * The hold expires `leaseMs` from now unless it is renewed. `requests` is absent when the hold was open before, and from a billing service
+   * older than the field.
+   */
+  | { status: 'held'; holdId: string; leaseMs: number; requests?: RequestsLeft }
   /** The hold ended before this reserve arrived, or the id belongs to another hold. Do not start the work. */
   | { status: 'closed'; holdId: string }
   | { status: 'refused'; holdId: string; code: 'invalid_api_key' }
@@ -45,6 +57,8 @@ export type ReserveOutcome =
       /** Requests in any 60 s, or concurrent requests. */
       limit: number;
       retryAfterSeconds: number;
+      /** For `rate_limit_exceeded`. Absent from a billing service older than the field. */
+      requests?: RequestsLeft;
     }
   | { status: 'refused'; holdId: string; code: 'insufficient_balance'; requiredPicoUsd: string; availablePicoUsd: string };
 

@@ -3,8 +3,9 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { API_KEY_PREFIX } from '#contracts/api-key.js';
 import { GatewayError } from '#inference/errors.js';
 import { ApiKeys } from '../../clients/api-keys.js';
+import type { ProtocolName } from '../../protocols/protocol-adapter.js';
 import type { GatewayRequest } from '../http-exchange.js';
-import { type Route, routeAt } from '../routes.js';
+import { protocolAt, type Route, routeAt } from '../routes.js';
 import { EmptyAccounts } from './empty-accounts.js';
 import { RequestRates } from './request-rates.js';
 
@@ -28,7 +29,7 @@ export class ApiKeyGuard implements CanActivate {
     const route = routeAt(request.url ?? '/');
     const { exchange, headers } = request;
     const key = readKey(headers, route?.key ?? 'bearer');
-    if (key === undefined) throw missingKey(route);
+    if (key === undefined) throw missingKey(protocolAt(request.url ?? '/', headers));
     const isSuspect = (): boolean => this.rates.isOverRate(exchange.address);
     exchange.caller = await this.keys.resolve(key, isSuspect);
     if (route?.isFree) await this.rates.countFree(exchange);
@@ -52,7 +53,7 @@ function readKey({ authorization, 'x-api-key': header }: IncomingHttpHeaders, pl
 }
 
 /** Names the header in which the format's own clients send the key. */
-function missingKey(route: Route | undefined): GatewayError {
-  const header = route?.format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
+function missingKey(format: ProtocolName): GatewayError {
+  const header = format === 'messages' ? 'x-api-key: <API_KEY>' : 'Authorization: Bearer <API_KEY>';
   return new GatewayError('invalid_api_key', `No API key was sent. Send it in the header "${header}".`);
 }

@@ -35,7 +35,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, request.exchange.requestId), allow);
+    writeError(request, response, error, renderErrorAt(request.url ?? '/', error, request.exchange.requestId, request.headers), allow);
   }
 
   private translate(thrown: unknown, request: GatewayRequest): { error: GatewayError; allow?: string } {

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '#inference/errors.js';
 import { canDiscardBody, discardBody } from '../../bodies/discard-body.js';
 import type { GatewayRequest, HttpExchange } from '../http-exchange.js';
+import { rateLimitHeaders } from './rate-limit-headers.js';
 
 export const RETRY_AFTER_MAX_SECONDS = 60;
 
@@ -21,6 +22,7 @@ export function writeJson(exchange: HttpExchange, response: ServerResponse, body
     exchange.requestId,
     'request-id',
     exchange.requestId,
+    ...Object.entries(rateLimitHeaders(exchange)).flat(),
   ]);
   response.end(body);
 }
@@ -38,6 +40,7 @@ export function writeStreamHead(exchange: HttpExchange, response: ServerResponse
     exchange.requestId,
     'request-id',
     exchange.requestId,
+    ...Object.entries(rateLimitHeaders(exchange)).flat(),
   ]);
 }
 
@@ -52,6 +55,7 @@ export function writeError(request: GatewayRequest, response: ServerResponse, er
     'content-length': Buffer.byteLength(body),
     'x-request-id': exchange.requestId,
     'request-id': exchange.requestId,
+    ...rateLimitHeaders(exchange),
   };
   headers['x-should-retry'] = String(isRetryable(error.status));
   if (isRetryable(error.status)) headers['retry-after'] = retryAfter(error.retryAfterSeconds);

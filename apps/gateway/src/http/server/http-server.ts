@@ -128,7 +128,7 @@ export class HttpServer {
       if (!this.shutdownError || response.headersSent || response.destroyed || !request.complete) continue;
       const { exchange } = request;
       exchange.error = this.shutdownError;
-      writeError(request, response, exchange.error, renderErrorAt(request.url ?? '/', exchange.error, exchange.requestId));
+      writeError(request, response, exchange.error, renderErrorAt(request.url ?? '/', exchange.error, exchange.requestId, request.headers));
     }
     this.server.closeAllConnections();
   }

@@ -14,30 +14,34 @@ import {
   readOptionalString,
   readString,
 } from '../body-fields/body-fields.js';
+import { CallPairs } from '../tool-calls/call-pairs.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** Parses `messages` into turns, in order. Consecutive tool messages become one turn. */
 export function parseTurns(source: JsonObject, names: WireNames): Turn[] {
   const messages = readMessages(source);
   const turns: Turn[] = [];
+  const pairs = new CallPairs();
   let toolResults: ToolResult[] | undefined;
   for (let index = 0; index < messages.length; index++) {
     const path = `messages[${index}]`;
     const message = asObject(messages[index], path);
     if (message.role !== 'tool') {
       toolResults = undefined;
-      turns.push(parseTurn(message, path, names));
+      pairs.addTurn();
+      turns.push(parseTurn(message, path, names, pairs));
     } else if (toolResults === undefined) {
-      toolResults = [parseToolResult(message, path)];
+      toolResults = [parseToolResult(message, path, pairs)];
       turns.push({ role: 'tool', results: toolResults });
     } else {
-      toolResults.push(parseToolResult(message, path));
+      toolResults.push(parseToolResult(message, path, pairs));
     }
   }
+  pairs.end();
   return turns;
 }
 
-function parseTurn(message: JsonObject, path: string, names: WireNames): Turn {
+function parseTurn(message: JsonObject, path: string, names: WireNames, pairs: CallPairs): Turn {
   switch (readName(message, 'role', path)) {
     case 'system':
     case 'developer':
@@ -45,7 +49,7 @@ function parseTurn(message: JsonObject, path: string, names: WireNames): Turn {
     case 'user':
       return parseUserTurn(message, path);
     case 'assistant':
-      return parseAssistantTurn(message, path, names);
+      return parseAssistantTurn(message, path, names, pairs);
     default:
       throw invalidField(`${path}.role`, 'must be one of system, developer, user, assistant, tool');
   }
@@ -59,7 +63,7 @@ function parseUserTurn(message: JsonObject, path: string): UserTurn {
  * Parses an assistant message. Other fields of earlier replies (`annotations`, `audio`, …) are dropped. A refusal becomes text. Reasoning
  * is kept for upstreams that require it. A message without text and without tool calls gets an empty text.
  */
-function parseAssistantTurn(message: JsonObject, path: string, names: WireNames): AssistantTurn {
+function parseAssistantTurn(message: JsonObject, path: string, names: WireNames, pairs: CallPairs): AssistantTurn {
   const parts: AssistantTurn['parts'] = [];
   // Some clients send `reasoning`.
   const reasoning = message.reasoning_content ?? message.reasoning;
@@ -69,7 +73,11 @@ function parseAssistantTurn(message: JsonObject, path: string, names: WireNames)
   for (const text of texts) if (text.text !== '') parts.push(text);
   if (typeof message.refusal === 'string' && message.refusal !== '') parts.push({ type: 'text', text: message.refusal });
   if (calls.length === 0 && !parts.some((part) => part.type === 'text')) parts.push({ type: 'text', text: '' });
-  for (let index = 0; index < calls.length; index++) parts.push(parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names));
+  for (let index = 0; index < calls.length; index++) {
+    const call = parseToolCall(calls[index], `${path}.tool_calls[${index}]`, names);
+    pairs.addCall(call.callId, `${path}.tool_calls[${index}].id`);
+    parts.push(call);
+  }
   return { role: 'assistant', parts };
 }
 
@@ -87,8 +95,10 @@ function parseToolCall(value: unknown, path: string, names: WireNames): ToolCall
   return { type: 'tool-call', callId, tool, wireName: names.nameFor(tool), argumentsText, kind: 'function' };
 }
 
-function parseToolResult(message: JsonObject, path: string): ToolResult {
-  return { callId: readName(message, 'tool_call_id', path), parts: parseTexts(message, path) };
+function parseToolResult(message: JsonObject, path: string, pairs: CallPairs): ToolResult {
+  const result = { callId: readName(message, 'tool_call_id', path), parts: parseTexts(message, path) };
+  pairs.addResult(result.callId, `${path}.tool_call_id`);
+  return result;
 }
 
 function parseTexts(message: JsonObject, path: string): TextPart[] {

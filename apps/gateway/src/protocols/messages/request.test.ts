@@ -50,18 +50,19 @@ test('a body with 100,000 blocks, messages and results is parsed', () => {
   const many = <Item>(item: Item): Item[] => Array.from({ length: 100_000 }, () => item);
   const blocks = parseRequest({ ...minimal, messages: [{ role: 'user', content: many({ type: 'text', text: 'a' }) }] });
   expect(blocks.request.turns).toMatchObject([{ role: 'user', parts: { length: 100_000 } }]);
-  const results = many([
+  const calls = Array.from({ length: 100_000 }, (_, index) => ({ type: 'tool_use', id: `c${index}`, name: 'f' }));
+  const results = calls.map(({ id }) => [
     { role: 'system', content: 'a' },
     {
       role: 'user',
       content: [
         { type: 'text', text: 'b' },
-        { type: 'tool_result', tool_use_id: 'c' },
+        { type: 'tool_result', tool_use_id: id },
       ],
     },
   ]);
-  const { turns } = parseRequest({ ...minimal, messages: results.flat() }).request;
-  expect(turns).toHaveLength(200_001);
+  const { turns } = parseRequest({ ...minimal, messages: [{ role: 'assistant', content: calls }, ...results.flat()] }).request;
+  expect(turns).toHaveLength(200_002);
   expect(turns[1]).toMatchObject({ role: 'tool', results: { length: 100_000 } });
 });
 

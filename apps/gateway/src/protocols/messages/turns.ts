@@ -17,6 +17,7 @@ import {
   readString,
 } from '../body-fields/body-fields.js';
 import { safeCallId } from '../tool-calls/call-ids.js';
+import { CallPairs } from '../tool-calls/call-pairs.js';
 import type { WireNames } from '../tool-calls/wire-names.js';
 
 /** Parses `system` and `messages` to turns. */
@@ -41,6 +42,7 @@ class Conversation {
   /** Index of the first turn after the last assistant turn. */
   private runStart = 0;
   private runResults: ToolTurn | undefined;
+  private readonly pairs = new CallPairs();
 
   addSystem(part: TextPart): void {
     this.turnOf('system', () => ({ role: 'system', parts: [] })).parts.push(part);
@@ -52,12 +54,18 @@ class Conversation {
     this.turnOf('user', () => ({ role: 'user', parts: [] })).parts.push(part);
   }
 
-  addResult(result: ToolResult): void {
+  addResult(result: ToolResult, path: string): void {
+    this.pairs.addResult(result.callId, `${path}.tool_use_id`);
     if (this.runResults === undefined) {
       this.runResults = { role: 'tool', results: [] };
       this.turns.splice(this.runStart, 0, this.runResults);
     }
     this.runResults.results.push(result);
+  }
+
+  addCall(call: ToolCallPart, path: string): void {
+    this.addAssistant(call);
+    this.pairs.addCall(call.callId, `${path}.id`);
   }
 
   addAssistant(part: AssistantTurn['parts'][number]): void {
@@ -68,6 +76,7 @@ class Conversation {
 
   /** Returns the turns. A conversation with nothing but a system prompt gets a user turn of one space: upstreams refuse an empty one. */
   end(): Turn[] {
+    this.pairs.end();
     if (this.turns.every(({ role }) => role === 'system')) this.addUser({ type: 'text', text: ' ' });
     return this.turns;
   }
@@ -77,6 +86,7 @@ class Conversation {
     const last = this.turns.at(-1);
     if (last?.role === role) return last as Extract<Turn, { role: Role }>;
     const turn = create();
+    this.pairs.addTurn();
     this.turns.push(turn);
     return turn;
   }
@@ -111,20 +121,23 @@ function addSystem(conversation: Conversation, owner: JsonObject, field: string,
 
 function addUserMessage(conversation: Conversation, message: JsonObject, path: string): void {
   for (const [block, blockPath] of readBlocks(message, 'content', path)) {
-    if (block.type === 'tool_result') conversation.addResult(parseToolResult(block, blockPath));
+    if (block.type === 'tool_result') conversation.addResult(parseToolResult(block, blockPath), blockPath);
     else for (const part of parsePart(block, blockPath)) conversation.addUser(part);
   }
 }
 
 /** Adds an assistant message. A message without text or calls is dropped together with its reasoning. */
 function addAssistantMessage(conversation: Conversation, message: JsonObject, path: string, names: WireNames): void {
-  const parts: AssistantTurn['parts'] = [];
+  const parts: [part: AssistantTurn['parts'][number], path: string][] = [];
   for (const [block, blockPath] of readBlocks(message, 'content', path)) {
     const part = parseAssistantPart(block, blockPath, names);
-    if (part !== undefined) parts.push(part);
+    if (part !== undefined) parts.push([part, blockPath]);
   }
-  if (parts.every((part) => part.type === 'reasoning')) return;
-  for (const part of parts) conversation.addAssistant(part);
+  if (parts.every(([part]) => part.type === 'reasoning')) return;
+  for (const [part, partPath] of parts) {
+    if (part.type === 'tool-call') conversation.addCall(part, partPath);
+    else conversation.addAssistant(part);
+  }
 }
 
 /** Types of blocks from server tools, in conversations that began at Anthropic. */

@@ -12,6 +12,7 @@ import {
   readOptionalString,
   readString,
 } from '../body-fields/body-fields.js';
+import { CallPairs } from '../tool-calls/call-pairs.js';
 import { type DeclaredTools, readToolKey } from './tools.js';
 
 /** Parses `input` to turns in order. Never returns an empty array. */
@@ -37,9 +38,13 @@ class Conversation {
   private readonly turns: Turn[] = [];
   /** Reasoning that waits for the item that it led to. Without one it is dropped. */
   private reasoning: string[] = [];
+  private readonly pairs = new CallPairs();
+  /** Ids of calls of hosted tools, which are dropped together with their outputs. */
+  private readonly dropped = new Set<string>();
 
   add(turn: SystemTurn | UserTurn): void {
     this.reasoning = [];
+    this.pairs.addTurn();
     this.turns.push(turn);
   }
 
@@ -50,13 +55,27 @@ class Conversation {
   addAssistant(parts: readonly (TextPart | ToolCallPart)[]): void {
     const last = this.turns.at(-1);
     const turn: AssistantTurn = last?.role === 'assistant' ? last : { role: 'assistant', parts: [] };
-    if (turn !== last) this.turns.push(turn);
+    if (turn !== last) {
+      this.pairs.addTurn();
+      this.turns.push(turn);
+    }
     for (const text of this.reasoning) turn.parts.push({ type: 'reasoning', text });
     for (const part of parts) turn.parts.push(part);
     this.reasoning = [];
   }
 
-  addResult(result: ToolResult): void {
+  addCall(call: ToolCallPart, path: string): void {
+    this.addAssistant([call]);
+    this.pairs.addCall(call.callId, `${path}.call_id`);
+  }
+
+  dropCall(callId: string): void {
+    this.dropped.add(callId);
+  }
+
+  addResult(result: ToolResult, path: string): void {
+    if (this.dropped.has(result.callId)) return;
+    this.pairs.addResult(result.callId, `${path}.call_id`);
     const last = this.turns.at(-1);
     this.reasoning = [];
     if (last?.role === 'tool') last.results.push(result);
@@ -64,6 +83,7 @@ class Conversation {
   }
 
   end(): Turn[] {
+    this.pairs.end();
     for (const turn of this.turns) {
       if (turn.role === 'assistant' && turn.parts.every(({ type }) => type === 'reasoning')) turn.parts.push({ type: 'text', text: '' });
     }
@@ -80,14 +100,14 @@ function parseItem(item: JsonObject, path: string, conversation: Conversation, d
       conversation.addReasoning(reasoningText(item));
       return;
     case 'function_call':
-      conversation.addAssistant([parseCall(item, path, 'function', declared)]);
+      conversation.addCall(parseCall(item, path, 'function', declared), path);
       return;
     case 'custom_tool_call':
-      conversation.addAssistant([parseCall(item, path, 'custom', declared)]);
+      conversation.addCall(parseCall(item, path, 'custom', declared), path);
       return;
     case 'function_call_output':
     case 'custom_tool_call_output':
-      conversation.addResult({ callId: readName(item, 'call_id', path), parts: parseContent(item, 'output', path, parseAnyPart) });
+      conversation.addResult({ callId: readName(item, 'call_id', path), parts: parseContent(item, 'output', path, parseAnyPart) }, path);
       return;
     case 'item_reference':
       throw new GatewayError(
@@ -97,6 +117,7 @@ function parseItem(item: JsonObject, path: string, conversation: Conversation, d
       );
     default:
       // `parseTools` reads `additional_tools`. All other items are traces of hosted tools and are dropped.
+      if (typeof item.call_id === 'string') conversation.dropCall(item.call_id);
       return;
   }
 }

@@ -18,7 +18,8 @@ export function judgeReach({ failure, totalMs }: ProbeResult, place: Place): Fin
   if (errorCode === 'HPE')
     return no(`${host} does not speak HTTP: ${protocol === 'http:' ? 'https:// instead of http://' : 'another port'}?`);
   if (kind === 'unreachable') return no(`no connection to ${host} within ${inMs(place.timeouts.connectMs)} (${errorCode || 'unknown'})`);
-  if (kind === 'timeout') return no(`${host} takes the request and says nothing: ${text}; if it loads the model first, try again`);
+  if (kind === 'timeout' || kind === 'slow')
+    return no(`${host} takes the request and says nothing: ${text}; if it loads the model first, try again`);
   return yes(`${host} answers: ${text}`);
 }
 

@@ -14,7 +14,7 @@ test.each([
 ])('%i %s, as a reply and within a stream [U-23]', (status, type, code, isOperatorsFault) => {
   const call = callOf(true);
   const reply = parseError({ status, headers: {}, body: JSON.stringify(body(type)) }, call);
-  for (const failure of [reply, findError(body(type), call.request)]) expect(failure).toMatchObject({ code, isOperatorsFault });
+  for (const failure of [reply, findError(body(type), call)]) expect(failure).toMatchObject({ code, isOperatorsFault });
 });
 
 test('a prompt beyond the context', () => {
@@ -23,11 +23,11 @@ test('a prompt beyond the context', () => {
 });
 
 test('what is no error is none', () => {
-  expect(findError({ type: 'ping' }, callOf(true).request)).toBeUndefined();
+  expect(findError({ type: 'ping' }, callOf(true))).toBeUndefined();
 });
 
 test('a type that every object has a field of is an unknown type', () => {
-  expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, callOf(true).request)).toMatchObject({
+  expect(findError({ type: 'error', error: { type: 'constructor', message: 'no' } }, callOf(true))).toMatchObject({
     kind: 'refused',
     code: 'upstream_error',
     detail: 'other constructor',

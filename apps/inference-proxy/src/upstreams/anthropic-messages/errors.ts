@@ -1,6 +1,6 @@
 import type { Refusal } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorFieldsOf, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, messageOf, textOf } from '../replies/json-object.js';
 
 export const { parseError, findError } = errorParser(describe);
 
@@ -32,5 +32,6 @@ function describe(body: Record<string, unknown>): Refusal | undefined {
 /** Anthropic sends no `code`; compatible servers do. */
 function fromFields({ type, code, message, detail }: Record<string, unknown>): Refusal {
   const words = [code, type].filter((word) => typeof word === 'string');
-  return { status: STATUSES.get(type) ?? 0, code: words.join(' '), text: textOf(message ?? detail ?? '') };
+  const text = message ?? detail ?? '';
+  return { status: STATUSES.get(type) ?? 0, code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }

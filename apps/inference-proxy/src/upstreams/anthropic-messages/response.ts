@@ -8,7 +8,7 @@ import { MessagesStreamParser } from './stream.js';
 /** Parses a plain message as the stream that would have built it. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const message = parseReplyObject(body);
-  const failure = findError(message, call.request);
+  const failure = findError(message, call);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(message.content)) throw new UpstreamFailure('broken', 'upstream_error', { detail: 'message without content' });
   new MessagesStreamParser(call).readMessage(message, message.content, events);

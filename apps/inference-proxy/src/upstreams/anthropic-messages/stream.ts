@@ -44,7 +44,7 @@ export class MessagesStreamParser implements StreamParser {
 
   read(event: Json, events: StreamEvent[]): void {
     const index = typeof event.index === 'number' ? event.index : 0;
-    const failure = findError(event, this.call.request);
+    const failure = findError(event, this.call);
     if (failure !== undefined) throw failure;
     switch (event.type) {
       case 'message_start':

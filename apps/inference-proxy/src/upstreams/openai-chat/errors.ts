@@ -1,6 +1,6 @@
 import type { Refusal } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorFieldsOf, findStatus, isObject, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, findStatus, isObject, messageOf, textOf } from '../replies/json-object.js';
 
 export const { parseError, findError } = errorParser(describe);
 
@@ -22,5 +22,5 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status_code: statusCode } = error;
   const words = [code, type, error.status].filter((word) => typeof word === 'string');
   const text = error.message ?? error.msg ?? error.status_msg ?? error.detail ?? '';
-  return { status: findStatus([code, statusCode, error.status]), code: words.join(' '), text: textOf(text) };
+  return { status: findStatus([code, statusCode, error.status]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }

@@ -8,7 +8,7 @@ import { ChatStreamParser } from './stream.js';
 /** Parses a plain reply as a stream of one chunk. */
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const reply = parseReplyObject(body);
-  const failure = findError(reply, call.request);
+  const failure = findError(reply, call);
   if (failure !== undefined) throw failure;
   if (!Array.isArray(reply.choices) || reply.choices.length === 0) {
     throw new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without choices' });

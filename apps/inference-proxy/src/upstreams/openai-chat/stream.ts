@@ -50,7 +50,7 @@ export class ChatStreamParser implements StreamParser {
   read(chunk: Json, events: StreamEvent[]): void {
     const { choices } = chunk;
     if (!Array.isArray(choices) || chunk.error || chunk.object === 'error') {
-      const failure = findError(chunk, this.call.request);
+      const failure = findError(chunk, this.call);
       if (failure !== undefined) throw failure;
     }
     const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
@@ -78,7 +78,7 @@ export class ChatStreamParser implements StreamParser {
   }
 
   private readChoice(choice: Json, events: StreamEvent[]): void {
-    const failure = choice.error ? findError({ error: choice.error }, this.call.request) : undefined;
+    const failure = choice.error ? findError({ error: choice.error }, this.call) : undefined;
     if (failure !== undefined) throw failure;
     if (choice.usage) this.readUsage(choice.usage); // Moonshot
     const delta = choice.delta ?? (this.hasDeltas ? undefined : choice.message);

@@ -1,18 +1,18 @@
-import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { classifyRefusal, type Refusal, refusalOf } from '../refusals/classify-refusal.js';
 import { errorParser } from '../refusals/error-parser.js';
-import { errorFieldsOf, findStatus, textOf } from '../replies/json-object.js';
+import { errorFieldsOf, findStatus, messageOf, textOf } from '../replies/json-object.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
 
 export const { parseError, findError } = errorParser(describe, classify);
 
 /** Codes of a failed response that are about the content the client sent. */
 const CONTENT_CODES = /^invalid_prompt|_policy|(^|_)image(_|$|\s)/;
 
-function classify(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
+function classify(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const { status, code } = refusal;
   const isAboutContent = (status === 0 || status === 400) && CONTENT_CODES.test(code);
-  return isAboutContent ? refusalOf('content-policy', refusal) : classifyRefusal(refusal, request);
+  return isAboutContent ? refusalOf('content-policy', refusal, call) : classifyRefusal(refusal, call);
 }
 
 /**
@@ -32,5 +32,5 @@ function fromFields(error: Record<string, unknown>): Refusal {
   const { code, type, status } = error;
   const words = [code, type].filter((word) => typeof word === 'string' && word !== 'error');
   const text = error.message ?? error.detail ?? '';
-  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text) };
+  return { status: findStatus([code, status]), code: words.join(' '), text: textOf(text), message: messageOf(text) };
 }

@@ -10,7 +10,7 @@ import { ResponsesStreamParser } from './stream.js';
 export function parseReply(body: string, call: UpstreamCall, events: StreamEvent[]): void {
   const reply = parseReplyObject(body);
   if (!Array.isArray(reply.output)) {
-    const failure = findError(reply, call.request);
+    const failure = findError(reply, call);
     throw failure ?? new UpstreamFailure('broken', 'upstream_error', { detail: 'reply without output' });
   }
   const read = (all: StreamEvent[]): void => new ResponsesStreamParser(call).finish(reply, all);

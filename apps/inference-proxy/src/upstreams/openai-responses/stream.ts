@@ -104,7 +104,7 @@ export class ResponsesStreamParser implements StreamParser {
         return;
       }
       default: {
-        const failure = findError(event, this.call.request);
+        const failure = findError(event, this.call);
         if (failure !== undefined) throw failure;
         // Some servers send the response itself as the only event.
         if (event.object === 'response' && Array.isArray(event.output)) this.finish(event, events);
@@ -212,7 +212,7 @@ export class ResponsesStreamParser implements StreamParser {
   }
 
   private fail(body: Json, detail = 'the upstream reported an error'): never {
-    throw findError(body, this.call.request) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
+    throw findError(body, this.call) ?? new UpstreamFailure('broken', 'upstream_error', { detail });
   }
 }
 

@@ -15,7 +15,7 @@ function codesOf(status: number, body: unknown, turns?: Turn[]): string[] {
 const says = (message: string, fields: object = {}) => ({ error: { message, ...fields } });
 
 test.each([
-  [400, 'rejected', 'upstream_error', 'bad-request', false],
+  [400, 'rejected', 'invalid_request', 'bad-request', false],
   [401, 'denied', 'model_unavailable', 'access-denied', true],
   [402, 'denied', 'model_unavailable', 'access-denied', true],
   [403, 'refused', 'upstream_error', 'forbidden', true],
@@ -23,7 +23,7 @@ test.each([
   [408, 'timeout', 'upstream_timeout', 'timeout', false],
   [413, 'rejected', 'context_length_exceeded', 'context-overflow', false],
   [418, 'refused', 'upstream_error', 'other', false],
-  [422, 'rejected', 'upstream_error', 'bad-request', false],
+  [422, 'rejected', 'invalid_request', 'bad-request', false],
   [429, 'refused', 'model_capacity', 'rate-limit', false],
   [500, 'refused', 'upstream_error', 'other', false],
   [503, 'refused', 'model_unavailable', 'overloaded', false],
@@ -180,8 +180,8 @@ describe('images that the model refuses', () => {
     expect(codesOf(status, body, [PICTURE])).toEqual(['unsupported_content']);
   });
 
-  test('the same text without an image is upstream_error', () => {
-    expect(codesOf(400, says('image_url is only supported by certain models'))).toEqual(['upstream_error']);
+  test('the same text without an image is invalid_request', () => {
+    expect(codesOf(400, says('image_url is only supported by certain models'))).toEqual(['invalid_request']);
   });
 });
 
@@ -252,22 +252,27 @@ describe('a denied key or account is retried on another route and reported to th
   });
 });
 
-describe('other refusals are not the fault of the client', () => {
+describe('other refusals', () => {
   test.each<[string, number, unknown, string]>([
-    ['a field', 400, says("Unknown parameter: 'seed'."), 'upstream_error'],
+    ['a field', 400, says("Unknown parameter: 'seed'."), 'invalid_request'],
     [
       "a cap beyond the model's",
       400,
       says('max_tokens is too large: 100000. This model supports at most 16384 completion tokens.'),
-      'upstream_error',
+      'invalid_request',
     ],
-    ['a name', 400, says("Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64."), 'upstream_error'],
-    ['roles', 400, says('Conversation roles must alternate user/assistant/user/assistant/...'), 'upstream_error'],
+    [
+      'a name',
+      400,
+      says("Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64."),
+      'invalid_request',
+    ],
+    ['roles', 400, says('Conversation roles must alternate user/assistant/user/assistant/...'), 'invalid_request'],
     ['a template', 500, says('Jinja Exception: System message must be at the beginning'), 'upstream_error'],
-    ['a tool', 400, says('tool_use ids were found without tool_result blocks immediately after'), 'upstream_error'],
+    ['a tool', 400, says('tool_use ids were found without tool_result blocks immediately after'), 'invalid_request'],
     ['the key', 403, says('This key may not use the model.'), 'upstream_error'],
     ['the model', 404, says('The model `x` does not exist.'), 'model_unavailable'],
-    ['a limit of rate in words of length', 400, says('Too many tokens, please wait before trying again.'), 'upstream_error'],
+    ['a limit of rate in words of length', 400, says('Too many tokens, please wait before trying again.'), 'invalid_request'],
     ['a rate of tokens', 429, says('Rate limit reached: too many tokens per minute.'), 'model_capacity'],
     ['a rate of tokens, as a size', 413, says('Request too large on tokens per minute', { code: 'rate_limit_exceeded' }), 'model_capacity'],
   ])('%s', (_what, status, body, code) => {

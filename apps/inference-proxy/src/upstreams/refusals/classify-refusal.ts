@@ -1,5 +1,6 @@
 import type { InferenceRequest } from '#inference/request.js';
 import { type FailureKind, type RefusalFamily, UpstreamFailure, type UpstreamFailureCode } from '../../failures/upstream-failure.js';
+import type { UpstreamCall } from '../upstream-adapter.js';
 import { headAndTail } from './head-and-tail.js';
 import {
   CONTENT_POLICY,
@@ -12,6 +13,7 @@ import {
   RATE_LIMITED,
   WRONG_KEY,
 } from './refusal-patterns.js';
+import { rejectionText } from './rejection-text.js';
 
 /** An upstream's refusal, in any dialect. */
 export interface Refusal {
@@ -21,6 +23,8 @@ export interface Refusal {
   code: string;
   /** Text for people. */
   text: string;
+  /** The text, if its place shows it to be the upstream's message. */
+  message?: string | undefined;
   retryAfterSeconds?: number;
 }
 
@@ -33,8 +37,7 @@ interface Outcome {
 }
 
 /**
- * The outcome of each family of refusals. Only a prompt that does not fit and content that the model does not take are the
- * client's fault (400), so that client libraries do not retry. Any other rejected request is ours (502).
+ * The outcome of each family of refusals. A rejected request is 400, so that client libraries do not retry it.
  */
 const OUTCOMES: Record<RefusalFamily, Outcome> = {
   'no-credit': { kind: 'denied', code: 'model_unavailable', isTemporary: true },
@@ -46,26 +49,28 @@ const OUTCOMES: Record<RefusalFamily, Outcome> = {
   image: { kind: 'rejected', code: 'unsupported_content' },
   'content-policy': { kind: 'rejected', code: 'unsupported_content' },
   timeout: { kind: 'timeout', code: 'upstream_timeout' },
-  'bad-request': { kind: 'rejected', code: 'upstream_error' },
+  'bad-request': { kind: 'rejected', code: 'invalid_request' },
   forbidden: { kind: 'refused', code: 'upstream_error', isOperatorsFault: true },
   other: { kind: 'refused', code: 'upstream_error' },
 };
 
-/** Returns the failure that a refusal is. It may be logged: the upstream's text is for the probe command alone. */
-export function classifyRefusal(refusal: Refusal, request: InferenceRequest): UpstreamFailure {
+/** Returns the failure that a refusal is. The upstream's text is for the probe command, and for the client whose request is rejected. */
+export function classifyRefusal(refusal: Refusal, call: UpstreamCall): UpstreamFailure {
   const readable = { ...refusal, code: headAndTail(refusal.code), text: headAndTail(refusal.text) };
-  return refusalOf(familyOf(readable, request), readable);
+  return refusalOf(familyOf(readable, call.request), readable, call);
 }
 
 /** An upstream without credit seldom says when to call again: long enough for an operator to pay. */
 const NO_CREDIT_SECONDS = 60;
 
 /** Returns the failure of a refusal whose family is known. */
-export function refusalOf(family: RefusalFamily, { status, code: words, text, retryAfterSeconds }: Refusal): UpstreamFailure {
+export function refusalOf(family: RefusalFamily, refusal: Refusal, call: UpstreamCall): UpstreamFailure {
+  const { status, code: words, text, message, retryAfterSeconds } = refusal;
   const { kind, code, isOperatorsFault, isTemporary } = OUTCOMES[family];
   const seconds = retryAfterSeconds ?? (family === 'no-credit' ? NO_CREDIT_SECONDS : undefined);
   return new UpstreamFailure(kind, code, {
     refusal: { family, status: status || undefined, upstreamCode: loggableCode(words) },
+    rejection: code === 'invalid_request' && message !== undefined ? rejectionText(message, call) : undefined,
     upstreamText: text,
     retryAfterSeconds: isTemporary ? seconds : undefined,
     isOperatorsFault,

@@ -1,4 +1,3 @@
-import type { InferenceRequest } from '#inference/request.js';
 import type { UpstreamFailure } from '../../failures/upstream-failure.js';
 import { findObject } from '../replies/json-object.js';
 import type { ErrorReply, UpstreamCall } from '../upstream-adapter.js';
@@ -11,20 +10,20 @@ interface ErrorParser {
   /** Returns the failure of a reply with an error status. */
   parseError: (reply: ErrorReply, call: UpstreamCall) => UpstreamFailure;
   /** Returns the error in an event or body that came with status 200; undefined when there is none. */
-  findError: (body: Body, request: InferenceRequest) => UpstreamFailure | undefined;
+  findError: (body: Body, call: UpstreamCall) => UpstreamFailure | undefined;
 }
 
 /** Returns the error parser of a dialect. `describe` finds the error in a body; undefined when there is none. */
 export function errorParser(describe: (body: Body) => Refusal | undefined, classify = classifyRefusal): ErrorParser {
   return {
-    parseError: ({ status, headers, body }, { request }) => {
+    parseError: ({ status, headers, body }, call) => {
       const object = findObject(body);
-      const { code, text } = (object && describe(object)) ?? { code: '', text: body };
-      return classify({ status, code, text, retryAfterSeconds: parseRetryAfter(headers, text) }, request);
+      const { code, text, message } = (object && describe(object)) ?? { code: '', text: body };
+      return classify({ status, code, text, message, retryAfterSeconds: parseRetryAfter(headers, text) }, call);
     },
-    findError: (body, request) => {
+    findError: (body, call) => {
       const error = describe(body);
-      return error && classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, request);
+      return error && classify({ ...error, retryAfterSeconds: parseRetryAfter({}, error.text) }, call);
     },
   };
 }

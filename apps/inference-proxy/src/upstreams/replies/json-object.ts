@@ -91,6 +91,14 @@ export function textOf(value: unknown): string {
   }
 }
 
+/** Returns the message of an error if it is text, or the list of faults that FastAPI sends (`[{loc, msg}]`); undefined for any other. */
+export function messageOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  const faults = Array.isArray(value) ? value.filter(isObject).filter(({ msg }) => typeof msg === 'string') : [];
+  if (faults.length === 0) return undefined;
+  return faults.map(({ loc, msg }) => (Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg)).join('; ');
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

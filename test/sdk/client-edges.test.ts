@@ -1,0 +1,185 @@
+import Anthropic, { BadRequestError as AnthropicBadRequestError } from '@anthropic-ai/sdk';
+import PreviousAnthropic from 'anthropic-sdk-0';
+import OpenAI, { BadRequestError } from 'openai';
+import PreviousOpenAI from 'openai-6';
+import type { Messaging } from '#messaging/messaging.js';
+import { stack } from '#testing/stack.js';
+import { connectAdministrator, createTenant, readBalance } from '#testing/tenant.js';
+
+/** What a user of the official clients meets at the edges of the formats, with the retries that the clients make by default. */
+const { gatewayUrl } = stack();
+let administrator: Messaging;
+let apiKey: string;
+/** Requests that the client under test has sent. */
+let sent: number;
+
+beforeAll(async () => {
+  administrator = await connectAdministrator(stack());
+  ({ apiKey } = await createTenant(administrator, { requestsPerMinuteMax: 1_000 }));
+});
+beforeEach(() => {
+  sent = 0;
+});
+afterAll(() => administrator?.close());
+
+const counted: typeof fetch = (...request) => {
+  sent += 1;
+  return fetch(...request);
+};
+const openai = (over: object = {}) => new OpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, fetch: counted, ...over });
+const anthropic = (over: object = {}) => new Anthropic({ apiKey, baseURL: gatewayUrl, fetch: counted, ...over });
+
+const chat = (text: string) => ({ model: 'sim-fast', messages: [{ role: 'user' as const, content: text }] });
+const responses = (text: string) => ({ model: 'sim-fast', input: text });
+const messages = (text: string) => ({ ...chat(text), max_tokens: 200 });
+
+const failureOf = (work: PromiseLike<unknown>): Promise<unknown> =>
+  Promise.resolve(work).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+test('a request that the upstream rejects: the reason, one request, nothing billed [T-52, T-53]', async () => {
+  const text = '[[sim status=400 message="No field seed at http://10.0.0.1:9/v1."]]';
+  const message = expect.stringContaining("The model's server rejected this request: No field seed at …");
+  const before = await readBalance(gatewayUrl, apiKey);
+  for (const work of [
+    () => openai().chat.completions.create(chat(text)),
+    () => openai().responses.create(responses(text)),
+    () => new PreviousOpenAI({ apiKey, baseURL: `${gatewayUrl}/v1`, fetch: counted }).chat.completions.create(chat(text)),
+  ]) {
+    sent = 0;
+    const error = await failureOf(work());
+    expect([error, sent]).toEqual([expect.objectContaining({ status: 400, code: 'invalid_request', message }), 1]);
+  }
+  sent = 0;
+  const error = await failureOf(anthropic().messages.create(messages(text)));
+  expect(error).toBeInstanceOf(AnthropicBadRequestError);
+  expect([error, sent]).toEqual([expect.objectContaining({ status: 400, type: 'invalid_request_error', message }), 1]);
+  expect(await readBalance(gatewayUrl, apiKey)).toEqual(before);
+});
+
+test('a tool result without its call names the field [T-54]', async () => {
+  const tool = { role: 'tool' as const, tool_call_id: 'gone', content: 'x' };
+  const inChat = await failureOf(openai().chat.completions.create({ ...chat('x'), messages: [...chat('x').messages, tool] }));
+  expect(inChat).toMatchObject({ status: 400, code: 'invalid_request', param: 'messages[1].tool_call_id' });
+  const output = { type: 'function_call_output' as const, call_id: 'gone', output: 'x' };
+  expect(await failureOf(openai().responses.create({ model: 'sim-fast', input: [output] }))).toMatchObject({ param: 'input[0].call_id' });
+  const content = [{ type: 'tool_result' as const, tool_use_id: 'gone', content: 'x' }];
+  expect(await failureOf(anthropic().messages.create({ ...messages('x'), messages: [{ role: 'user', content }] }))).toMatchObject({
+    type: 'invalid_request_error',
+    message: expect.stringContaining('messages[0].content[0].tool_use_id'),
+  });
+});
+
+test.each([
+  ['@anthropic-ai/sdk 1.x', () => anthropic()],
+  ['@anthropic-ai/sdk 0.x', () => new PreviousAnthropic({ apiKey, baseURL: gatewayUrl })],
+] as const)('%s lists and reads the models with every field of its types [T-56]', async (_name, client) => {
+  const listed = [];
+  for await (const model of client().models.list({ limit: 2 })) listed.push(model);
+  const entry = listed.find(({ id }) => id === 'sim-fast');
+  expect(entry).toMatchObject({ type: 'model', id: 'sim-fast', display_name: expect.any(String), created_at: expect.any(String) });
+  expect(new Date(entry?.created_at ?? '').getTime()).toBeGreaterThan(0);
+  expect(await client().models.retrieve('sim-fast')).toEqual(entry);
+  expect(await failureOf(client().models.retrieve('none'))).toMatchObject({ status: 404, error: { error: { type: 'not_found_error' } } });
+});
+
+test('the limit of requests is in the headers of each format, plain and streamed [T-55]', async () => {
+  const remaining: number[] = [];
+  const read = ({ headers }: Response): void => {
+    expect([headers.get('x-ratelimit-limit-requests'), headers.get('x-ratelimit-reset-requests')]).toEqual(['1000', '1m0s']);
+    remaining.push(Number(headers.get('x-ratelimit-remaining-requests')));
+  };
+  read((await openai().chat.completions.create(chat('x')).withResponse()).response);
+  read(
+    (
+      await openai()
+        .responses.create({ ...responses('x'), stream: true })
+        .withResponse()
+    ).response,
+  );
+  const { response } = await anthropic().messages.create(messages('x')).withResponse();
+  read(response);
+  expect(remaining).toEqual([remaining[0], Number(remaining[0]) - 1, Number(remaining[0]) - 2]);
+  expect(response.headers.get('anthropic-ratelimit-requests-limit')).toBe('1000');
+  expect(response.headers.get('anthropic-ratelimit-requests-remaining')).toBe(String(remaining[2]));
+  const resetMs = Date.parse(response.headers.get('anthropic-ratelimit-requests-reset') ?? '') - Date.now();
+  expect(resetMs).toBeGreaterThan(0);
+  expect(resetMs).toBeLessThanOrEqual(60_000);
+});
+
+test('a tool of Responses comes back with every field of its type', async () => {
+  const tools = [{ type: 'function', name: 'f', parameters: { type: 'object' } }] as unknown as OpenAI.Responses.FunctionTool[];
+  const response = await openai().responses.create({ ...responses('Hi'), tools });
+  expect(response.tools).toEqual([{ ...tools[0], strict: null, description: null }]);
+});
+
+test('allowed_tools: no other tool is called', async () => {
+  const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters: { type: 'object' } } });
+  const { choices } = await openai().chat.completions.create({
+    ...chat('call beta'),
+    tools: [tool('alpha'), tool('beta')],
+    tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'alpha' } }] } },
+  });
+  expect(choices[0]?.message.tool_calls?.map((call) => call.type === 'function' && call.function.name)).toEqual(['alpha']);
+});
+
+test('parallel_tool_calls: false reaches the model: one call', async () => {
+  const tools = ['alpha', 'beta'].map((name) => ({ type: 'function' as const, function: { name, parameters: { type: 'object' } } }));
+  const callsOf = async (parallel_tool_calls: boolean): Promise<number | undefined> => {
+    const { choices } = await openai().chat.completions.create({ ...chat('call alpha, call beta'), tools, parallel_tool_calls });
+    return choices[0]?.message.tool_calls?.length;
+  };
+  expect([await callsOf(true), await callsOf(false)]).toEqual([2, 1]);
+});
+
+test('an empty key in the environment, which SDK 0.x sends beside its bearer token, is absent', async () => {
+  const client = new PreviousAnthropic({ apiKey: '', authToken: apiKey, baseURL: gatewayUrl, defaultHeaders: { 'x-api-key': '' } });
+  expect((await client.messages.create(messages('Hello'))).stop_reason).toBe('end_turn');
+});
+
+test.each([{ logprobs: true }, { top_logprobs: 2, logprobs: true }])('%j is refused, naming the field', async (fields) => {
+  const error = await failureOf(openai().chat.completions.create({ ...chat('x'), ...fields }));
+  expect(error).toBeInstanceOf(BadRequestError);
+  expect(error).toMatchObject({ code: 'invalid_request', param: expect.stringMatching(/logprobs/) });
+});
+
+test('a body with a byte order mark as text/json is read', async () => {
+  const marked: typeof fetch = (url, init) =>
+    fetch(url, { ...init, body: `\ufeff${init?.body}`, headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'text/json' } });
+  expect((await openai({ fetch: marked }).chat.completions.create(chat('Hello'))).choices[0]?.finish_reason).toBe('stop');
+});
+
+describe('retries that the client makes by itself', () => {
+  test('a temporary failure is retried', async () => {
+    const text = `Try ${Math.random()} [[sim status=500 times=1]]`;
+    expect((await openai().chat.completions.create(chat(text))).choices[0]?.finish_reason).toBe('stop');
+    expect(sent).toBe(2);
+  });
+
+  test('a hopeless one is not', async () => {
+    expect(await failureOf(openai({ apiKey: 'tg_live_wrong' }).chat.completions.create(chat('x')))).toMatchObject({ status: 401 });
+    expect(sent).toBe(1);
+  });
+});
+
+describe('a refusal in the model’s words', () => {
+  const text = 'Hello [[sim refusal="I cannot help."]]';
+
+  test('chat: refusal beside null content, and parse does not throw', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
+    const response_format = { type: 'json_schema' as const, json_schema: { name: 'a', schema, strict: true } };
+    const { choices } = await openai().chat.completions.parse({ ...chat(text), response_format });
+    expect(choices[0]?.message).toMatchObject({ content: null, refusal: 'I cannot help.' });
+  });
+
+  test('Responses: a refusal part', async () => {
+    const { output } = await openai().responses.create(responses(text));
+    expect(output).toMatchObject([{ type: 'message', content: [{ type: 'refusal', refusal: 'I cannot help.' }] }]);
+  });
+
+  test('Messages: its stop reason', async () => {
+    expect((await anthropic().messages.create(messages(text))).stop_reason).toBe('refusal');
+  });
+});
