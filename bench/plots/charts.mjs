@@ -71,6 +71,30 @@ export function chartCpu(series) {
   });
 }
 
+/**
+ * One panel for each curve: a dot for each round, a line through the medians, sizes on a logarithmic scale.
+ *
+ * @param {import('../growth/run.mjs').Point[]} points @returns {Promise<string>}
+ */
+export function chartCurves(points) {
+  const x = { field: 'x', type: 'quantitative', scale: { type: 'symlog' }, axis: { title: null, format: '~s' } };
+  const y = { field: 'microseconds', type: 'quantitative', scale: { zero: true }, axis: { title: 'CPU µs' } };
+  return renderSvg({
+    data: { values: points },
+    facet: { field: 'curve', sort: null, title: null, header: { labelLimit: 400 } },
+    columns: 2,
+    resolve: { scale: { x: 'independent', y: 'independent' } },
+    spec: {
+      width: 320,
+      height: 180,
+      layer: [
+        { mark: 'point', encoding: { x, y } },
+        { mark: 'line', encoding: { x, y: { ...y, aggregate: 'median' } } },
+      ],
+    },
+  });
+}
+
 /** @param {import('../report.mjs').Scenario} scenario */
 function loadOf({ mode, connections }) {
   return `${mode}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`;
