@@ -70,7 +70,7 @@ async function main() {
   /** @type {Record<string, { unit: string, sizes: number[], measure(size: number): Promise<Omit<Point, 'curve' | 'x'>> }>} */
   const curves = {
     accounts: {
-      unit: 'a reserve and its settlement, by accounts in turn',
+      unit: 'a reserve and settlement, by accounts',
       sizes: sizes(flags.accounts),
       measure: (count) => measurePairs(stack, accounts.slice(0, count)),
     },
@@ -80,13 +80,13 @@ async function main() {
       measure: (count) => measureTokens(stack, headers, count),
     },
     messages: {
-      unit: `a KiB of prompt, by messages of ${MESSAGE_BYTES} bytes in the conversation`,
+      unit: 'a KiB of prompt, by messages',
       sizes: sizes(flags.messages),
       measure: (count) => measureConversation(stack, headers, count),
     },
     // Last, because the journal stays large.
     settlements: {
-      unit: 'a reserve and its settlement, by settlements in the journal',
+      unit: 'a reserve and settlement, by journal rows',
       sizes: sizes(flags.settlements),
       measure: async (count) => {
         await seedSettlements(stack.databaseUrl, count);
