@@ -129,7 +129,12 @@ test.each([
 
 test('models need a valid key [get-models]', async () => {
   gateway.fakes.refuseKeys();
-  for (const headers of [{ authorization: 'Bearer wrong' }, { authorization: `Bearer ${testKey(7)}` }, { 'x-api-key': 'wrong' }]) {
+  const wrong: Record<string, string>[] = [
+    { authorization: 'Bearer wrong' },
+    { authorization: `Bearer ${testKey(7)}` },
+    { 'x-api-key': 'x' },
+  ];
+  for (const headers of wrong) {
     const answer = await gateway.ask('/v1/models', { headers });
     expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_api_key']);
   }
