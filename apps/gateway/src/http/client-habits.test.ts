@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { balanceGet } from '#contracts/billing/money.js';
 import type { ErrorCode } from '#inference/errors.js';
-import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
-import { KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
+import { TEST_KEY, TEST_MODEL, testKey } from '#testing/fake-services.js';
+import { errorOf, KEY, startTestGateway, type TestGateway } from '../../test/test-gateway.js';
 
 /** Behaviour of real clients: extra headers, output limits beyond any model, thirty retries of a failing model. */
 
@@ -125,6 +125,19 @@ test.each([
   const error = { message, type: 'not_found_error', ...general };
   const body = general ? { error } : { type: 'error', error, request_id: answer.headers.get('request-id') };
   expect([answer.status, await answer.json()]).toEqual([404, body]);
+});
+
+test('models need a valid key [get-models]', async () => {
+  gateway.fakes.refuseKeys();
+  const wrong: Record<string, string>[] = [
+    { authorization: 'Bearer wrong' },
+    { authorization: `Bearer ${testKey(7)}` },
+    { 'x-api-key': 'x' },
+  ];
+  for (const headers of wrong) {
+    const answer = await gateway.ask('/v1/models', { headers });
+    expect([answer.status, errorOf(answer).code]).toEqual([401, 'invalid_api_key']);
+  }
 });
 
 test('models take a key in either header, the balance as Bearer only [get-models, auth-bearer, D2, L-6]', async () => {

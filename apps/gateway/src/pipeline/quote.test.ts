@@ -53,3 +53,12 @@ test('the hold is one token a byte of the prompt, and the output cap [hold-size]
     outputTokensMax: 1,
   });
 });
+
+test.each<[string, Partial<InferenceRequest>, number]>([
+  ['the schema of the output', { output: { kind: 'json-schema', name: 'x', schema: { type: 'null' } } }, '{"type":"null"}'.length],
+  ['an image', { turns: [{ role: 'user', parts: [{ type: 'image', mediaType: 'image/png', base64: 'AAAA' }] }] }, TINY.tokensPerImageMax],
+  ['earlier reasoning', { turns: [{ role: 'assistant', parts: [{ type: 'reasoning', text: 'Hm. Hm.' }] }] }, 7],
+])('the hold covers %s [hold-size]', (_name, over, promptTokens) => {
+  const model: Model = { ...TINY, input: ['text', 'image'], reasoningEcho: true };
+  expect(quoteRequest(model, { ...prompt('', 1), ...over }).promptAmount).toBe(BigInt(promptTokens) * TINY.price.inputPicoUsd);
+});

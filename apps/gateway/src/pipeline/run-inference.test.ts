@@ -342,6 +342,16 @@ test('the hold, the ticket and the price are those of the quote [hold-then-charg
   ]);
 });
 
+test('the model is called only after the hold is made [hold-then-charge]', async () => {
+  const { fakes, run } = await setUp();
+  let openedBefore: number | undefined;
+  fakes.beforeApply = ({ reserves }) => {
+    if (reserves.length > 0) openedBefore = fakes.opened.length;
+  };
+  await run();
+  expect([openedBefore, fakes.opened.length]).toEqual([0, 1]);
+});
+
 describe('a usage beyond the hold: what is shown is what is billed, and the log has the rest [messages-usage-billed, responses-usage-billed]', () => {
   test.each<[string, Usage, Partial<Usage>, number]>([
     ['output beyond its cap', { ...REPORT, outputTokens: 100_000 }, { outputTokens: 40 }, 99_960],
@@ -501,7 +511,7 @@ test.each([
     { code: 'model_unavailable', message: expect.stringMatching(/account is frozen/) },
   ],
   [{ status: 'closed' }, { code: 'model_unavailable' }],
-] as const)('%j is refused as %j [error-insufficient-balance]', async (outcome, expected) => {
+] as const)('%j is refused as %j [hold-refused, error-insufficient-balance]', async (outcome, expected) => {
   const { fakes, run } = await setUp();
   fakes.reserveOutcome = ({ holdId }) => ({ ...outcome, holdId });
   const thrown = await run().catch((error: unknown) => error);
@@ -514,7 +524,7 @@ test.each([
 test.each([
   ['test-model', false],
   ['vision/model', true],
-])('the hold of %s covers earlier reasoning: %j', async (model, covers) => {
+])('the hold of %s covers earlier reasoning: %j [hold-size]', async (model, covers) => {
   const { fakes, run } = await setUp();
   const turn = (...parts: AssistantTurn['parts']): AssistantTurn => ({
     role: 'assistant',

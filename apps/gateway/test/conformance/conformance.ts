@@ -65,7 +65,7 @@ export function describeConformance<Parsed extends ParsedRequest>(subject: Confo
     describeGoldenReplies(subject, streamed);
     describeAnyStream(subject, streamed);
     const tools = { customTools: subject.customTools ?? false, namespaces: subject.customTools ?? false };
-    describeHistory(adapter, minimal, REPLY, subject.continueWith, tools);
+    describeHistory(adapter, bodyOf(requests, 'streamed'), REPLY, subject.continueWith, tools);
   });
 }
 
