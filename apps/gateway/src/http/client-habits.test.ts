@@ -119,7 +119,7 @@ test.each([
   ['/v1/v1/messages?beta=true', 'The Anthropic SDK with /v1', '/v1/messages', undefined],
   ['/messages', 'The AI SDK without /v1', '/v1/messages', undefined],
   ['/proxy/v1/responses', 'a path in between', '/v1/responses', { code: 'invalid_request', param: null }],
-])('%s (%s) gets an error that names the endpoint it means, in its format [L-5]', async (path, _, meant, general) => {
+])('%s (%s) gets an error that names the endpoint it means, in its format [path-prefix, L-5]', async (path, _, meant, general) => {
   const answer = await post(path, {});
   const message = `There is nothing at POST "${path.split('?')[0]}". Is the base URL right? This endpoint is ${meant}.`;
   const error = { message, type: 'not_found_error', ...general };
