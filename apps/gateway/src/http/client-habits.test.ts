@@ -59,17 +59,20 @@ test.each(Object.entries(BODIES).slice(0, 2))(
   },
 );
 
-test.each(Object.entries(BODIES))('thirty retries of a failing model leave no hold and cost nothing at %s [T-49]', async (path, body) => {
-  gateway.fakes.model = (stream) => {
-    stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
-    stream.end();
-  };
-  for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
-  expect(gateway.fakes.settles.map(({ holdId }) => holdId)).toEqual(gateway.fakes.reserves.map(({ holdId }) => holdId));
-  expect(gateway.fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(
-    Array.from({ length: 30 }, () => ['failed', undefined]),
-  );
-});
+test.each(Object.entries(BODIES))(
+  'thirty retries of a failing model leave no hold and cost nothing at %s [error-upstream, T-49]',
+  async (path, body) => {
+    gateway.fakes.model = (stream) => {
+      stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
+      stream.end();
+    };
+    for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
+    expect(gateway.fakes.settles.map(({ holdId }) => holdId)).toEqual(gateway.fakes.reserves.map(({ holdId }) => holdId));
+    expect(gateway.fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(
+      Array.from({ length: 30 }, () => ['failed', undefined]),
+    );
+  },
+);
 
 test.each<ErrorCode>([
   'rate_limit_exceeded',
