@@ -219,14 +219,20 @@ test.each([
   expect(await lanes.reserve(reserveOf(customer, 1n))).toEqual({ status: 'refused', holdId: expect.any(String), code });
 });
 
-test("requests per minute and concurrency are exact over replicas: a hundred at once, twelve of a minute's [auth-account, limit-concurrency]", async () => {
-  const customer = await ledger.customer({ topup: 1_000n, requestsPerMinuteMax: 12 });
-  const replicas = [ledger.newLanes({ batchMax: 3 }), ledger.newLanes({ batchMax: 3 }), ledger.newLanes()];
-  const outcomes = await Promise.all(
-    Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(reserveOf(customer, 1n))),
-  );
-  expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
-});
+test.each([
+  ['requests per minute', { requestsPerMinuteMax: 12 }],
+  ['concurrency', { concurrencyMax: 12 }],
+])(
+  '%s: of a hundred requests at once over three replicas, twelve are held [auth-account, limit-requests-per-minute, limit-concurrency]',
+  async (_name, limit) => {
+    const customer = await ledger.customer({ topup: 1_000n, ...limit });
+    const replicas = [ledger.newLanes({ batchMax: 3 }), ledger.newLanes({ batchMax: 3 }), ledger.newLanes()];
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, count) => (replicas[count % 3] as (typeof replicas)[0]).reserve(reserveOf(customer, 1n))),
+    );
+    expect(outcomes.filter(({ status }) => status === 'held')).toHaveLength(12);
+  },
+);
 
 test('a settle past its deadline is still settled; a reserve is dropped', async () => {
   const customer = await ledger.customer({ topup: 1_000n });

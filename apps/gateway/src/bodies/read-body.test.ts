@@ -98,12 +98,13 @@ describe('bodies', () => {
   test.each([
     ['content-length: 1000', 'x'.repeat(10)],
     ['transfer-encoding: chunked', 'a\r\nxxxxxxxxxx\r\n'],
-  ])('that arrive too slowly are refused with 408 (%s) [limit-body-rate]', async (framing, start) => {
+  ])('that arrive too slowly are refused with 408 (%s) [limit-body-rate, H-4, H-5]', async (framing, start) => {
     gateway = await startTestGateway({ bodyGraceMs: 500, bodyBytesPerSecondMin: 1_000 });
     const socket = await gateway.connect();
     socket.write(`POST ${CHAT} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TEST_KEY}\r\n${framing}\r\n\r\n${start}`);
     const text = await textOf(socket);
     expect(text).toMatch(/^HTTP\/1\.1 408 .*connection: close\r\n.*"type":"invalid_request_error".*"code":"invalid_request"/is);
+    expect(text.match(/^(?:retry-after|x-should-retry): .*(?=\r)/gm)).toEqual(['x-should-retry: true', 'retry-after: 1']);
     expect([await bytesInFlight(), gateway.fakes.applies]).toEqual([0, 0]);
   });
 

@@ -59,17 +59,20 @@ test.each(Object.entries(BODIES).slice(0, 2))(
   },
 );
 
-test.each(Object.entries(BODIES))('thirty retries of a failing model leave no hold and cost nothing at %s [T-49]', async (path, body) => {
-  gateway.fakes.model = (stream) => {
-    stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
-    stream.end();
-  };
-  for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
-  expect(gateway.fakes.settles.map(({ holdId }) => holdId)).toEqual(gateway.fakes.reserves.map(({ holdId }) => holdId));
-  expect(gateway.fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(
-    Array.from({ length: 30 }, () => ['failed', undefined]),
-  );
-});
+test.each(Object.entries(BODIES))(
+  'thirty retries of a failing model leave no hold and cost nothing at %s [error-upstream, T-49]',
+  async (path, body) => {
+    gateway.fakes.model = (stream) => {
+      stream.write({ type: 'completion-failure', code: 'upstream_error', message: 'The model failed.' });
+      stream.end();
+    };
+    for (let attempt = 0; attempt < 30; attempt++) expect((await post(path, { ...body, stream: true })).status).toBe(502);
+    expect(gateway.fakes.settles.map(({ holdId }) => holdId)).toEqual(gateway.fakes.reserves.map(({ holdId }) => holdId));
+    expect(gateway.fakes.settles.map(({ reason, usage }) => [reason, usage])).toEqual(
+      Array.from({ length: 30 }, () => ['failed', undefined]),
+    );
+  },
+);
 
 test.each<ErrorCode>([
   'rate_limit_exceeded',
@@ -119,7 +122,7 @@ test.each([
   ['/v1/v1/messages?beta=true', 'The Anthropic SDK with /v1', '/v1/messages', undefined],
   ['/messages', 'The AI SDK without /v1', '/v1/messages', undefined],
   ['/proxy/v1/responses', 'a path in between', '/v1/responses', { code: 'invalid_request', param: null }],
-])('%s (%s) gets an error that names the endpoint it means, in its format [L-5]', async (path, _, meant, general) => {
+])('%s (%s) gets an error that names the endpoint it means, in its format [path-prefix, L-5]', async (path, _, meant, general) => {
   const answer = await post(path, {});
   const message = `There is nothing at POST "${path.split('?')[0]}". Is the base URL right? This endpoint is ${meant}.`;
   const error = { message, type: 'not_found_error', ...general };

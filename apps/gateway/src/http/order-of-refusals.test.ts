@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { TEST_KEY, TEST_MODEL } from '#testing/fake-services.js';
 import { type Ask, CHAT, CHAT_BODY, errorOf, JSON_TYPE, KEY, startTestGateway, type TestGateway, textOf } from '../../test/test-gateway.js';
+import { chatAdapter } from '../protocols/chat/adapter.js';
 
 let gateway: TestGateway;
 
@@ -25,7 +26,13 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
       401,
       'invalid_api_key',
     ],
-    ['size, before the type', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: large }, 413, 'request_too_large'],
+    [
+      'size, before the type [error-too-large]',
+      CHAT,
+      { headers: { ...KEY, 'content-type': 'text/plain' }, body: large },
+      413,
+      'request_too_large',
+    ],
     ['type, before JSON [json-bodies]', CHAT, { headers: { ...KEY, 'content-type': 'text/plain' }, body: '{' }, 415, 'invalid_request'],
     ['compression [H-10]', CHAT, { headers: { ...KEY, ...JSON_TYPE, ...zipped }, body: '{' }, 415, 'invalid_request'],
     [
@@ -100,6 +107,20 @@ describe('the order of refusals [error-retry, H-3, H-5, H-6]', () => {
     });
     const answer = await gateway.chat();
     expect([answer.status, errorOf(answer).code, answer.headers['retry-after']]).toEqual([429, 'rate_limit_exceeded', '60']);
+  });
+
+  test('an unexpected fault is 500 internal_error, and its cause is logged, never sent [error-internal]', async () => {
+    const { renderCompletion } = chatAdapter;
+    chatAdapter.renderCompletion = () => {
+      throw new TypeError('a detail of the code');
+    };
+    const answer = await gateway.chat();
+    chatAdapter.renderCompletion = renderCompletion;
+    expect([answer.status, errorOf(answer)]).toEqual([
+      500,
+      { message: 'The gateway failed. The request id leads to what happened.', type: 'api_error', param: null, code: 'internal_error' },
+    ]);
+    expect(JSON.stringify(gateway.logged)).toContain('a detail of the code');
   });
 
   test('a request that is not HTTP gets a reply with a request id', async () => {

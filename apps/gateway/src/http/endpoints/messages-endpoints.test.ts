@@ -105,7 +105,14 @@ describe('POST /v1/messages', () => {
     ['no key', MESSAGES, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
     ['a wrong key [auth-invalid-key]', MESSAGES, { headers: { 'x-api-key': 'x' }, body: BODY }, 401, 'authentication_error', /not valid/],
     ['no key to count [D2]', COUNT, { headers: {}, body: BODY }, 401, 'authentication_error', /header "x-api-key: <API_KEY>"/],
-    ['size [E-6]', MESSAGES, { body: messages('x'.repeat(8 * 1024 ** 2)) }, 413, 'request_too_large', /larger than/],
+    [
+      'size [error-too-large, limit-body-size, E-6]',
+      MESSAGES,
+      { body: messages('x'.repeat(8 * 1024 ** 2)) },
+      413,
+      'request_too_large',
+      /larger than/,
+    ],
     [
       'another media type [json-bodies]',
       MESSAGES,

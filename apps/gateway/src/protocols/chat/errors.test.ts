@@ -36,7 +36,7 @@ test.each<[code: ErrorCode, status: number, type: string]>([
   expect([error.status, error.type]).toEqual([status, type]);
 });
 
-test('param is null without a field, and an HTTP error has its own type', () => {
+test('param is null without a field, and an HTTP error has its own type [error-body-general, E-1]', () => {
   const error = new GatewayError('invalid_request', 'There is no such path.', { status: 404, type: 'not_found_error' });
   expect(renderError(error)).toBe(
     '{"error":{"message":"There is no such path.","type":"not_found_error","param":null,"code":"invalid_request"}}',

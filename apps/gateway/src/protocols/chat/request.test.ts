@@ -42,6 +42,22 @@ test.each(['none', 'auto', 'required'])('tool_choice %s is accepted as a string 
   expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual({ kind: tool_choice });
 });
 
+test.each([
+  ['a choice without tools is dropped', { tools: [], tool_choice: { type: 'function', function: { name: 'a' } } }, [], undefined],
+  [
+    'only the allowed tools go upstream',
+    {
+      tools: ['a', 'b', 'c'].map((name) => ({ type: 'function', function: { name } })),
+      tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'b' } }] } },
+    },
+    ['b'],
+    { kind: 'auto' },
+  ],
+])('%s [C-9]', (_rule, use, names, toolChoice) => {
+  const { request } = parseRequest({ ...minimal, ...use });
+  expect([request.tools.map(({ wireName }) => wireName), request.toolChoice]).toEqual([names, toolChoice]);
+});
+
 test('consecutive tool messages are one turn [T-12]', () => {
   const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: id });
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f' } });
