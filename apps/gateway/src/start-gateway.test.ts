@@ -12,7 +12,7 @@ describe('replies', () => {
     gateway = await startTestGateway();
   });
 
-  test('a plain reply has its type, length and request id [api-endpoints, chat-completion, path-prefix, H-1, H-3, H-11]', async () => {
+  test('a plain reply has its type, length and request id [api-endpoints, chat-completion, auth-bearer, path-prefix, H-1, H-3, H-11]', async () => {
     const { status, headers, text } = await gateway.chat();
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({
@@ -88,7 +88,7 @@ describe('replies', () => {
     });
   });
 
-  test('the balance has exactly nine fields [api-endpoints, balance-fields, get-balance, auth-account, L-6]', async () => {
+  test('the balance has exactly nine fields [api-endpoints, balance-fields, get-balance, auth-bearer, auth-account, L-6]', async () => {
     const balance = {
       object: 'balance',
       currency: 'USD',

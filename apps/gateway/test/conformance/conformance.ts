@@ -185,7 +185,7 @@ function describeAnyStream<Parsed extends ParsedRequest>(subject: ConformanceSub
   );
 
   testCases(
-    'keep-alives anywhere do not change the reply [messages-event-ping]',
+    'keep-alives anywhere do not change the reply [events-only-streams, messages-event-ping]',
     { usual: 100, long: 20_000 },
     fc.tuple(inBatches(streamEvents(tools)), fc.constantFrom(1_000, 15_000, 90_000)),
     ([{ events, batches }, keepAliveMs]) => {

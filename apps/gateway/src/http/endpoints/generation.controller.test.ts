@@ -16,7 +16,7 @@ const RESPONSES = '/v1/responses';
 const BODY = { model: 'test-model', input: 'Hi' };
 
 describe('POST /v1/responses', () => {
-  test('a plain reply [api-endpoints, responses-object, H-1]', async () => {
+  test('a plain reply [api-endpoints, responses-object, auth-bearer, H-1]', async () => {
     const response = await gateway.post(RESPONSES, { body: { ...BODY, metadata: { a: 'b' } } });
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(await response.json()).toMatchObject({

@@ -24,11 +24,13 @@ describe('the start of a stream', () => {
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
-  test('a failure after content is the last event of the stream [chat-event-failure, error-in-stream, C-34]', async () => {
+  test.each<[string, StreamEvent[][]]>([
+    ['in a later batch', [HELLO.slice(0, -1), [failure]]],
+    ['in the batch of the last content', [[...HELLO.slice(0, -1), failure]]],
+  ])('a failure after content, %s, is the last event of the stream [chat-event-failure, error-in-stream, C-34]', async (_name, batches) => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
-      stream.write(...HELLO.slice(0, -1));
-      stream.write(failure);
+      for (const batch of batches) stream.write(...batch);
       stream.end();
     };
     const { status, text } = await gateway.chat({ stream: true });

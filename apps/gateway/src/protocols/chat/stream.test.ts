@@ -18,17 +18,20 @@ function stream(options?: { include_usage?: boolean }) {
   return renderStream(reply, parseRequest(body));
 }
 
-test.each([undefined, {}, { include_usage: false }])('no usage without include_usage: %j [chat-chunk-usage, T-27]', (options) => {
-  const renderer = stream(options);
-  const text =
-    renderer.render([
-      { type: 'text-delta', text: 'Hi' },
-      { type: 'usage-report', usage },
-    ]) + renderer.finish('stop', usage);
-  expect(text).not.toContain('usage');
-  expect(text).not.toContain('"choices":[]');
-  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-});
+test.each([undefined, {}, { include_usage: false }])(
+  'no usage without include_usage: %j [chat-chunk-usage, chat-stream-options, T-27]',
+  (options) => {
+    const renderer = stream(options);
+    const text =
+      renderer.render([
+        { type: 'text-delta', text: 'Hi' },
+        { type: 'usage-report', usage },
+      ]) + renderer.finish('stop', usage);
+    expect(text).not.toContain('usage');
+    expect(text).not.toContain('"choices":[]');
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  },
+);
 
 test('a batch is one string; a batch without content is empty', () => {
   const renderer = stream();

@@ -30,6 +30,19 @@ test('a tool with an unsafe name has one safe name in declaration, choice and hi
   });
 });
 
+test.each<[choice: object, toolChoice: object]>([
+  [{ type: 'auto' }, { kind: 'auto' }],
+  [{ type: 'any' }, { kind: 'required' }],
+  [{ type: 'none' }, { kind: 'none' }],
+  [
+    { type: 'tool', name: 'f' },
+    { kind: 'tool', wireName: 'f' },
+  ],
+])('tool_choice %j reaches the model [messages-tool-choice]', (tool_choice, toolChoice) => {
+  const tools = ['e', 'f'].map((name) => ({ name, input_schema: {} }));
+  expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual(toolChoice);
+});
+
 test('a system message does not change the turns before it [M-4, T-9]', () => {
   const history = [
     { role: 'user', content: 'Hello' },

@@ -46,7 +46,10 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
   demand(events[0] === created && created?.type === 'response.created', 'response.created is first [responses-event-created, R-2]');
   demand(inProgress?.type === 'response.in_progress', 'response.in_progress follows [responses-event-created, R-8c]');
   const opening = responseOf(created);
-  demand(opening.status === 'in_progress' && opening.usage === null && isDeepStrictEqual(opening.output, []), 'it opens empty [R-2]');
+  demand(
+    opening.status === 'in_progress' && opening.usage === null && isDeepStrictEqual(opening.output, []),
+    'it opens empty [responses-event-created, R-2]',
+  );
   demand(isDeepStrictEqual(responseOf(inProgress), opening), 'both are the same Response [R-4]');
   const last = rest.pop();
   const output = readItems(rest);

@@ -12,6 +12,16 @@ test('a schema is forwarded unchanged, with its keys in order [T-47]', () => {
   expect(echo).toContain(JSON.stringify(parameters));
 });
 
+test.each<[choice: unknown, toolChoice: object]>([
+  ['none', { kind: 'none' }],
+  ['auto', { kind: 'auto' }],
+  ['required', { kind: 'required' }],
+  [functionTool('f'), { kind: 'tool', wireName: 'f' }],
+])('tool_choice %j reaches the model [responses-tool-choice]', (tool_choice, toolChoice) => {
+  const tools = [functionTool('e'), functionTool('f')];
+  expect(parseRequest({ ...minimal, tools, tool_choice }).request.toolChoice).toEqual(toolChoice);
+});
+
 test('tools of the same name keep their upstream names when the order of the later ones changes [responses-namespaces, T-6]', () => {
   const wireNames = (...tools: object[]) => parseRequest({ ...minimal, tools }).request.tools.map(({ wireName }) => wireName);
   const [plain, inA, inB] = [functionTool('close'), namespace('a', functionTool('close')), namespace('b', functionTool('close'))];

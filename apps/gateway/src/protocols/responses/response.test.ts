@@ -90,8 +90,21 @@ test('echoed fields are returned unchanged [responses-object, responses-metadata
   expect(JSON.stringify(response.tools)).toBe(JSON.stringify(echoed.tools));
 });
 
+test('`include` is ignored: reasoning is never encrypted [responses-include]', () => {
+  const { output } = render({ include: ['reasoning.encrypted_content'] }, { reasoning: 'Hm.', leadingReasoning: 'Hm.' });
+  const summary = [{ type: 'summary_text', text: 'Hm.' }];
+  expect(output[0]).toEqual({ id: 'rs_x1_0', type: 'reasoning', status: 'completed', summary, encrypted_content: null });
+});
+
+test('metadata of 16 pairs is returned unchanged [responses-metadata, limit-metadata]', () => {
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`key_${index}`, String(index)]));
+  expect(render({ metadata }).metadata).toEqual(metadata);
+});
+
 test('store is false and reasoning has no effort, whatever the request asks for [no-stored-state, responses-store, responses-reasoning]', () => {
-  expect(render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' })).toEqual(render({}));
+  const response = render({ store: true, reasoning: { effort: 'high' }, truncation: 'auto', service_tier: 'flex', user: 'u' });
+  expect(response).toEqual(render({}));
+  expect(response).toMatchObject({ store: false, reasoning: { effort: null, summary: null } });
 });
 
 test.each([
