@@ -12,7 +12,7 @@ afterEach(() => gateway.close());
 describe('the start of a stream', () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 };
 
-  test('a failure before content keeps its status [error-model-capacity, C-35, T-33]', async () => {
+  test('a failure before content keeps its status [error-model-capacity, C-35, R-10, T-33]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'upstream-start', upstream: 'local' }, failure);
@@ -24,7 +24,7 @@ describe('the start of a stream', () => {
     expect(gateway.fakes.settles[0]?.usage).toBeUndefined();
   });
 
-  test('a failure after content is the last event of the stream [chat-event-failure, error-in-stream, C-34]', async () => {
+  test('a failure after content is the last event of the stream [chat-event-failure, error-in-stream, C-34, T-33]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write(...HELLO.slice(0, -1));
@@ -146,6 +146,10 @@ describe('a client', () => {
   });
 });
 
-test('the default PEEK_MS sends the head of a stream within 30 s, the first-byte timeout of common proxies', () => {
+test('the default PEEK_MS sends the head of a stream within 30 s, the first-byte timeout of common proxies [R-10]', () => {
   expect(new GatewayConfig().peekMs).toBeLessThanOrEqual(15_000);
+});
+
+test('the default KEEP_ALIVE_MS sends a sign of life every 15 s [M-32, T-36]', () => {
+  expect(new GatewayConfig().keepAliveMs).toBe(15_000);
 });
