@@ -14,15 +14,15 @@ export function cpuSeconds(pids) {
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, withDescendants(pid, processes) / TICKS_PER_SECOND]));
 }
 
-/** CPU seconds used so far on the machine, and the seconds available. */
+/** CPU seconds used so far on the machine or taken away by its host, and the seconds available. */
 export function machineSeconds() {
-  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0] =
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] =
     readFileSync('/proc/stat', 'utf8')
       .split('\n', 1)[0]
       ?.split(/\s+/)
       .slice(1)
       .map((ticks) => Number(ticks) / TICKS_PER_SECOND) ?? [];
-  const used = user + nice + system + irq + softirq;
+  const used = user + nice + system + irq + softirq + steal;
   return { used, available: used + idle + iowait };
 }
 

@@ -4,8 +4,9 @@ import os from 'node:os';
 /**
  * @typedef {{ mode: 'plain' | 'streamed', connections: number }} Scenario
  * @typedef {{ requestsPerSecond: number, p50: number, p99: number, requests: number, errors: number, firstError?: string,
- *   noise: number, cpu: Record<string, number> }} Sample
- *   `noise`: share of the machine that others took; `cpu`: process → CPU-seconds per 1,000 requests
+ *   noise: number, repeats?: number, cpu: Record<string, number> }} Sample
+ *   `noise`: share of the machine that others took; `repeats`: noisier measurements that were dropped for this one; `cpu`: process →
+ *   CPU-seconds per 1,000 requests
  * @typedef {{ scenario: Scenario, target: string, samples: Sample[] }} Series
  */
 
@@ -77,7 +78,11 @@ export function renderCpu(series, target) {
 export function renderNoise(series) {
   const all = series.flatMap(({ samples }) => samples.map(({ noise }) => noise));
   const percent = (/** @type {number} */ share) => `${(100 * share).toFixed(0)} %`;
-  return `Programs that do not belong to the benchmark took ${percent(median(all))} of the machine (median; at most ${percent(Math.max(...all))} during one load).`;
+  const repeats = series.flatMap(({ samples }) => samples.map((sample) => sample.repeats ?? 0)).reduce((sum, count) => sum + count, 0);
+  return (
+    `Other programs and the host of a virtual machine took ${percent(median(all))} of the machine (median; at most ${percent(Math.max(...all))} during one load). ` +
+    `${repeats} measurements with more than 10 % were repeated.`
+  );
 }
 
 /** Describes the machine. */

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { ensureBuilt } from '../scripts/local/build.mjs';
 import { stopChild } from './child-process.mjs';
 import { cpuSeconds, machineSeconds } from './cpu-time.mjs';
+import { chartCpu, chartRequests } from './plots/charts.mjs';
 import { describeMachine, middle, renderCpu, renderNoise, renderTable } from './report.mjs';
 import { startMinimalProxy, startPortkey, startUpstream } from './targets.mjs';
 import { startBefore, startTollgate } from './tollgate.mjs';
@@ -44,6 +45,9 @@ const seconds = Number(flags.seconds ?? (flags.quick ? 1.5 : 3.5));
 const warmUpSeconds = Number(flags['warm-up'] ?? (flags.quick ? 3 : 12));
 /** Enough to load every target, and for small and large batches in Tollgate. */
 const WARM_UP_CONNECTIONS = 32;
+/** A measurement during which others took more of the machine is repeated, at most so often; the quietest counts. */
+const NOISE_MAX = 0.1;
+const REPEATS_MAX = flags.quick ? 0 : 2;
 const wanted = flags.targets.split(',');
 /** @type {import('./report.mjs').Scenario[]} */
 const scenarios = flags.modes
@@ -83,7 +87,7 @@ async function main() {
 
   const report = renderReport(series, targets);
   console.log(report);
-  await save(report);
+  await save(series, report);
   return series.some(({ samples }) => middle(samples).errors > 0) ? 1 : 0;
 }
 
@@ -132,10 +136,28 @@ async function measureAll(loader, targets, series, text) {
     for (const scenario of scenarios)
       for (let turn = 0; turn < targets.length; turn++) {
         const target = /** @type {Target} */ (targets[(turn + round) % targets.length]);
-        const sample = await measure(loader, target, scenario, text, seconds);
-        announce(`round ${round + 1}`, scenario, target, sample);
+        const sample = await measureQuietly(loader, target, scenario, text, `round ${round + 1}`);
         series.find((one) => one.scenario === scenario && one.target === target.name)?.samples.push(sample);
       }
+}
+
+/**
+ * Repeats a measurement that others disturbed.
+ *
+ * @param {import('node:child_process').ChildProcess} loader @param {Target} target @param {import('./report.mjs').Scenario} scenario
+ * @param {string} text @param {string} when @returns {Promise<import('./report.mjs').Sample>}
+ */
+async function measureQuietly(loader, target, scenario, text, when) {
+  /** @type {import('./report.mjs').Sample[]} */
+  const samples = [];
+  do {
+    const sample = await measure(loader, target, scenario, text, seconds);
+    announce(when, scenario, target, sample);
+    samples.push(sample);
+    if (sample.noise <= NOISE_MAX) break;
+  } while (samples.length <= REPEATS_MAX);
+  const [quietest] = samples.sort((one, other) => one.noise - other.noise);
+  return { .../** @type {import('./report.mjs').Sample} */ (quietest), repeats: samples.length - 1 };
 }
 
 /**
@@ -230,13 +252,17 @@ function renderReport(series, targets) {
   ].join('\n\n');
 }
 
-/** @param {string} report */
-async function save(report) {
-  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out ?? (flags.quick ? 'quick' : 'chat')}.md`;
+/** @param {Series[]} series @param {string} report */
+async function save(series, report) {
+  const name = `${new Date().toISOString().slice(0, 10)}-${flags.out ?? (flags.quick ? 'quick' : 'chat')}`;
   const directory = new URL('results/', import.meta.url);
   await mkdir(directory, { recursive: true });
-  await writeFile(new URL(name, directory), `${report.trimEnd()}\n`);
-  console.error(`written to bench/results/${name}`);
+  const write = (/** @type {string} */ file, /** @type {string} */ text) => writeFile(new URL(file, directory), `${text.trimEnd()}\n`);
+  await write(`${name}-requests.svg`, await chartRequests(series));
+  await write(`${name}-cpu.svg`, await chartCpu(series));
+  const charts = `![Requests a second by load and target](${name}-requests.svg)\n\n![CPU time a request by load and process](${name}-cpu.svg)`;
+  await write(`${name}.md`, `${report}\n${charts}`);
+  console.error(`written to bench/results/${name}.md`);
 }
 
 async function stopAll() {

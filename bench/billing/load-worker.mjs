@@ -15,6 +15,8 @@ process.on('message', async (/** @type {any} */ job) => {
   const billing = job.path === 'lanes' ? lanesOf(job) : await clientOf(job);
   const latencies = [];
   let pairs = 0;
+  /** Also those of the warm-up. */
+  let done = 0;
   let errors = 0;
   let firstError;
   const begin = performance.now() + WARM_UP_MS;
@@ -32,6 +34,7 @@ process.on('message', async (/** @type {any} */ job) => {
         const reserved = performance.now();
         await billing.settle({ holdId, accountId: account.accountId, reason: 'completed', usage: USAGE, upstream: 'bench' });
         const now = performance.now();
+        done++;
         if (now >= begin && now <= end) pairs++;
         if (started >= begin) latencies.push(reserved - started);
       } catch (error) {
@@ -43,7 +46,7 @@ process.on('message', async (/** @type {any} */ job) => {
   await Promise.all(Array.from({ length: job.clients }, (_, number) => loop(number)));
   latencies.sort((a, b) => a - b);
   const at = (/** @type {number} */ share) => latencies[Math.floor(latencies.length * share)] ?? 0;
-  process.send?.({ pairsPerSecond: pairs / job.seconds, p50: at(0.5), p99: at(0.99), errors, firstError });
+  process.send?.({ pairs: done, pairsPerSecond: pairs / job.seconds, p50: at(0.5), p99: at(0.99), errors, firstError });
 });
 
 const RESERVE = {

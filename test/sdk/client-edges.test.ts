@@ -6,7 +6,7 @@ import type { Messaging } from '#messaging/messaging.js';
 import { stack } from '#testing/stack.js';
 import { connectAdministrator, createTenant, readBalance } from '#testing/tenant.js';
 
-/** What a user of the official clients meets at the edges of the formats, with the retries that the clients make by default. */
+/** Edges of the formats as users of the official clients meet them, with the retries that the clients make by default. */
 const { gatewayUrl } = stack();
 let administrator: Messaging;
 let apiKey: string;

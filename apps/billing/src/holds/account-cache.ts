@@ -6,8 +6,8 @@ import type { Hold } from './hold.js';
 export const MOMENT_TOLERANCE_MS = 250;
 
 /**
- * Consecutive batches that must find an account unchanged before the next is decided from the cache. An account that replicas share is
- * usually changed, and a failed statement costs more than the lock.
+ * Consecutive batches that must find an account unchanged, after one found it changed, before the next is decided from the cache. An account
+ * that replicas share is usually changed, and a failed statement costs more than the lock.
  */
 const UNCHANGED_BATCHES_MIN = 2;
 
@@ -21,7 +21,7 @@ const UNUSED_MAX_MS = 600_000;
 /** An account as the last batch of this lane left it. */
 interface CachedAccount {
   state: AccountState;
-  /** Consecutive batches that found the account unchanged. */
+  /** Batches that found the account unchanged since one found it changed; at least `UNCHANGED_BATCHES_MIN` if none did. */
   unchangedBatches: number;
   /** On the process's monotonic clock, in milliseconds. */
   usedAt: number;
@@ -110,10 +110,11 @@ export class AccountCache {
   private take(state: AccountState): CachedAccount {
     const cached = this.accounts.get(state.accountId);
     const usedAt = performance.now();
-    if (!cached) return { state, unchangedBatches: 0, usedAt, projects: new Map(), holds: new Map() };
+    const fresh = { state, unchangedBatches: UNCHANGED_BATCHES_MIN, usedAt, projects: new Map(), holds: new Map() };
+    if (!cached) return fresh;
     this.accounts.delete(state.accountId);
     this.holds -= cached.holds.size;
-    if (cached.state.version !== state.version) return { state, unchangedBatches: 0, usedAt, projects: new Map(), holds: new Map() };
+    if (cached.state.version !== state.version) return { ...fresh, unchangedBatches: 0 };
     return { ...cached, unchangedBatches: cached.unchangedBatches + 1, usedAt };
   }
 

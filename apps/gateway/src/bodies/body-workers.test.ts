@@ -69,8 +69,19 @@ test('bodies of one key are parsed one at a time, those of other keys concurrent
   const note = async (name: string, keyId: string, program: string): Promise<void> => {
     order.push(await run(`${program}.then(() => '${name}')`, owner('a', keyId)));
   };
-  const slow = 'new Promise((resolve) => setTimeout(resolve, 200))';
-  await Promise.all([note('slow', 'key', slow), note('same key', 'key', 'Promise.resolve()'), note('other', 'other', 'Promise.resolve()')]);
+  // The slow body waits until the other one has been parsed.
+  const slow = `new Promise((resolve) => {
+    const channel = new BroadcastChannel('body-workers');
+    channel.onmessage = () => resolve(channel.close());
+  })`;
+  const channel = new BroadcastChannel('body-workers');
+  let timer: NodeJS.Timeout | undefined;
+  const other = note('other', 'other', 'Promise.resolve()').then(() => {
+    timer = setInterval(() => channel.postMessage('go'), 5);
+  });
+  await Promise.all([note('slow', 'key', slow), note('same key', 'key', 'Promise.resolve()'), other]);
+  clearInterval(timer);
+  channel.close();
   expect(order).toEqual(['other', 'slow', 'same key']);
 });
 

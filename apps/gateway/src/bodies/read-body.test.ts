@@ -90,7 +90,7 @@ describe('bodies', () => {
     await open(900);
     const refused = await gateway.chat({ user: 'x'.repeat(500) });
     expect([refused.status, errorOf(refused).code, refused.headers['retry-after']]).toEqual([429, 'concurrency_limit', '1']);
-    gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, accountId: 'another' }));
+    gateway.fakes.messaging.answer(keyResolve, () => ({ ...TEST_CALLER, accountId: '44444444-4444-4444-8444-444444444444' }));
     const another = await gateway.chat({ user: 'x'.repeat(500) }, { authorization: `Bearer ${testKey(7)}` });
     expect(another.status).toBe(200);
   });

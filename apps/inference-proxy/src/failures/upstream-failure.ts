@@ -110,7 +110,7 @@ export class UpstreamFailure extends Error {
 
   /** True when another route may do better. Asked only while nothing has been returned. */
   get retryable(): boolean {
-    // What one dialect cannot express may be valid in another; `Attempts` tries no further route of the same dialect.
+    // Another dialect may express the request; `Attempts` tries no further route of the same dialect.
     if (this.kind === 'rejected') return this.code === 'invalid_request';
     // Limits that all replies of this process share, and its own faults, would meet the next call too.
     return this.kind !== 'limit' || this.code === 'upstream_error';

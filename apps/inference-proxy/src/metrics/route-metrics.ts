@@ -3,7 +3,7 @@ import type { Upstream } from '#contracts/catalog.js';
 import type { Usage } from '#inference/usage.js';
 import { FAILURE_CODES, FAILURE_KINDS, type FailureKind, type UpstreamFailure } from '../failures/upstream-failure.js';
 
-/** How an upstream call ended. */
+/** The end of an upstream call. */
 export interface CallEnd {
   /** `completed`, `cancelled`, or the code of the failure. */
   outcome: string;

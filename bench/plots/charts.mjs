@@ -1,0 +1,113 @@
+/**
+ * The charts of a report, as SVG. Vega-Lite draws them; it is installed on first use.
+ *
+ * @typedef {import('../report.mjs').Series} Series
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { middle } from '../report.mjs';
+
+const DIRECTORY = fileURLToPath(new URL('.', import.meta.url));
+const COLOR_SCHEME = 'tableau10';
+
+/**
+ * Requests a second of every target, one panel for each load: a bar for the median, a line from the lowest to the highest round.
+ *
+ * @param {Series[]} series @returns {Promise<string>}
+ */
+export function chartRequests(series) {
+  const values = series.map(({ scenario, target, samples }) => {
+    const rates = samples.map(({ requestsPerSecond }) => requestsPerSecond);
+    return { load: loadOf(scenario), target, median: middle(samples).requestsPerSecond, low: Math.min(...rates), high: Math.max(...rates) };
+  });
+  const x = { field: 'target', type: 'nominal', sort: null, axis: { title: null, labelAngle: -40 } };
+  return renderSvg({
+    data: { values },
+    facet: { column: { field: 'load', sort: null, title: null } },
+    resolve: { scale: { y: 'independent' } },
+    spec: {
+      width: 150,
+      height: 180,
+      layer: [
+        {
+          mark: 'bar',
+          encoding: {
+            x,
+            y: { field: 'median', type: 'quantitative', axis: { title: 'requests/s', grid: true } },
+            color: { field: 'target', legend: null, sort: null, scale: { scheme: COLOR_SCHEME } },
+          },
+        },
+        { mark: { type: 'rule', strokeWidth: 2 }, encoding: { x, y: { field: 'low', type: 'quantitative' }, y2: { field: 'high' } } },
+      ],
+    },
+  });
+}
+
+/**
+ * CPU milliseconds a request of every target, one panel for each load, stacked by process.
+ *
+ * @param {Series[]} series @returns {Promise<string>}
+ */
+export function chartCpu(series) {
+  const values = series.flatMap(({ scenario, target, samples }) =>
+    Object.entries(middle(samples).cpu).map(([process, seconds]) => ({ load: loadOf(scenario), target, process, milliseconds: seconds })),
+  );
+  return renderSvg({
+    data: { values },
+    facet: { column: { field: 'load', sort: null, title: null } },
+    resolve: { scale: { y: 'independent' } },
+    spec: {
+      width: 150,
+      height: 180,
+      mark: 'bar',
+      encoding: {
+        x: { field: 'target', type: 'nominal', sort: null, axis: { title: null, labelAngle: -40 } },
+        y: { field: 'milliseconds', type: 'quantitative', axis: { title: 'CPU ms a request' } },
+        color: { field: 'process', sort: null, scale: { scheme: COLOR_SCHEME }, legend: { title: null, orient: 'bottom' } },
+      },
+    },
+  });
+}
+
+/**
+ * One panel for each curve: a dot for each round, a line through the medians, sizes on a logarithmic scale.
+ *
+ * @param {import('../growth/run.mjs').Point[]} points @returns {Promise<string>}
+ */
+export function chartCurves(points) {
+  const x = { field: 'x', type: 'quantitative', scale: { type: 'symlog' }, axis: { title: null, format: '~s' } };
+  const y = { field: 'microseconds', type: 'quantitative', scale: { zero: true }, axis: { title: 'CPU µs' } };
+  return renderSvg({
+    data: { values: points },
+    facet: { field: 'curve', sort: null, title: null, header: { labelLimit: 400 } },
+    columns: 2,
+    resolve: { scale: { x: 'independent', y: 'independent' } },
+    spec: {
+      width: 320,
+      height: 180,
+      layer: [
+        { mark: 'point', encoding: { x, y } },
+        { mark: 'line', encoding: { x, y: { ...y, aggregate: 'median' } } },
+      ],
+    },
+  });
+}
+
+/** @param {import('../report.mjs').Scenario} scenario */
+function loadOf({ mode, connections }) {
+  return `${mode}, ${connections} ${connections === 1 ? 'connection' : 'connections'}`;
+}
+
+/** @param {object} spec in Vega-Lite's format @returns {Promise<string>} */
+async function renderSvg(spec) {
+  if (!existsSync(`${DIRECTORY}node_modules`)) {
+    console.error('installing vega …');
+    await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: DIRECTORY });
+  }
+  // Names that the type checker does not follow: the packages are not installed with the others.
+  const [{ View, parse }, { compile }] = await Promise.all(['vega', 'vega-lite'].map((name) => import(name)));
+  const style = { background: 'white', config: { font: 'sans-serif', view: { stroke: null }, axis: { gridColor: '#eee' } } };
+  return new View(parse(compile({ ...style, ...spec }).spec), { renderer: 'none' }).toSVG();
+}
