@@ -48,7 +48,7 @@ describe('replies', () => {
     expect(text).toMatch(/^data: \{.*"content":"Hel".*\n\ndata: \[DONE\]\n\n$/s);
   });
 
-  test('models: the list, one by its id, encoded or not, and an unknown one [api-endpoints, own-model-ids, model-object, get-models, D6, L-3, L-4]', async () => {
+  test('models: the list, one by its id, encoded or not, and an unknown one [api-endpoints, own-model-ids, model-object, get-models, D6, L-1, L-3, L-4]', async () => {
     const model = (id: string) => ({ object: 'model', id, created: 1_750_000_000, owned_by: 'tests' });
     const list = await gateway.ask('/v1/models?limit=1000', { headers: KEY });
     expect(JSON.parse(list.text)).toEqual({ object: 'list', data: [model('test-model'), model('vision/model')] });

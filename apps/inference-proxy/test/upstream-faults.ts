@@ -57,9 +57,9 @@ export const whole = (body: string): string => replyHead() + chunked(body) + LAS
 export const slow: Row[] = [
   [
     'a head that drips in (slowloris) [fault-slow]',
-    ({ good }) =>
+    () =>
       ({ socket }) =>
-        drip(socket, whole(good), 20),
+        drip(socket, replyHead({ 'x-a': 'b'.repeat(10_000) }), 20),
     failed('upstream_timeout'),
     IMPATIENT,
   ],
@@ -96,7 +96,7 @@ export const slow: Row[] = [
     failed('upstream_timeout'),
     IMPATIENT,
   ],
-  ['a 200 at once, then silence', () => writes(replyHead()), failed('upstream_timeout'), IMPATIENT],
+  ['a 200 at once, then silence [fault-slow]', () => writes(replyHead()), failed('upstream_timeout'), IMPATIENT],
   [
     'content, then silence [fault-slow]',
     ({ hello }) => writes(replyHead(), chunked(hello)),
@@ -124,9 +124,14 @@ export const slow: Row[] = [
 
 export const framing: Row[] = [
   [
-    'early hints before the reply [fault-interim]',
-    ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3), whole(good)),
+    '32 early hints before the reply [fault-interim]',
+    ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(32), whole(good)),
     GOOD,
+  ],
+  [
+    '33 early hints before the reply [fault-interim]',
+    ({ good }) => writes('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(33), whole(good)),
+    failed(),
   ],
   ['an unrequested 100 Continue [fault-interim]', ({ good }) => writes('HTTP/1.1 100 Continue\r\n\r\n', whole(good)), failed()],
   [
@@ -290,6 +295,11 @@ export const contents: Row[] = [
     failedAfterHello(),
   ],
   ['NULs before the stream', ({ good }) => writes(replyHead(), chunked('\0'.repeat(1000)), chunked(`\n${good}`), LAST_CHUNK), GOOD],
+  [
+    'half an event before a good end [fault-garbage]',
+    ({ hello, ending }) => writes(whole(`${hello}data: {"choices":[{\n\n${ending}`)),
+    failedAfterHello(),
+  ],
   [
     'NULs within an event [fault-garbage]',
     ({ hello }) => writes(replyHead(), chunked(hello, 'data: \0\0\0\n\n'), LAST_CHUNK),

@@ -41,7 +41,7 @@ test.each<[string, StreamEvent[], StreamEvent[]]>([
   expect(joined(...events.map((event) => [event]))).toEqual(expected);
 });
 
-test('interleaved calls keep their halves apart', () => {
+test('interleaved calls keep their halves apart [T-45]', () => {
   expect(
     joined([piece(0, '"\ud83d'), piece(1, '"\ud83d')], [text('!'), piece(1, '\ude42"')], [piece(0, '\ude43"'), end(0), end(1)]),
   ).toEqual([piece(0, '"'), piece(1, '"'), text('!'), piece(1, '🙂"'), piece(0, '🙃"'), end(0), end(1)]);

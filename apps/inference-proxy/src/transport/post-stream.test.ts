@@ -78,7 +78,7 @@ test('a redirect is returned and not followed', async () => {
   expect([reply.status, calls]).toEqual([302, 1]);
 });
 
-test('exceeding firstByteMs or idleMs is a timeout, exceeding totalMs a slow reply [U-13]', async () => {
+test('exceeding firstByteMs or idleMs is a timeout, exceeding totalMs a slow reply', async () => {
   handle = () => {};
   await expect(post({ timeouts: { firstByteMs: 60, idleMs: 5000 } })).rejects.toEqual(failure('timeout', 'upstream_timeout'));
 
@@ -100,6 +100,21 @@ test('exceeding firstByteMs or idleMs is a timeout, exceeding totalMs a slow rep
 
   handle = () => {};
   await expect(post({ timeouts: { totalMs: 60 } })).rejects.toEqual(failure('slow', 'upstream_timeout'));
+});
+
+test('any byte restarts idleMs, so keep-alives hold a silent stream open [U-13]', async () => {
+  const idleMs = 1_000;
+  handle = (_request, response) => {
+    const beganAt = performance.now();
+    const timer = setInterval(() => {
+      response.write(':\n\n');
+      if (performance.now() - beganAt < 1.3 * idleMs) return;
+      clearInterval(timer);
+      response.end('end');
+    }, 50);
+  };
+  const reply = await post({ timeouts: { firstByteMs: 5_000, idleMs } });
+  expect((await reply.readAll('account')).toString()).toMatch(/^(:\n\n)+end$/);
 });
 
 test('a refused connection is unreachable, and nothing was sent', async () => {
@@ -249,7 +264,7 @@ describe('an abort closes the socket within 250 ms', () => {
   });
 });
 
-test('a reader that stops reading stops the upstream: at most 64 KiB and one read are buffered', async () => {
+test('a reader that stops reading stops the upstream: at most 64 KiB and one read are buffered [fault-memory]', async () => {
   let written = 0;
   let drained = true;
   handle = (_request, response) => {

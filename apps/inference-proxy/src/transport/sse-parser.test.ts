@@ -77,7 +77,7 @@ test('garbage never throws and never hangs', () => {
   );
 });
 
-test('a line or event beyond the limit is refused, also in pieces', () => {
+test('a line or event beyond the limit is refused, also in pieces [fault-event-size]', () => {
   const failure = { kind: 'limit', code: 'upstream_error' };
   expect(() => parse([`data: ${'x'.repeat(200)}`], 100)).toThrow(expect.objectContaining(failure));
   expect(() => parse(['data: ', 'x'.repeat(60), 'x'.repeat(60)], 100)).toThrow(expect.objectContaining(failure));

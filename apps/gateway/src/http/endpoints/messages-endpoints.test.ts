@@ -77,7 +77,7 @@ describe('POST /v1/messages', () => {
     ]);
   });
 
-  test('a failure after content, hidden thinking included, is an error event and is billed [error-in-stream]', async () => {
+  test('a failure after content, hidden thinking included, is an error event and is billed [error-in-stream, T-33]', async () => {
     const usage = {
       promptTokens: 9,
       cachedTokens: 0,

@@ -12,7 +12,7 @@ afterEach(() => gateway.close());
 describe('the start of a stream', () => {
   const failure: StreamEvent = { type: 'completion-failure', code: 'model_capacity', message: 'The model is busy.', retryAfterSeconds: 7 };
 
-  test('a failure before content keeps its status [error-model-capacity, C-35, T-33]', async () => {
+  test('a failure before content keeps its status [error-model-capacity, C-35, R-10, T-33]', async () => {
     gateway = await startTestGateway();
     gateway.fakes.model = (stream) => {
       stream.write({ type: 'upstream-start', upstream: 'local' }, failure);
@@ -27,17 +27,20 @@ describe('the start of a stream', () => {
   test.each<[string, StreamEvent[][]]>([
     ['in a later batch', [HELLO.slice(0, -1), [failure]]],
     ['in the batch of the last content', [[...HELLO.slice(0, -1), failure]]],
-  ])('a failure after content, %s, is the last event of the stream [chat-event-failure, error-in-stream, C-34]', async (_name, batches) => {
-    gateway = await startTestGateway();
-    gateway.fakes.model = (stream) => {
-      for (const batch of batches) stream.write(...batch);
-      stream.end();
-    };
-    const { status, text } = await gateway.chat({ stream: true });
-    expect(status).toBe(200);
-    expect(text).toMatch(/"content":"lo\.".*\n\ndata: \{"error":\{"message":"The model is busy\.".*"code":"model_capacity"\}\}\n\n$/s);
-    expect(text).not.toContain('[DONE]');
-  });
+  ])(
+    'a failure after content, %s, is the last event of the stream [chat-event-failure, error-in-stream, C-34, T-33]',
+    async (_name, batches) => {
+      gateway = await startTestGateway();
+      gateway.fakes.model = (stream) => {
+        for (const batch of batches) stream.write(...batch);
+        stream.end();
+      };
+      const { status, text } = await gateway.chat({ stream: true });
+      expect(status).toBe(200);
+      expect(text).toMatch(/"content":"lo\.".*\n\ndata: \{"error":\{"message":"The model is busy\.".*"code":"model_capacity"\}\}\n\n$/s);
+      expect(text).not.toContain('[DONE]');
+    },
+  );
 
   test('the last content does not wait for a slow settlement, but the terminal frames do', async () => {
     gateway = await startTestGateway({ settleAnswerMs: 60_000 });
@@ -148,6 +151,10 @@ describe('a client', () => {
   });
 });
 
-test('the default PEEK_MS sends the head of a stream within 30 s, the first-byte timeout of common proxies', () => {
+test('the default PEEK_MS sends the head of a stream within 30 s, the first-byte timeout of common proxies [R-10]', () => {
   expect(new GatewayConfig().peekMs).toBeLessThanOrEqual(15_000);
+});
+
+test('the default KEEP_ALIVE_MS sends a sign of life every 15 s [M-32, T-36]', () => {
+  expect(new GatewayConfig().keepAliveMs).toBe(15_000);
 });

@@ -43,7 +43,7 @@ export function readStream(frames: readonly SseFrame[]): StreamedReply {
     frames.slice(0, -1).forEach((frame) => void asChunk(parse(frame)));
     return { error: last.error };
   }
-  demand(last === '[DONE]', 'the stream ends with [DONE] [chat-stream, chat-event-done]');
+  demand(last === '[DONE]', 'the stream ends with [DONE] [chat-stream, chat-event-done, T-27]');
   const chunks = frames.slice(0, -1).map((frame) => asChunk(parse(frame)));
   return { reply: joinChunks(chunks) };
 }

@@ -28,7 +28,7 @@ test.each([
   expect(renderStopReason(reason, hasToolCalls, true)).toBe(rendered);
 });
 
-test('input and cached tokens add up to the prompt [messages-usage, messages-usage-billed, T-24]', () => {
+test('input and cached tokens add up to the prompt [messages-usage, messages-usage-billed, M-21, T-24]', () => {
   expect(
     renderUsage({
       promptTokens: 100,

@@ -46,8 +46,6 @@ class Conversation {
 
   addSystem(part: TextPart): void {
     this.turnOf('system', () => ({ role: 'system', parts: [] })).parts.push(part);
-    // The system prompt stays first, including system messages that follow it directly.
-    if (this.turns.length === 1) this.runStart = 1;
   }
 
   addUser(part: TextPart | ImagePart): void {

@@ -168,7 +168,7 @@ function partOf(kind: string, text: string): Fields {
 
 function expectEvent(event: Fields | undefined, expected: Fields): void {
   const { sequence_number: _, ...fields } = event ?? {};
-  demand(isDeepStrictEqual(fields, expected), `the event is ${JSON.stringify(expected)}`);
+  demand(isDeepStrictEqual(fields, expected), `the event is ${JSON.stringify(expected)} [R-8b, T-37]`);
 }
 
 function demand(holds: boolean, rule: string): void {

@@ -92,7 +92,7 @@ test('the first call is streamed at once, later calls wait for it', () => {
   ]);
 });
 
-test('a truncated call is closed as incomplete, even after its end event [T-19, T-35]', () => {
+test('a truncated call is closed as incomplete, even after its end event [R-13, T-19, T-35]', () => {
   const renderer = stream();
   const batch: StreamEvent[] = [
     { type: 'tool-call-start', index: 0, callId: 'c', tool: { name: 'f' }, kind: 'function' },

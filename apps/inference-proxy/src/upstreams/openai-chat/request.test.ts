@@ -28,7 +28,7 @@ const PATCH: Tool = {
   grammar: { syntax: 'lark', definition: 'start: "x"' },
 };
 
-test('the smallest body: nothing that was not asked for [U-19, U-22]', () => {
+test('the smallest body: nothing that was not asked for [U-3, U-19, U-22]', () => {
   const rendered = renderRequest(callOf(true), 'secret');
   expect({ ...rendered, body: sent(rendered) }).toEqual({
     path: 'chat/completions',
@@ -143,7 +143,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('a turn of calls is kept, with null for its text; arguments go as they came, or {} [responses-reasoning-items, C-5, U-12, T-14]', () => {
+  test('a turn of calls is kept, with null for its text; arguments go as they came, or {} [responses-reasoning-items, C-5, R-1i, U-12, T-14]', () => {
     const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
     const turn: Turn = {
       role: 'assistant',

@@ -100,7 +100,7 @@ describe('turns', () => {
 
   const call = { type: 'tool-call' as const, tool: { name: 'x' }, wireName: 'ns__x', kind: 'function' as const };
 
-  test('calls are items of their own, arguments as they came, or {}; custom calls keep their text [C-5, T-14]', () => {
+  test('calls are items of their own, arguments as they came, or {}; custom calls keep their text [C-5, R-1i, T-14]', () => {
     const calls = [
       { ...call, callId: 'a', argumentsText: '' },
       { ...call, callId: 'b', argumentsText: "{'odd'" },
