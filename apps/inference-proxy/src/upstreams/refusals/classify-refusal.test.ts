@@ -279,3 +279,14 @@ describe('other refusals', () => {
     expect(codesOf(status, body)).toEqual([code]);
   });
 });
+
+test('of a long error only the begin and the end are searched, so that its length costs no time [fault-words]', () => {
+  const filler = 'x '.repeat(10_000);
+  const overflow = 'maximum context length exceeded';
+  const at = (...parts: string[]) => codesOf(400, says(parts.join(' ')));
+  expect({
+    begin: at(overflow, filler, filler),
+    middle: at(filler, overflow, filler),
+    end: at(filler, filler, overflow),
+  }).toEqual({ begin: ['context_length_exceeded'], middle: ['invalid_request'], end: ['context_length_exceeded'] });
+});
