@@ -27,9 +27,12 @@ export const EVENTS = [
   { type: 'tool-call-end', index: 0 },
 ];
 
+/** @type {import('../../libs/inference/src/completion.js').Completion} */
 export const COMPLETION = {
   text: PIECES.join(''),
   trailingText: '',
+  refusal: '',
+  trailingRefusal: '',
   reasoning: '',
   leadingReasoning: '',
   toolCalls: [{ callId: CALL.id, tool: { name: CALL.name }, kind: 'function', argumentsText: ARGUMENTS }],

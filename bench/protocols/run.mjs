@@ -155,7 +155,7 @@ function parseRow(workload, /** @type {any} */ adapter) {
 function renderRequestRow(workload, /** @type {any} */ adapter) {
   const { request } = adapters[0].parseRequest(bodyOf('chat', workload));
   const call = { request, model: 'model-1', outputTokensMax: 4096, stream: true, capabilities: new CapabilitiesEntry() };
-  const render = () => adapter.renderRequest(call, 'key').body;
+  const render = () => JSON.stringify(adapter.renderRequest(call, 'key').body);
   return row([workload.name, adapter.kind], [Buffer.from(render())], render);
 }
 
