@@ -155,7 +155,7 @@ export const MUTATIONS_OF_HOLDS: MutationsByFile = {
       'if (cached.state.version !== state.version) return',
       'if (Math.random() > 1) return',
       CACHE,
-      'a version raised by another transaction drops the account',
+      'an account that another transaction changed is decided from memory after two batches that found it unchanged',
     ],
     [
       'keys go with the version of their project',
