@@ -60,7 +60,7 @@ interface Conversation {
   reasoningTokens: number;
   textTokens: number;
   cachedTokens: number;
-  /** Where the reply breaks, as a fraction of its tokens. */
+  /** Fraction of the reply's tokens after which it breaks. */
   brokenAt: number;
 }
 

@@ -9,7 +9,7 @@ export function renderModelList(models: readonly Model[]): object {
   return { object: 'list', data: models.map(renderModel) };
 }
 
-/** A model as Anthropic's clients read it, which are told apart by their version header. The other fields stay. */
+/** The fields that Anthropic's clients need, in addition to the others. Clients that send `anthropic-version` get them. */
 export function renderModelInfo(model: Model): object {
   const { id, created, displayName } = model;
   return { type: 'model', ...renderModel(model), display_name: displayName ?? id, created_at: new Date(created * 1_000).toISOString() };
