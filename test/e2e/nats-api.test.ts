@@ -69,7 +69,7 @@ function timeless(value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [
         name,
-        ['milliseconds', 'lastFour', 'nextCursor'].includes(name) && field ? '…' : timeless(field),
+        ['milliseconds', 'lastFour', 'nextCursor', 'auditDigest', 'digest'].includes(name) && field ? '…' : timeless(field),
       ]),
     );
   }
