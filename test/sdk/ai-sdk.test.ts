@@ -77,10 +77,11 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   const ask = (prompt: string, request: Partial<Request> = {}) => from('sim-fast', { prompt, ...request } as Partial<Request>);
 
   test('generateText and streamText: one text, one usage', async () => {
-    const request = ask('Hello [[sim tokens=12 cached=4]]');
+    const request = ask('Hello [[sim tokens=16 cached=4]]');
     const plain = await generateText(request);
     const streamed = streamText(request);
-    const expected = { text: 'add bed age ivy eye ink bud ink far bus fun act ', finishReason: 'stop', ...usage(8, 4, 12) };
+    const text = 'The florist feeds a gull and tells a riddle in the small square.';
+    const expected = { text, finishReason: 'stop', ...usage(8, 4, 16) };
     expect({ text: plain.text, finishReason: plain.finishReason, ...countsOf(plain.usage) }).toEqual(expected);
     expect({ text: await streamed.text, finishReason: await streamed.finishReason, ...countsOf(await streamed.usage) }).toEqual(expected);
     expect([plain.warnings, await streamed.warnings]).toEqual([[], []]);
