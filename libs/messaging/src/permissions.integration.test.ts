@@ -55,10 +55,13 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.movement.list': ['cli', 'internal'],
   'billing.v1.usage.query': ['cli', 'internal'],
   'billing.v1.ledger.check': ['cli'],
+  'billing.v1.audit.list': ['cli'],
   'billing.v1.plan.grant': ['cli'],
   'catalog.v1.model.list': ['gateway', 'cli', 'internal'],
   'catalog.v1.route.list': ['inference-proxy'],
   'catalog.v1.catalog.apply': ['cli'],
+  'catalog.v1.audit.list': ['cli'],
+  'catalog.v1.audit.check': ['cli'],
   'inference.v1.route.status': ['cli'],
 };
 
