@@ -6,6 +6,7 @@ import type { Logger } from '#observability/logger.js';
 import { InvitesController } from './api/invites.controller.js';
 import { MeController } from './api/me.controller.js';
 import { MembersController } from './api/members.controller.js';
+import { OperatorController } from './api/operator.controller.js';
 import { SessionController } from './api/session.controller.js';
 import { TokensController } from './api/tokens.controller.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
@@ -50,7 +51,7 @@ export function panelModule({ config, logger, prisma }: PanelDependencies): Dyna
   const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
   return {
     module: PanelModule,
-    controllers: [SessionController, MeController, MembersController, InvitesController, TokensController],
+    controllers: [SessionController, MeController, MembersController, InvitesController, TokensController, OperatorController],
     providers: [
       { provide: APP_GUARD, useValue: new OriginGuard(origins) },
       { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, cookie, sessions, tokens) },
