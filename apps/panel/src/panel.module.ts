@@ -58,7 +58,7 @@ export function panelModule({ config, logger, prisma }: PanelDependencies): Dyna
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
-      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, logger) },
+      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       value(SessionCookie, cookie),
       value(Sessions, sessions),
       value(SignIn, signIn),

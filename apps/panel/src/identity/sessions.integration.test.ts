@@ -2,11 +2,14 @@ import { cookieOf, PASSWORD, PanelFixture, type SignedIn } from '../../test/pane
 
 let panel: PanelFixture;
 let admin: SignedIn;
-beforeEach(async () => {
+beforeAll(async () => {
   panel = await PanelFixture.open();
+});
+beforeEach(async () => {
+  await panel.sql.query('DELETE FROM panel.session');
   admin = await panel.person('admin');
 });
-afterEach(() => panel.close());
+afterAll(() => panel.close());
 
 /** Status of a request with the cookie, and the cookie that the reply sets. */
 async function ask(cookie: string): Promise<[number, string | undefined]> {
