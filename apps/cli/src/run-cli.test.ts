@@ -155,6 +155,11 @@ describe('the request of each command', () => {
         cursor: 'c',
       },
     ],
+    [
+      `usage --account ${ID} --to 2027-01-31T12:00:00Z`,
+      'billing.v1.usage.query',
+      { accountId: ID, from: '2027-01-01T00:00:00.000Z', to: '2027-01-31T12:00:00.000Z' },
+    ],
     ['holds list', 'billing.v1.hold.list', {}],
     [`holds list --account ${ID} --cursor c`, 'billing.v1.hold.list', { accountId: ID, cursor: 'c' }],
     ['request show req_1', 'billing.v1.request.show', { requestId: 'req_1' }],
@@ -407,11 +412,11 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       'balance --account acme',
-      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
     ],
     [
       'key revoke nonsense',
-      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
     ],
     ['key revoke', "error: missing required argument 'key-id'\n"],
     [
