@@ -1,3 +1,5 @@
+import { auditChainFaults } from '#database/audit-chain.js';
+
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
   id: string;
@@ -115,11 +117,18 @@ export const INVARIANTS: readonly Invariant[] = [
       SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
   },
+  {
+    id: 'I13',
+    rule: 'the audit journal is an unbroken chain: no row was changed, removed or inserted',
+    freezesAccount: false,
+    sql: auditChainFaults('billing'),
+  },
 ];
 
-/** Row counts of the snapshot. */
+/** Row counts of the snapshot, its time, and the end of the audit chain. */
 export const COUNTS = `SELECT now() AS at,
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
   (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM billing.settlement) AS settlements,
-  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements"`;
+  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements",
+  (SELECT count(*)::int FROM billing.audit) AS "auditEntries", coalesce((SELECT encode(digest, 'hex') FROM billing.audit_head), '') AS "auditDigest"`;
