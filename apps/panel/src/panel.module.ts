@@ -6,7 +6,7 @@ import type { Logger } from '#observability/logger.js';
 import { InvitesController } from './api/invites.controller.js';
 import { MeController } from './api/me.controller.js';
 import { MembersController } from './api/members.controller.js';
-import { OperatorController } from './api/operator.controller.js';
+import { LOGGER, OperatorController } from './api/operator.controller.js';
 import { SessionController } from './api/session.controller.js';
 import { TokensController } from './api/tokens.controller.js';
 import { CredentialsGuard } from './http/credentials.guard.js';
@@ -59,6 +59,7 @@ export function panelModule({ config, logger, prisma }: PanelDependencies): Dyna
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
       { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
+      { provide: LOGGER, useValue: logger },
       value(SessionCookie, cookie),
       value(Sessions, sessions),
       value(SignIn, signIn),
