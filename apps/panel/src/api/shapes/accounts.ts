@@ -1,4 +1,4 @@
-import type { Account, AccountStatus } from '#contracts/billing/accounts.js';
+import type { Account, AccountCreateRequest, AccountStatus, AccountUpdateRequest } from '#contracts/billing/accounts.js';
 import type { Balance } from '#contracts/billing/money.js';
 
 export type { Account, AccountStatus, Balance };
@@ -14,18 +14,7 @@ export interface AccountRow extends Account {
 }
 
 /** `POST /accounts`. Replies `Account`. */
-export interface AccountCreateBody {
-  /** Repeating it with the same id opens one account. Default: a new id. */
-  accountId?: string;
-  name: string;
-}
+export type AccountCreateBody = AccountCreateRequest;
 
 /** `PATCH /accounts/{a}`. Replies `Account`. */
-export interface AccountUpdateBody {
-  name?: string;
-  status?: AccountStatus;
-  /** Only with the status `frozen`. */
-  statusReason?: string;
-  /** Threshold of the warning `balance-low`: dollars as a decimal string. `"0"` removes it. */
-  lowBalanceUsd?: string;
-}
+export type AccountUpdateBody = Omit<AccountUpdateRequest, 'accountId'>;

@@ -1,21 +1,10 @@
-import type { Project, ProjectListReply } from '#contracts/billing/projects.js';
+import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 
 /** `GET /accounts/{a}/projects?limit&cursor`, oldest first. */
 export type { Project, ProjectListReply };
 
 /** `POST /accounts/{a}/projects`. Replies `Project`. */
-export interface ProjectCreateBody {
-  /** Repeating it with the same id makes one project. Default: a new id. */
-  projectId?: string;
-  name: string;
-  requestsPerMinuteMax?: number;
-  concurrencyMax?: number;
-}
+export type ProjectCreateBody = Omit<ProjectCreateRequest, 'accountId'>;
 
-/** `PATCH /projects/{projectId}`. Replies `Project`. */
-export interface ProjectUpdateBody {
-  name?: string;
-  enabled?: boolean;
-  requestsPerMinuteMax?: number;
-  concurrencyMax?: number;
-}
+/** `PATCH /projects/{projectId}`. Replies `Project`. Changing the limits needs the permission `accounts`. */
+export type ProjectUpdateBody = Omit<ProjectUpdateRequest, 'projectId'>;
