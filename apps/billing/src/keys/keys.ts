@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { digestApiKey } from '#contracts/api-key.js';
-import type { ListRequest } from '#contracts/billing/accounts.js';
-import type { ApiKey, KeyCreateRequest, KeyListReply } from '#contracts/billing/keys.js';
+import type { ApiKey, KeyCreateRequest, KeyListReply, KeyListRequest } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
@@ -42,8 +41,9 @@ export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<Ap
 }
 
 /** Lists keys, oldest first, revoked ones included. */
-export async function listKeys(prisma: PrismaClient, request: ListRequest): Promise<KeyListReply> {
+export async function listKeys(prisma: PrismaClient, request: KeyListRequest): Promise<KeyListReply> {
   const where = {
+    id: request.keyId,
     projectId: request.projectId,
     ...(request.accountId && { project: { accountId: request.accountId } }),
   };

@@ -1,12 +1,7 @@
-import type { CatalogApplyReply, CatalogModel, ModelListReply } from '#contracts/catalog.js';
+import type { CatalogApplyReply, CatalogApplyRequest, CatalogModel, ModelListReply } from '#contracts/catalog.js';
 
 /** `GET /models`: enabled models with capabilities and prices, and the revision of the catalog. */
 export type { CatalogApplyReply, CatalogModel, ModelListReply };
 
 /** `POST /catalog/apply`. Replies `CatalogApplyReply`. */
-export interface CatalogApplyBody {
-  /** YAML text of a whole catalog. */
-  yaml: string;
-  /** Name for error messages. */
-  fileName?: string;
-}
+export type CatalogApplyBody = CatalogApplyRequest;

@@ -1,43 +1,29 @@
-import type { AdjustmentCreateReply, PlanGrantReply, RefundCreateReply, TopupCreateReply } from '#contracts/billing/money.js';
+import type {
+  AdjustmentCreateReply,
+  AdjustmentCreateRequest,
+  PlanGrantReply,
+  PlanGrantRequest,
+  RefundCreateReply,
+  RefundCreateRequest,
+  TopupCreateReply,
+  TopupCreateRequest,
+} from '#contracts/billing/money.js';
 import type { Movement, MovementKind, MovementListReply } from '#contracts/billing/movements.js';
 
 /** `GET /accounts/{a}/movements?from&to&kinds&limit&cursor`, newest first. `kinds` is separated by commas. */
 export type { AdjustmentCreateReply, Movement, MovementKind, MovementListReply, PlanGrantReply, RefundCreateReply, TopupCreateReply };
 
 /** `POST /accounts/{a}/topups`. Replies `TopupCreateReply`. */
-export interface TopupBody {
-  /** Dollars as a decimal string, `"25.00"`. */
-  usd: string;
-  /** Id of the payment, which is credited once. */
-  paymentId: string;
-}
+export type TopupBody = Omit<TopupCreateRequest, 'accountId'>;
 
 /** `POST /accounts/{a}/grants`. Replies `PlanGrantReply`. */
-export interface GrantBody {
-  usd: string;
-  expiresAt: string;
-  /** Id of the grant, which is made once. Default: a new grant. */
-  grantKey?: string;
-}
+export type GrantBody = Omit<PlanGrantRequest, 'accountId'>;
 
 /** `POST /accounts/{a}/refunds`. Replies `RefundCreateReply`. */
-export interface RefundBody {
-  /** Id of the refund, which is made once. */
-  refundId: string;
-  /** The top-up to refund. Absent: all top-ups of the account, and `usd` is required. */
-  paymentId?: string;
-  usd?: string;
-  reason?: string;
-}
+export type RefundBody = Omit<RefundCreateRequest, 'accountId'>;
 
 /** `POST /accounts/{a}/adjustments`. Replies `AdjustmentCreateReply`. */
-export interface AdjustmentBody {
-  /** Id of the adjustment, which is made once. */
-  adjustmentId: string;
-  /** `"2.50"` is a credit, `"-2.50"` a debit. */
-  usd: string;
-  reason: string;
-}
+export type AdjustmentBody = Omit<AdjustmentCreateRequest, 'accountId'>;
 
 /**
  * `GET /accounts/{a}/statements/{yyyy-mm}` and `{yyyy-mm}.csv`. A month in UTC:
