@@ -9,7 +9,12 @@ export const GRANTS = {
   billing: {
     // Compiling a plan takes longer than the statements of billing.
     settings: { jit: 'off' },
-    functions: ['billing.demand(boolean, text)', 'billing.demand_new(uuid[], uuid[])'],
+    functions: [
+      'billing.demand(boolean, text)',
+      'billing.demand_new(uuid[], uuid[])',
+      'billing.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)',
+      'billing.audit_digest(bytea, billing.audit)',
+    ],
     tables: {
       account: {
         select: true,
@@ -55,11 +60,15 @@ export const GRANTS = {
       settlement: { select: true, insert: true },
       late_settlement: { select: true, insert: true },
       movement: { select: true, insert: true },
+      audit: { select: true, insert: true },
+      // A trigger writes them, with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
     },
   },
   catalog: {
     settings: {},
-    functions: [],
+    functions: ['catalog.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'catalog.audit_digest(bytea, catalog.audit)'],
     tables: {
       state: { select: true, update: ['revision', 'start_file_digest', 'changed_at'] },
       upstream: {
@@ -100,6 +109,10 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      audit: { select: true, insert: true },
+      // A trigger writes them, with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
     },
   },
 };

@@ -1,3 +1,4 @@
+import * as audit from './audit.js';
 import * as accounts from './billing/accounts.js';
 import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
@@ -25,6 +26,7 @@ const MODULES = [
   holds,
   requests,
   ledger,
+  audit,
   billingEvents,
   catalog,
   inference,

@@ -64,7 +64,7 @@ export class NatsMessaging implements Messaging {
       reader.fail(refusal);
       return reader;
     }
-    reader.open(this.pack(payload, options.timeoutMs, options.traceparent));
+    reader.open(this.pack(payload, options.timeoutMs, options));
     return reader;
   }
 
@@ -125,7 +125,7 @@ export class NatsMessaging implements Messaging {
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
     const answer = send(this.link, subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
     return withdraw === undefined ? answer : answer.finally(withdraw);
   }
@@ -137,10 +137,10 @@ export class NatsMessaging implements Messaging {
     return undefined;
   }
 
-  private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined): PackedRequest {
+  private pack(payload: object, timeoutMs: number | undefined, { traceparent, actor }: CallOptions): PackedRequest {
     const encoded = payload instanceof EncodedJson ? payload : undefined;
     const body = encoded?.bytes ?? encodeJson(payload);
-    const headers = requestHeaders(timeoutMs, traceparent);
+    const headers = requestHeaders(timeoutMs, traceparent, actor);
     if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
       encoded?.onSent();
       return { body, headers };
@@ -169,7 +169,7 @@ export class NatsMessaging implements Messaging {
 }
 
 /** `max_payload` includes the headers. */
-const HEADER_BYTES_RESERVED = 512;
+const HEADER_BYTES_RESERVED = 4_096;
 const FLUSH_MS = 1_000;
 
 function parseReply(data: Uint8Array): unknown {

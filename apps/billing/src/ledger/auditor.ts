@@ -1,4 +1,5 @@
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
+import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { checkLedger } from './check-ledger.js';
@@ -83,7 +84,7 @@ export class Auditor {
       const broken = invariants.filter((invariant) => invariant.violations > 0);
       if (violations.length === 0) logger.info({ milliseconds, ...checked }, 'ledger check passed');
       else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
-      const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report));
+      const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
       this.options.onChecked?.(report, await countFrozen(connection));
     } catch (error) {
