@@ -1,26 +1,14 @@
+import type { AuditEntry as ServiceAuditEntry } from '#contracts/audit.js';
+
 /** `GET /audit?accountId&actor&action&from&to&limit&cursor` and `audit.csv`: changes in all services, newest first. */
 export interface AuditListReply {
   entries: AuditEntry[];
   nextCursor: string | null;
 }
 
-export interface AuditEntry {
-  id: string;
+export interface AuditEntry extends Omit<ServiceAuditEntry, 'target'> {
+  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `user/<id>`. Null for a sign-in that failed. */
+  target: string | null;
   /** Journal that the entry is in. */
   service: 'billing' | 'catalog' | 'panel';
-  at: string;
-  /** `user/<id>`, `token/<id>`, `cli/<os-user>@<host>`, or the NATS user of a caller that named no actor. */
-  actor: string;
-  actorName: string | null;
-  /** NATS user that the change came through. */
-  via: string | null;
-  ip: string | null;
-  /** HTTP request id. */
-  requestId: string | null;
-  action: string;
-  accountId: string | null;
-  target: string | null;
-  reason: string | null;
-  before: Record<string, unknown> | null;
-  after: Record<string, unknown> | null;
 }
