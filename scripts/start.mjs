@@ -19,11 +19,14 @@ starts the services and a simulated upstream, and creates a demo account. Ctrl-C
   --help        show this text
 
   PORT          port of the gateway (default 8080)
+  PANEL_PORT    port of the panel (default 8081)
   TOLLGATE_DATA folder for data, logs and secrets (default .local)
   DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
-                BILLING_DATABASE_URL and CATALOG_DATABASE_URL, which are created if DATABASE_URL has the right to
+                BILLING_DATABASE_URL, CATALOG_DATABASE_URL and PANEL_DATABASE_URL, which are created if DATABASE_URL has
+                the right to
   NATS_URL      an existing NATS server with the users of config/nats.conf. Their passwords: NATS_GATEWAY_PASSWORD,
-                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
+                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD, NATS_CLI_PASSWORD,
+                NATS_INTERNAL_PASSWORD
 `;
 
 const INTERRUPTED = 130;
@@ -43,17 +46,23 @@ async function main() {
   const { reset, help } = readArguments();
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
-  const port = readPort();
+  const port = readPort('PORT', 8080);
+  const panelPort = readPort('PANEL_PORT', 8081);
   const status = createStatus();
   mkdirSync(DATA, { recursive: true });
   const pidFile = await PidFile.claim(DATA);
   process.once('exit', () => pidFile.release()); // its processes have stopped by then
   const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
-  const serviceDatabaseUrls = { billing: process.env.BILLING_DATABASE_URL, catalog: process.env.CATALOG_DATABASE_URL };
+  const serviceDatabaseUrls = {
+    billing: process.env.BILLING_DATABASE_URL,
+    catalog: process.env.CATALOG_DATABASE_URL,
+    panel: process.env.PANEL_DATABASE_URL,
+  };
   const untilSignal = stopOnSignal();
 
   // Checked first, because installing and building are slow.
-  await claimPort(port, otherPort(port));
+  await claimPort(port, otherPort('PORT', port));
+  await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
   if (reset) {
     removeStack(DATA);
     status.say('reset', 'deleted earlier data, keys and logs');
@@ -61,7 +70,7 @@ async function main() {
   await ensureDependencies(status);
   await ensureBuilt(status);
   const stack = await untilSignal((signal) =>
-    startStack({ dataDir: DATA, pidFile, port, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
+    startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
 }
@@ -100,13 +109,14 @@ function stopOnSignal() {
   };
 }
 
-function greeting({ gatewayUrl, apiKey, logDir }, took) {
+function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, logDir }, took) {
   const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
   return `
 Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   base URL   ${gatewayUrl}/v1
   demo key   ${apiKey}
+  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npm run -s tollgate -- panel invite --admin` : ''}
 
   curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
 
@@ -130,10 +140,10 @@ function readArguments() {
   }
 }
 
-function readPort() {
-  const text = process.env.PORT || '8080';
+function readPort(name, initial) {
+  const text = process.env[name] || String(initial);
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new StartError(`PORT must be a number from 0 to 65535, not ${text}`);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new StartError(`${name} must be a number from 0 to 65535, not ${text}`);
   return port;
 }
 

@@ -18,6 +18,14 @@ export async function createDemo({ natsUrl, natsPassword, usd = '100.00', reques
   return { accountId, projectId, apiKey: key };
 }
 
+/** Returns a one-time link that makes the first admin of the panel; undefined when there is one. */
+export async function createPanelLink({ natsUrl, natsPassword }) {
+  const tollgate = commandLine({ natsUrl, natsPassword });
+  const { users } = await tollgate('panel', 'users', '--admins');
+  if (users.length > 0) return undefined;
+  return (await tollgate('panel', 'invite', '--admin')).link;
+}
+
 /** Resolves to true when the gateway accepts the key. */
 export async function keyWorks(gatewayUrl, apiKey) {
   const response = await fetch(`${gatewayUrl}/v1/balance`, { headers: { authorization: `Bearer ${apiKey}` } });

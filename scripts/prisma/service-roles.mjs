@@ -115,13 +115,29 @@ export const GRANTS = {
       audit_head: { select: true },
     },
   },
+  panel: {
+    settings: {},
+    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)'],
+    tables: {
+      user: { select: true, insert: true, update: ['name', 'password_hash', 'disabled_at'] },
+      grant: { select: true, insert: true, update: ['role'], delete: true },
+      session: { select: true, insert: true, update: ['digest', 'confirmed_at', 'seen_at'], delete: true },
+      invite: { select: true, insert: true, update: ['accepted_at', 'accepted_by'], delete: true },
+      token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },
+      login_failure: { select: true, insert: true, delete: true },
+      audit: { select: true, insert: true },
+      // Written by triggers with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
+    },
+  },
 };
 
 /** Advisory lock of grant changes. */
 const GRANTS_LOCK = 7_243_002;
 
 /**
- * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: … }`, with these passwords and the grants above, and
+ * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: …, panel?: … }`, with these passwords and the grants above, and
  * revokes all other grants. Skips a missing URL and that of the owner: a service may run as the owner, protected by triggers and
  * constraints alone.
  *

@@ -59,6 +59,7 @@ test.each([
   'CREATE TABLE billing.mine (id integer)',
   'CREATE OR REPLACE FUNCTION billing.demand(condition boolean, what text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$',
   'SELECT * FROM catalog.price',
+  'SELECT * FROM panel.session',
   'UPDATE catalog.upstream SET base_url = base_url',
   'SET ROLE pg_database_owner',
 ])('the service may not: %s', async (statement) => {
@@ -69,12 +70,12 @@ test('service-roles.mjs covers every table and column of the services', async ()
   const { GRANTS } = await import('../../../../scripts/prisma/service-roles.mjs');
   const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
-     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog') GROUP BY 1, 2 ORDER BY 1, 2`,
+     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel') GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const granted = Object.entries(GRANTS).flatMap(([schema, { tables }]) => Object.keys(tables).map((table) => `${schema}.${table}`));
   expect(granted.sort()).toEqual(rows.map(({ schema, table }) => `${schema}.${table}`));
   for (const { schema, table, columns } of rows) {
-    const { update = [] } = GRANTS[schema as 'billing' | 'catalog'].tables[table] ?? {};
+    const { update = [] } = GRANTS[schema as keyof typeof GRANTS].tables[table] ?? {};
     expect(columns).toEqual(expect.arrayContaining(update));
   }
 });
