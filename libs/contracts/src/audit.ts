@@ -1,5 +1,6 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Id, Instant, type Paged, Text } from './billing/fields.js';
+import { EmptyRequest } from './catalog.js';
 import { Endpoint } from './endpoint.js';
 
 /** The person or program behind a call, as the calling service names it. Sent in headers. */
@@ -69,4 +70,20 @@ export const catalogAuditList = new Endpoint<AuditListRequest, AuditListReply>(
   'catalog.v1.audit.list',
   AuditListRequest,
   'Applied revisions of the catalog, newest first',
+);
+
+export interface AuditCheckReply {
+  /** Rows of the journal. */
+  entries: number;
+  /** Digest of the last row, which covers all rows. Empty without a row. */
+  digest: string;
+  /** Ids of the rows that were changed, removed or inserted, and of those that follow a gap; the first hundred. */
+  faults: string[];
+}
+
+/** Billing checks its own journal with `ledger.check`. */
+export const catalogAuditCheck = new Endpoint<EmptyRequest, AuditCheckReply>(
+  'catalog.v1.audit.check',
+  EmptyRequest,
+  "Checks the chain of the catalog's audit journal",
 );

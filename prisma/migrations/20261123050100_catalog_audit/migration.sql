@@ -41,14 +41,13 @@ CREATE TABLE catalog.audit_link (
 CREATE TRIGGER audit_link_is_immutable BEFORE UPDATE OR DELETE OR TRUNCATE ON catalog.audit_link
   FOR EACH STATEMENT EXECUTE FUNCTION catalog.refuse_change();
 
--- The last link. Its row lock orders the commits, and it shows when the last rows of the journal are removed.
+-- One row: the last link. Its row lock orders the commits, and it shows when the last rows of the journal are removed.
 CREATE TABLE catalog.audit_head (
-  id       integer PRIMARY KEY CHECK (id = 1),
   sequence bigint NOT NULL,
   digest   bytea NOT NULL
 );
 
-INSERT INTO catalog.audit_head (id, sequence, digest) VALUES (1, 0, '');
+INSERT INTO catalog.audit_head (sequence, digest) VALUES (0, '');
 
 -- Names the columns, so that a column added later does not change the digests of older rows.
 CREATE FUNCTION catalog.audit_digest(previous bytea, entry catalog.audit) RETURNS bytea LANGUAGE sql IMMUTABLE AS $$

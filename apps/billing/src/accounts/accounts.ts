@@ -11,7 +11,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd } from '#money/pico-usd.js';
-import { OWN_AUTHOR } from '../own-author.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate } from './database-refusal.js';
 

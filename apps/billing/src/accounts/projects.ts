@@ -4,7 +4,7 @@ import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequ
 import { ServiceError } from '#contracts/service-error.js';
 import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
-import { OWN_AUTHOR } from '../own-author.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 

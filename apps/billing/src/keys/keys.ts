@@ -5,7 +5,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { audited } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
-import { OWN_AUTHOR } from '../own-author.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';

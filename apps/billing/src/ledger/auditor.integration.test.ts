@@ -153,6 +153,11 @@ describe('each invariant detects its violation', () => {
         `UPDATE billing.movement SET refund_of = (SELECT id FROM billing.movement WHERE kind = 'grant' AND account_id = '${accountId}') WHERE kind = 'refund' AND account_id = '${accountId}'`,
       ],
     ],
+    [
+      'I13',
+      'a changed audit row',
+      ({ accountId }) => [`UPDATE billing.audit SET actor = 'other' WHERE account_id = '${accountId}' AND action = 'refund.create'`],
+    ],
   ];
   test.each(cases)('%s: %s', async (id, _, sql) => {
     const customer = await busyCustomer();

@@ -1,7 +1,7 @@
 import type { AuditEntry } from '#contracts/audit.js';
 import { logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
-import { OWN_AUTHOR } from '../own-author.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 
 /** Freezes accounts, each for its reason. A frozen account keeps its reason. Returns the ids that were active. */
 export async function freezeAccounts(

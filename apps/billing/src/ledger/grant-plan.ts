@@ -4,7 +4,7 @@ import { ServiceError } from '#contracts/service-error.js';
 import { logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { PicoUsd } from '#money/pico-usd.js';
-import { OWN_AUTHOR } from '../own-author.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { underAccountLock } from './under-account-lock.js';
 
 interface PlanGrant {

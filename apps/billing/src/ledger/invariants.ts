@@ -1,3 +1,5 @@
+import { auditChainFaults } from '#database/audit-chain.js';
+
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
   id: string;
@@ -114,6 +116,12 @@ export const INVARIANTS: readonly Invariant[] = [
       UNION ALL
       SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
+  },
+  {
+    id: 'I13',
+    rule: 'the audit journal is an unbroken chain: no row was changed, removed or inserted',
+    freezesAccount: false,
+    sql: auditChainFaults('billing'),
   },
 ];
 

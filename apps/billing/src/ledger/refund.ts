@@ -4,8 +4,8 @@ import { ServiceError } from '#contracts/service-error.js';
 import { logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
-import { OWN_AUTHOR } from '../own-author.js';
-import { recordMovement } from './record-movement.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
+import { recordMovement } from '../audit/record-movement.js';
 import { underAccountLock } from './under-account-lock.js';
 
 export interface Refund {

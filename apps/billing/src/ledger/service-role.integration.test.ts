@@ -19,14 +19,15 @@ afterAll(async () => {
   await ledger.close();
 });
 
-const JOURNALS = ['settlement', 'late_settlement', 'movement'];
+const JOURNALS = ['settlement', 'late_settlement', 'movement', 'audit', 'audit_link'];
 
 test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
   '%s on %s: the service may not, and the owner is stopped by a trigger',
   async (verb, journal) => {
     const table = `billing.${journal}`;
+    const column = journal === 'audit_link' ? 'audit_id' : 'account_id';
     const statement: Record<string, string> = {
-      UPDATE: `UPDATE ${table} SET account_id = account_id`,
+      UPDATE: `UPDATE ${table} SET ${column} = ${column}`,
       DELETE: `DELETE FROM ${table}`,
       TRUNCATE: `TRUNCATE ${table} CASCADE`,
     };
@@ -51,6 +52,8 @@ test.each([
   'UPDATE billing.project SET account_id = gen_random_uuid()',
   'UPDATE billing.api_key SET digest = digest',
   'UPDATE billing.hold SET amount = 0',
+  'INSERT INTO billing.audit_link (sequence) VALUES (1)',
+  'UPDATE billing.audit_head SET sequence = 0',
   'UPDATE billing.hold SET input_price = 0',
   'TRUNCATE billing.hold',
   'ALTER TABLE billing.account DROP CONSTRAINT account_topup_covers_held',
