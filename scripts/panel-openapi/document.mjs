@@ -48,7 +48,12 @@ export function panelDocument({ routes, handlers, errors, schemas }, version) {
     paths,
     components: {
       securitySchemes: {
-        session: { type: 'apiKey', in: 'cookie', name: '__Host-tollgate', description: 'The session of a person; `tollgate` over plain http.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-tollgate',
+          description: 'The session of a person; `tollgate` over plain http.',
+        },
         token: { type: 'http', scheme: 'bearer', description: 'The token of a program, `tg_adm_…`.' },
       },
       headers: { RequestId: { description: 'Names the call in logs and in the audit journal.', schema: { type: 'string' } } },
@@ -90,10 +95,16 @@ function securityOf({ access }) {
 function pathParameter(name) {
   const isText = name === 'month' || name === 'requestId';
   const description = name === 'accountId' ? 'Id of the account, or `all` where a platform role reads everything.' : PATH_FIELDS[name];
-  return { name, in: 'path', required: true, ...(description && { description }), schema: { type: 'string', ...(!isText && name !== 'accountId' && { format: 'uuid' }) } };
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...(description && { description }),
+    schema: { type: 'string', ...(!isText && name !== 'accountId' && { format: 'uuid' }) },
+  };
 }
 
-const PATH_FIELDS = { month: 'Month in UTC: `2027-01`.', requestId: 'The `x-request-id` of the gateway\'s reply.' };
+const PATH_FIELDS = { month: 'Month in UTC: `2027-01`.', requestId: "The `x-request-id` of the gateway's reply." };
 
 function queryParameters(reference, inPath, components) {
   const { properties, required = [] } = components[nameOf(reference)];
@@ -124,7 +135,8 @@ function nameOf({ $ref }) {
 
 function successOf({ path, status }, reply) {
   const headers = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
-  if (path.endsWith('.csv')) return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
+  if (path.endsWith('.csv'))
+    return { description: 'A file, written as fast as it is read.', headers, content: { 'text/csv': { schema: { type: 'string' } } } };
   if (status === 204 || !reply) return { description: 'Done.', headers };
   return { description: 'The reply.', headers, content: { 'application/json': { schema: reply } } };
 }

@@ -25,7 +25,9 @@ export function readPanel() {
     const file = program.getSourceFile(path);
     const classes = file.statements.filter(ts.isClassDeclaration);
     return classes.flatMap((controller) =>
-      controller.members.filter(ts.isMethodDeclaration).flatMap((method) => handlerOf(method, basename(path, '.controller.ts'), checker, writer)),
+      controller.members
+        .filter(ts.isMethodDeclaration)
+        .flatMap((method) => handlerOf(method, basename(path, '.controller.ts'), checker, writer)),
     );
   });
   writer.schemaOf(exportedType(program.getSourceFile(ERROR_BODY), 'PanelErrorBody', checker));

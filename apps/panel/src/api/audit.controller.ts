@@ -22,11 +22,7 @@ export class AuditController {
   }
 
   @Handles('downloadAudit')
-  async download(
-    @Req() request: PanelRequest,
-    @Res() response: Response,
-    @Input(AuditListRequest) query: AuditListRequest,
-  ): Promise<void> {
+  async download(@Req() request: PanelRequest, @Res() response: Response, @Input(AuditListRequest) query: AuditListRequest): Promise<void> {
     requireAccount(request, query);
     const pages = pagesOf(async (cursor) => {
       const { entries, nextCursor } = await this.journals.list({ ...query, limit: PAGE_ROWS, cursor });

@@ -37,10 +37,14 @@ async function* lines<Row>(
   first: IteratorResult<readonly Row[]>,
   reader: AsyncIterator<readonly Row[]>,
 ): AsyncGenerator<string> {
-  yield line(Object.keys(columns));
   const cells = Object.values(columns);
-  for (let page = first; !page.done; page = await reader.next()) {
-    yield page.value.map((row) => line(cells.map((cell) => cell(row)))).join('');
+  try {
+    yield line(Object.keys(columns));
+    for (let page = first; !page.done; page = await reader.next()) {
+      yield page.value.map((row) => line(cells.map((cell) => cell(row)))).join('');
+    }
+  } finally {
+    await reader.return?.();
   }
 }
 

@@ -10,8 +10,10 @@ class Question {
 }
 
 const ID = '0190a6f0-7c1e-7000-8000-000000000001';
-const get = (query: object, params: Record<string, string> = {}): Question => inputOf(Question, { method: 'GET', params, query, body: undefined });
-const post = (body: unknown, params: Record<string, string> = {}): Question => inputOf(Question, { method: 'POST', params, query: {}, body });
+const get = (query: object, params: Record<string, string> = {}): Question =>
+  inputOf(Question, { method: 'GET', params, query, body: undefined });
+const post = (body: unknown, params: Record<string, string> = {}): Question =>
+  inputOf(Question, { method: 'POST', params, query: {}, body });
 
 test('a query has whole numbers, lists and texts', () => {
   expect(get({ groupBy: 'model,key', limit: '50', name: '50', other: 'x' })).toEqual({ groupBy: ['model', 'key'], limit: 50, name: '50' });

@@ -1,5 +1,4 @@
 import { Controller, Req } from '@nestjs/common';
-import { ListRequest } from '#contracts/billing/accounts.js';
 import { KeyCreateRequest, KeyListRequest, KeyRevokeRequest, keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';

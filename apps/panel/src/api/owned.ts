@@ -4,8 +4,8 @@ import { type BilledRequest, requestShow } from '#contracts/billing/requests.js'
 import { ServiceError } from '#contracts/service-error.js';
 import { PanelError } from '../http/panel-error.js';
 import type { Access } from '../permissions/access.js';
-import type { Permission } from '../permissions/permissions.js';
 import type { Services } from '../services/services.js';
+import type { Permission } from './shapes/identity.js';
 import type { Project } from './shapes/projects.js';
 
 /**

@@ -1,35 +1,15 @@
-import { Controller, Req, Res } from '@nestjs/common';
-import type { Response } from 'express';
-import { RequestListRequest, type RequestRow, RequestShowRequest, requestList } from '#contracts/billing/requests.js';
-import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
+import { Controller, Req } from '@nestjs/common';
+import { RequestShowRequest } from '#contracts/billing/requests.js';
 import { Handles } from '../http/handles.decorator.js';
 import { callerOf, type PanelRequest } from '../http/panel-request.js';
-import { pagesOf } from '../services/pages.js';
 import { Services } from '../services/services.js';
-import { type Columns, sendCsv } from './csv.js';
 import { Input } from './input.decorator.js';
 import { ownedRequest } from './owned.js';
-import type { BilledRequest, RequestListReply } from './shapes/requests.js';
-
-const PAGE_ROWS = 200;
+import type { BilledRequest } from './shapes/requests.js';
 
 @Controller()
 export class RequestsController {
   constructor(private readonly services: Services) {}
-
-  @Handles('listRequests')
-  list(@Input(RequestListRequest) query: RequestListRequest): Promise<RequestListReply> {
-    return this.services.ask(requestList, query);
-  }
-
-  @Handles('downloadRequests')
-  async download(@Res() response: Response, @Input(RequestListRequest) query: RequestListRequest): Promise<void> {
-    const pages = pagesOf(async (cursor) => {
-      const { requests, nextCursor } = await this.services.ask(requestList, { ...query, limit: PAGE_ROWS, cursor });
-      return { rows: requests, nextCursor };
-    });
-    await sendCsv(response, 'requests.csv', COLUMNS, pages);
-  }
 
   @Handles('showRequest')
   show(@Req() request: PanelRequest, @Input(RequestShowRequest) { requestId }: RequestShowRequest): Promise<BilledRequest> {

@@ -1,4 +1,4 @@
-import { Controller, Req, Res } from '@nestjs/common';
+import { Controller, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { UsageQueryRequest, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
 import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
@@ -34,12 +34,9 @@ export class UsageController {
 function columnsOf({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
   return {
     ...(step && { start: ({ start }) => start }),
-    ...(groupBy.includes('account') && { accountId: ({ accountId }) => accountId }),
     ...(groupBy.includes('project') && { projectId: ({ projectId }) => projectId }),
     ...(groupBy.includes('key') && { keyId: ({ keyId }) => keyId }),
     ...(groupBy.includes('model') && { model: ({ model }) => model }),
-    ...(groupBy.includes('upstream') && { upstream: ({ upstream }) => upstream }),
-    ...(groupBy.includes('ending') && { ending: ({ ending }) => ending }),
     requests: ({ requests }) => requests,
     estimatedRequests: ({ estimatedRequests }) => estimatedRequests,
     promptTokens: ({ promptTokens }) => promptTokens,

@@ -16,7 +16,11 @@ export class Services {
   }
 
   /** Asks every replica. */
-  askEvery<Request extends object, Reply>(endpoint: EveryReplicaEndpoint<Request, Reply>, payload: Request, timeoutMs = ANSWER_MS): Promise<Reply[]> {
+  askEvery<Request extends object, Reply>(
+    endpoint: EveryReplicaEndpoint<Request, Reply>,
+    payload: Request,
+    timeoutMs = ANSWER_MS,
+  ): Promise<Reply[]> {
     return this.messaging.requestEvery(endpoint, payload, { timeoutMs }).catch((error) => refuse(error, endpoint.subject));
   }
 

@@ -12,7 +12,7 @@ const entry = (id: string, service: AuditEntry['service']): AuditEntry => ({
   requestId: null,
   action: 'account.create',
   accountId: null,
-  target: null,
+  target: 'account/1',
   reason: null,
   before: null,
   after: null,
@@ -32,7 +32,15 @@ test('entries of all journals come newest first, and the cursor is the last id',
 });
 
 test('the last page has no cursor', () => {
-  expect(mergePages([{ entries: billing, hasMore: false }, { entries: [], hasMore: false }], 3)).toEqual({ entries: billing, nextCursor: null });
+  expect(
+    mergePages(
+      [
+        { entries: billing, hasMore: false },
+        { entries: [], hasMore: false },
+      ],
+      3,
+    ),
+  ).toEqual({ entries: billing, nextCursor: null });
 });
 
 test('a journal with more entries has a further page', () => {

@@ -1,5 +1,4 @@
 import type { Account } from '#contracts/billing/accounts.js';
-import { ledgerCheckList } from '#contracts/billing/ledger.js';
 import type { Balance } from '#contracts/billing/money.js';
 import { type RouteStatusReply, routeStatus } from '#contracts/route-status.js';
 import { PanelError } from '../../http/panel-error.js';
@@ -29,11 +28,7 @@ export function accountWarnings(account: Account, balance: Balance, now: Date): 
 
 /** Returns what the operator should act on. */
 export async function platformWarnings(services: Services): Promise<OverviewWarning[]> {
-  const warnings = await Promise.all([
-    orUnavailable(routeStatus.subject, async () => openCircuits(await services.askEvery(routeStatus, {}, ANSWER_MS))),
-    orUnavailable(ledgerCheckList.subject, () => lastCheck(services)),
-  ]);
-  return warnings.flat();
+  return orUnavailable(routeStatus.subject, async () => openCircuits(await services.askEvery(routeStatus, {}, ANSWER_MS)));
 }
 
 async function orUnavailable(subject: string, warnings: () => Promise<OverviewWarning[]>): Promise<OverviewWarning[]> {
@@ -52,10 +47,4 @@ export function openCircuits(replicas: readonly RouteStatusReply[]): OverviewWar
   return [...routes.values()].flatMap((same) =>
     same.slice(0, 1).map(({ model, upstream }) => ({ kind: 'circuit-open', model, upstream, replicas: same.length }) as const),
   );
-}
-
-async function lastCheck(services: Services): Promise<OverviewWarning[]> {
-  const [last] = (await services.ask(ledgerCheckList, { limit: 1 }, ANSWER_MS)).checks;
-  const violations = last?.invariants.reduce((sum, invariant) => sum + invariant.violations, 0) ?? 0;
-  return last && violations > 0 ? [{ kind: 'ledger-violations', checkedAt: last.checkedAt, violations }] : [];
 }

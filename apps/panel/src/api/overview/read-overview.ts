@@ -5,8 +5,8 @@ import { PanelError } from '../../http/panel-error.js';
 import { allOf, pagesOf } from '../../services/pages.js';
 import type { Services } from '../../services/services.js';
 import type { Overview } from '../shapes/overview.js';
-import { accountWarnings, platformWarnings } from './overview-warnings.js';
 import type { OverviewQuery } from './overview-query.js';
+import { accountWarnings, platformWarnings } from './overview-warnings.js';
 import { sumUsage } from './sum-usage.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -28,7 +28,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, byEnding, warnings] = await Promise.all([
+  const [account, balance, series, month, byModel, byProject, byKey, warnings] = await Promise.all([
     accountId ? accountOf(services, accountId) : undefined,
     accountId ? services.ask(balanceGet, { accountId }) : null,
     usage({ from, to, step }),
@@ -36,7 +36,6 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     spenders('model'),
     spenders('project'),
     spenders('key'),
-    spenders('ending'),
     isOperator ? platformWarnings(services) : [],
   ]);
   return {
@@ -51,7 +50,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     byModel,
     byProject,
     byKey,
-    byEnding,
+    byEnding: [],
     warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
   };
 }

@@ -10,7 +10,8 @@ export interface AccountListReply {
 }
 
 export interface AccountRow extends Account {
-  balance: Balance;
+  /** Absent from a billing service older than the field. */
+  balance?: Balance;
 }
 
 /** `POST /accounts`. Replies `Account`. */

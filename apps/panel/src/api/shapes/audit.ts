@@ -6,9 +6,7 @@ export interface AuditListReply {
   nextCursor: string | null;
 }
 
-export interface AuditEntry extends Omit<ServiceAuditEntry, 'target'> {
-  /** The changed row: `account/<id>`, `project/<id>`, `key/<id>`, `user/<id>`. Null for a sign-in that failed. */
-  target: string | null;
+export interface AuditEntry extends ServiceAuditEntry {
   /** Journal that the entry is in. */
   service: 'billing' | 'catalog' | 'panel';
 }

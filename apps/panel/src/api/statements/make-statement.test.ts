@@ -18,10 +18,22 @@ const HUGE = '999999999999999999999999999999';
 test.each([
   // name, opening, movements, days, [in, out, cost, forfeited, closing]
   ['an empty month', 7n, [], [], ['0', '0', '0', '0', '7']],
-  ['top-up, grant and credit come in', 0n, [movement('topup', '10'), movement('grant', '5'), movement('credit', '1')], [], ['16', '0', '0', '0', '16']],
+  [
+    'top-up, grant and credit come in',
+    0n,
+    [movement('topup', '10'), movement('grant', '5'), movement('credit', '1')],
+    [],
+    ['16', '0', '0', '0', '16'],
+  ],
   ['refund and debit go out', 20n, [movement('refund', '-4'), movement('debit', '-3')], [], ['0', '7', '0', '0', '13']],
   ['requests cost', 20n, [], [day('2027-01-05', 2, '3'), day('2027-01-06', 1, '4')], ['0', '0', '7', '0', '13']],
-  ['a plan ends, in part while requests hold it', 20n, [movement('forfeit', '-6')], [day('2027-01-05', 1, '2', '5')], ['0', '0', '2', '11', '7']],
+  [
+    'a plan ends, in part while requests hold it',
+    20n,
+    [movement('forfeit', '-6')],
+    [day('2027-01-05', 1, '2', '5')],
+    ['0', '0', '2', '11', '7'],
+  ],
   ['a late settlement gives money back', 5n, [], [day('2027-01-05', 0, '-2')], ['0', '0', '-2', '0', '7']],
   ['a grant of nothing', 5n, [movement('grant', '0')], [], ['0', '0', '0', '0', '5']],
   ['amounts beyond 2^53', 1n, [movement('topup', HUGE)], [day('2027-01-05', 1, '1')], [HUGE, '0', '1', '0', HUGE]],
@@ -50,6 +62,14 @@ test('lines are in the order of time, the requests of a day after its movements'
     { at: noon.createdAt, kind: 'topup', amountPicoUsd: '10', balancePicoUsd: '12', reference: 'topup-1', reason: null, requests: null },
     { at: start, kind: 'usage', amountPicoUsd: '-4', balancePicoUsd: '8', reference: null, reason: null, requests: 3 },
     { at: start, kind: 'forfeit', amountPicoUsd: '-1', balancePicoUsd: '7', reference: null, reason: expect.any(String), requests: null },
-    { at: midnight.createdAt, kind: 'refund', amountPicoUsd: '-1', balancePicoUsd: '6', reference: 'refund-1', reason: null, requests: null },
+    {
+      at: midnight.createdAt,
+      kind: 'refund',
+      amountPicoUsd: '-1',
+      balancePicoUsd: '6',
+      reference: 'refund-1',
+      reason: null,
+      requests: null,
+    },
   ]);
 });

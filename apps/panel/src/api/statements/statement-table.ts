@@ -2,7 +2,10 @@ import { parsePicoUsd, renderUsd } from '#money/pico-usd.js';
 import type { Columns } from '../csv.js';
 import type { Statement, StatementLine } from '../shapes/money.js';
 
-type TableLine = Omit<StatementLine, 'kind' | 'amountPicoUsd'> & { kind: StatementLine['kind'] | 'opening' | 'closing'; amountPicoUsd: string | null };
+type TableLine = Omit<StatementLine, 'kind' | 'amountPicoUsd'> & {
+  kind: StatementLine['kind'] | 'opening' | 'closing';
+  amountPicoUsd: string | null;
+};
 
 export const STATEMENT_COLUMNS: Columns<TableLine> = {
   at: ({ at }) => at,
