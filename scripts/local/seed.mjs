@@ -21,7 +21,7 @@ export async function createDemo({ natsUrl, natsPassword, usd = '100.00', reques
 /** Returns a one-time link that makes the first admin of the panel; undefined when there is one. */
 export async function createPanelLink({ natsUrl, natsPassword }) {
   const tollgate = commandLine({ natsUrl, natsPassword });
-  const { users } = await tollgate('panel', 'users', '--admins');
+  const { users } = await tollgate('panel', 'users', '--role', 'admin');
   if (users.length > 0) return undefined;
   return (await tollgate('panel', 'invite', '--admin')).link;
 }

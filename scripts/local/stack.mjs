@@ -8,7 +8,7 @@ import { localPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, readPrivate, writePrivate } from './secrets.mjs';
-import { createDemo, keyWorks } from './seed.mjs';
+import { createDemo, createPanelLink, keyWorks } from './seed.mjs';
 import { SERVICES, STOP_ORDER, serviceProgram } from './services.mjs';
 import { createStatus } from './status.mjs';
 import { Supervisor } from './supervisor.mjs';
@@ -71,8 +71,11 @@ async function bringUp({
     return `ready: ${services.join(', ')}`;
   });
   const hasDemo = services.includes('gateway') && options.demo !== false;
-  const demo = hasDemo ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
-  const panel = services.includes('panel') ? { panelUrl: `http://127.0.0.1:${panelPort}` } : {};
+  const [demo, panelLink] = await Promise.all([
+    hasDemo ? demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {},
+    hasDemo && services.includes('panel') ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
+  ]);
+  const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
   const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   return {

@@ -13,6 +13,7 @@ import { MeController } from './api/me.controller.js';
 import { MembersController } from './api/members.controller.js';
 import { ModelsController } from './api/models.controller.js';
 import { MoneyController } from './api/money.controller.js';
+import { OperatorController } from './api/operator.controller.js';
 import { OverviewController } from './api/overview.controller.js';
 import { ProjectsController } from './api/projects.controller.js';
 import { RequestsController } from './api/requests.controller.js';
@@ -71,6 +72,7 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       MembersController,
       InvitesController,
       TokensController,
+      OperatorController,
       AccountsController,
       AuditController,
       KeysController,

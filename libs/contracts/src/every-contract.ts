@@ -12,6 +12,7 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
+import * as panel from './panel.js';
 import * as probe from './probe.js';
 import * as routeStatus from './route-status.js';
 
@@ -32,6 +33,7 @@ const MODULES = [
   inference,
   routeStatus,
   probe,
+  panel,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 

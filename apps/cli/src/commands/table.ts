@@ -4,6 +4,7 @@ import { catalogCommands } from './catalog.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
+import { panelCommands } from './panel.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
@@ -22,6 +23,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...catalogCommands,
   ...upstreamStatusCommands,
   ...upstreamTestCommands,
+  ...panelCommands,
 ];
 
 /** Descriptions of the command groups. */
@@ -37,4 +39,5 @@ export const GROUPS: Readonly<Record<string, string>> = {
   catalog: 'Models, prices and upstreams',
   models: 'Available models',
   upstreams: 'Servers of the models',
+  panel: 'People of the panel',
 };

@@ -28,10 +28,14 @@ export class ErrorFilter implements ExceptionFilter {
       response.setHeader('set-cookie', this.cookie.cleared());
     if (error.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(error.retryAfterSeconds));
     // The rest of the body was not read, and must not be taken for the next request.
-    if (!request.complete) response.setHeader('connection', 'close');
+    if (hasUnreadBody(request)) response.setHeader('connection', 'close');
     const { message, type, param, code } = error;
     response.status(error.status).json({ error: { message, type, param: param ?? null, code } });
   }
+}
+
+function hasUnreadBody({ complete, headers }: PanelRequest): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }
 
 function translate(thrown: unknown, request: PanelRequest): PanelError {

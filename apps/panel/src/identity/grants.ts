@@ -15,7 +15,7 @@ interface GrantRow {
 const KEEPER = { platform: 'admin', account: 'owner' } as const;
 
 /** Advisory lock of changes of roles: each sees those before it, so that two cannot remove the last two admins. */
-const ROLES_LOCK = 7_243_003;
+const ROLES_LOCK = 7_243_020;
 
 export function accessOf(grants: readonly GrantRow[]): Access {
   return new Access(grants.map(({ accountId, role }) => ({ accountId, permissions: new Set(permissionsOf(role as Role)) })));

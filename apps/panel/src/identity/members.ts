@@ -14,8 +14,9 @@ export class Members {
   constructor(private readonly prisma: PrismaClient) {}
 
   /** People with a role in one of the accounts, with these roles; `all`: everyone, with all their roles. Newest first. */
-  async list(accounts: 'all' | string[], page: PageQuery): Promise<MemberListReply> {
-    const where = accounts === 'all' ? {} : { grants: { some: { accountId: { in: accounts } } } };
+  async list(accounts: 'all' | string[], page: PageQuery, role?: Role): Promise<MemberListReply> {
+    const grant = { ...(accounts !== 'all' && { accountId: { in: accounts } }), ...(role && { role }) };
+    const where = Object.keys(grant).length === 0 ? {} : { grants: { some: grant } };
     const users = await this.prisma.panelUser.findMany({ where, include: { grants: true }, ...newestFirst(page) });
     const { rows, nextCursor } = pageOf(users, page);
     return { members: rows.map((user) => renderMember(user, accounts)), nextCursor };
@@ -52,6 +53,13 @@ export class Members {
       const entry = { target: `user/${userId}`, before: { disabled: !disabled }, after: { disabled } };
       await writeAudit(tx, origin, { action: 'user.update', ...entry });
     });
+  }
+
+  /** Returns the id of the person with this e-mail. @throws {PanelError} `not_found` */
+  async idOf(email: string): Promise<string> {
+    const user = await this.prisma.panelUser.findUnique({ where: { email: email.trim().toLowerCase() } });
+    if (!user) throw new PanelError('not_found', 'There is no person with this e-mail.');
+    return user.id;
   }
 
   /** @throws {PanelError} `not_found` for a person without a role in the accounts */
