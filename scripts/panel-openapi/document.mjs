@@ -75,10 +75,15 @@ function operationOf(name, route, { tag, comment, inputs, reply }, components) {
     summary: route.summary,
     description: [comment, permissionOf(route)].filter(Boolean).join('\n\n'),
     security: securityOf(route),
-    parameters: [...inPath.map(pathParameter), ...(query ? queryParameters(query, inPath, components) : [])],
+    parameters: [...inPath.map(pathParameter), ...(query ? queryParameters(query, [...inPath, ...withoutPages(route)], components) : [])],
     ...(message && { requestBody: { required: true, content: { 'application/json': { schema: message } } } }),
     responses: { [route.status ?? 200]: successOf(route, reply), ...refusalsOf(route, inPath.length > 0, message !== undefined) },
   };
+}
+
+/** A file has all pages. */
+function withoutPages({ path }) {
+  return path.endsWith('.csv') ? ['limit', 'cursor'] : [];
 }
 
 function permissionOf({ access, confirmed }) {
@@ -106,10 +111,10 @@ function pathParameter(name) {
 
 const PATH_FIELDS = { month: 'Month in UTC: `2027-01`.', requestId: "The `x-request-id` of the gateway's reply." };
 
-function queryParameters(reference, inPath, components) {
+function queryParameters(reference, left, components) {
   const { properties, required = [] } = components[nameOf(reference)];
   return Object.entries(properties)
-    .filter(([name]) => !inPath.includes(name))
+    .filter(([name]) => !left.includes(name))
     .map(([name, { description, ...schema }]) => ({
       name,
       in: 'query',

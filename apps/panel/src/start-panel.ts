@@ -13,6 +13,7 @@ import { startOpsServer } from '#observability/ops-server.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
+import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
 
@@ -68,6 +69,7 @@ export async function createPanel(dependencies: PanelDependencies, registry: Reg
     registers: [registry],
   });
   app.use(requestLog({ logger, requests, trustedProxyHops: config.trustedProxyHops }));
+  app.use('/panel/openapi.json', serveDocument());
   const files = staticFiles(UI_FOLDER);
   app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>
     request.path === '/' || request.path === '/panel' ? response.redirect('/panel/') : next(),

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { topupCreate } from '#contracts/billing/money.js';
@@ -91,6 +92,14 @@ beforeEach(() => {
     topupCreate,
     keep(() => ({ accountId: ACME, credited: true, topupBalancePicoUsd: '1' })),
   );
+});
+
+test('the OpenAPI document is public, and a copy that is current is a 304', async () => {
+  const fetchDocument = async (etag?: string) =>
+    fetch(`${await panel.app.getUrl()}/panel/openapi.json`, { headers: etag === undefined ? {} : { 'if-none-match': etag } });
+  const first = await fetchDocument();
+  expect([first.status, await first.json()]).toEqual([200, JSON.parse(readFileSync('docs/panel-openapi.json', 'utf8'))]);
+  expect((await fetchDocument(first.headers.get('etag') ?? '')).status).toBe(304);
 });
 
 test('platform roles see all accounts, others their own', async () => {

@@ -27,7 +27,7 @@ export type AdjustmentBody = Omit<AdjustmentCreateRequest, 'accountId'>;
 
 /**
  * `GET /accounts/{a}/statements/{yyyy-mm}` and `{yyyy-mm}.csv`. A month in UTC:
- * `opening + in − out − cost − forfeited = closing`. All amounts but opening and closing are positive.
+ * `opening + in − out − cost − forfeited = closing`. The closing amount of the running month is the balance and its `expiredHeld`.
  */
 export interface Statement {
   accountId: string;

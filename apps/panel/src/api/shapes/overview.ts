@@ -6,7 +6,7 @@ export interface Overview {
   from: string;
   to: string;
   /** Null for the whole platform. */
-  balance: Balance | null;
+  balance: AccountBalance | null;
   /** Sums from `from` to `to`, of today and of this month, in UTC. */
   total: UsageSums;
   today: UsageSums;
@@ -23,6 +23,9 @@ export interface Overview {
   byEnding: UsageRow[];
   warnings: OverviewWarning[];
 }
+
+/** `expiredHeld` is money of ended grants that open holds may still use. It is part of no balance. */
+export type AccountBalance = Balance & { expiredHeld: string };
 
 /** Counts and amounts of a `UsageRow` that is not grouped. */
 export type UsageSums = Omit<UsageRow, 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending'>;
