@@ -54,6 +54,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.adjustment.create': ['cli'],
   'billing.v1.movement.list': ['cli', 'internal'],
   'billing.v1.usage.query': ['cli', 'internal'],
+  'billing.v1.usage.rebuild': ['cli'],
   'billing.v1.ledger.check': ['cli'],
   'billing.v1.plan.grant': ['cli'],
   'catalog.v1.model.list': ['gateway', 'cli', 'internal'],
