@@ -13,7 +13,7 @@ export interface LedgerCounts {
 }
 
 export interface LedgerInvariant {
-  /** `I1` to `I11`. */
+  /** `I1` to `I12`. */
   id: string;
   rule: string;
   violations: number;
