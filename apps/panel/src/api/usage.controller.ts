@@ -34,9 +34,12 @@ export class UsageController {
 function columnsOf({ step, groupBy = [] }: UsageQueryRequest): Columns<UsageRow> {
   return {
     ...(step && { start: ({ start }) => start }),
+    ...(groupBy.includes('account') && { accountId: ({ accountId }) => accountId }),
     ...(groupBy.includes('project') && { projectId: ({ projectId }) => projectId }),
     ...(groupBy.includes('key') && { keyId: ({ keyId }) => keyId }),
     ...(groupBy.includes('model') && { model: ({ model }) => model }),
+    ...(groupBy.includes('upstream') && { upstream: ({ upstream }) => upstream }),
+    ...(groupBy.includes('ending') && { ending: ({ ending }) => ending }),
     requests: ({ requests }) => requests,
     estimatedRequests: ({ estimatedRequests }) => estimatedRequests,
     promptTokens: ({ promptTokens }) => promptTokens,

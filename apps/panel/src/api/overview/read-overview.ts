@@ -28,7 +28,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     allOf(pagesOf((cursor) => services.ask(usageQuery, { accountId, limit: PAGE_ROWS, ...question, cursor })));
   const spenders = async (group: UsageGroup): Promise<UsageRow[]> => mostExpensive(await usage({ from, to, groupBy: [group] }));
   const today = now.toISOString().slice(0, 10);
-  const [account, balance, series, month, byModel, byProject, byKey, warnings] = await Promise.all([
+  const [account, balance, series, month, byModel, byProject, byKey, byEnding, warnings] = await Promise.all([
     accountId ? accountOf(services, accountId) : undefined,
     accountId ? services.ask(balanceGet, { accountId }) : null,
     usage({ from, to, step }),
@@ -36,6 +36,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     spenders('model'),
     spenders('project'),
     spenders('key'),
+    spenders('ending'),
     isOperator ? platformWarnings(services) : [],
   ]);
   return {
@@ -50,7 +51,7 @@ export async function readOverview(services: Services, query: OverviewQuery, isO
     byModel,
     byProject,
     byKey,
-    byEnding: [],
+    byEnding,
     warnings: [...(account && balance ? accountWarnings(account, balance, now) : []), ...warnings],
   };
 }
