@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
+import { runDemoTraffic } from './local/demo-traffic.mjs';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
 import { claimPort, otherPort } from './local/ports.mjs';
@@ -10,13 +11,14 @@ import { endCommands } from './local/run-command.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 
-const HELP = `npm start [-- --reset]
+const HELP = `npm start [-- --reset] [--demo-traffic]
 
 Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
 starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
 
-  --reset       delete the data, keys and logs of earlier starts
-  --help        show this text
+  --reset         delete the data, keys and logs of earlier starts
+  --demo-traffic  once ready, send 75 seconds of mixed traffic: all formats, two projects, failures, clients that leave
+  --help          show this text
 
   PORT          port of the gateway (default 8080)
   PANEL_PORT    port of the panel (default 8081)
@@ -43,7 +45,7 @@ try {
 }
 
 async function main() {
-  const { reset, help } = readArguments();
+  const { reset, help, 'demo-traffic': demoTraffic } = readArguments();
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
   const port = readPort('PORT', 8080);
@@ -58,7 +60,7 @@ async function main() {
     catalog: process.env.CATALOG_DATABASE_URL,
     panel: process.env.PANEL_DATABASE_URL,
   };
-  const untilSignal = stopOnSignal();
+  const { untilSignal, signal: stopped } = stopOnSignal();
 
   // Checked first, because installing and building are slow.
   await claimPort(port, otherPort('PORT', port));
@@ -73,11 +75,12 @@ async function main() {
     startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
+  if (demoTraffic) await runDemoTraffic({ dataDir: DATA, stack, say: status.say, signal: stopped });
 }
 
 /**
- * Installs signal handlers. A signal ends the running command, or stops the stack once the returned function has started it. A second
- * signal kills the stack.
+ * Installs signal handlers. A signal ends the running command, or stops the stack once `untilSignal` has started it, and aborts `signal`.
+ * A second signal kills the stack.
  */
 function stopOnSignal() {
   const abort = new AbortController();
@@ -97,7 +100,7 @@ function stopOnSignal() {
     });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
-  return async (start) => {
+  const untilSignal = async (start) => {
     try {
       starting = start(abort.signal);
       stack = await starting;
@@ -107,6 +110,7 @@ function stopOnSignal() {
       throw error;
     }
   };
+  return { untilSignal, signal: abort.signal };
 }
 
 function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, logDir }, took) {
@@ -131,10 +135,14 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 }
 
 function readArguments() {
-  // npm keeps options before the two dashes. Starting with the old data would be wrong.
-  if (process.env.npm_config_reset) throw new StartError('use two dashes before the option: npm start -- --reset');
+  // npm keeps options before the two dashes. Starting with the old data, or without the traffic, would be wrong.
+  for (const name of ['reset', 'demo-traffic']) {
+    const isKept = process.env[`npm_config_${name.replaceAll('-', '_')}`];
+    if (isKept) throw new StartError(`use two dashes before the option: npm start -- --${name}`);
+  }
+  const flag = { type: 'boolean' };
   try {
-    return parseArgs({ options: { reset: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values;
+    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, help: { ...flag, short: 'h' } } }).values;
   } catch (error) {
     throw new StartError(`${error.message.split('.')[0]}; see npm start -- --help`);
   }

@@ -179,7 +179,8 @@ function controls(supervisor) {
 /** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir) {
   removeOwnedFolder(dataDir, 'postgres');
-  for (const name of ['demo.json', 'secrets.json', 'ports.json', 'logs']) rmSync(join(dataDir, name), { recursive: true, force: true });
+  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'logs'])
+    rmSync(join(dataDir, name), { recursive: true, force: true });
 }
 
 function lastWord(output) {

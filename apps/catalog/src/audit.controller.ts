@@ -1,5 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
-import { AuditListRequest, catalogAuditList } from '#contracts/audit.js';
+import { AuditListRequest, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
+import { checkAuditChain } from '#database/audit-chain.js';
 import { listAudit } from '#database/audit-journal.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
@@ -13,5 +14,10 @@ export class AuditController {
   @Serves(catalogAuditList)
   async list(request: AuditListRequest) {
     return listAudit(this.prisma, 'catalog', request);
+  }
+
+  @Serves(catalogAuditCheck)
+  async check() {
+    return checkAuditChain(this.prisma, 'catalog');
   }
 }

@@ -49,6 +49,7 @@ Examples:
   ${CALL} key create --project <project-id>
 
 Every command has --help with its options and examples, and --json for scripts.
+An id may be shortened to a start that no other id has. --account and --project may be left out where there is one.
 Commands connect to NATS_URL as user cli with NATS_CLI_PASSWORD. After npm start neither has to be set.`;
 
 function examplesHelp(examples: readonly string[]): string {

@@ -91,7 +91,7 @@ export function panelModule({ config, logger, prisma, messaging }: PanelDependen
       { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
       { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
       { provide: APP_PIPE, useValue: new PayloadPipe() },
-      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, logger) },
+      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
       value(Services, services),
       value(AuditJournals, new AuditJournals(services, (query) => listAudit(prisma, query))),
       value(SessionCookie, cookie),

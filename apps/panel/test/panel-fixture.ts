@@ -6,9 +6,10 @@ import request from 'supertest';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { FakeMessaging } from '#testing/fake-messaging.js';
 import { createTestDatabase } from '#testing/test-database.js';
-import type { Role } from '../src/api/shapes/identity.js';
+import type { Permission, Role } from '../src/api/shapes/identity.js';
 import { API_PREFIX } from '../src/http/routes.js';
 import { Invites } from '../src/identity/invites.js';
+import { Sessions } from '../src/identity/sessions.js';
 import { PanelConfig } from '../src/panel.config.js';
 import { createPanel } from '../src/start-panel.js';
 
@@ -75,6 +76,27 @@ export class PanelFixture {
     if (token) call.set('authorization', `Bearer ${token}`);
     call.set(headers);
     return body === undefined ? call : call.send(body);
+  }
+
+  /** Starts another session of a person. Returns the `cookie` header. */
+  async session({ userId }: SignedIn): Promise<string> {
+    const sessions = this.app.get(Sessions);
+    const { secret } = await this.prisma.$transaction((tx) => sessions.start(tx, userId, { address: '192.0.2.1', userAgent: 'test' }));
+    return `tollgate=${secret}`;
+  }
+
+  /** Makes a token of a person. Returns the token. */
+  async token({ cookie }: SignedIn, permissions: Permission[], accountId?: string): Promise<string> {
+    const expiresAt = new Date(Date.now() + 86_400_000).toISOString();
+    const reply = await this.send('/tokens', { method: 'POST', cookie, body: { name: 'test', accountId, permissions, expiresAt } });
+    if (reply.status !== 201) throw new Error(`no token: ${reply.text}`);
+    return reply.body.token;
+  }
+
+  /** Returns the journal's rows of an action, without ids, times and addresses. */
+  async journal(action: string): Promise<Record<string, unknown>[]> {
+    const rows = await this.prisma.panelAudit.findMany({ where: { action }, orderBy: { id: 'asc' } });
+    return rows.map(({ id: _, at: __, ip: ___, requestId: ____, ...row }) => row);
   }
 
   /** Makes a link of the operator. Returns its token. */

@@ -1,3 +1,17 @@
+import type { AuditCheckReply } from '#contracts/audit.js';
+import { Prisma, type PrismaClient } from './prisma-client.js';
+
+/** Checks the chain of a journal in one snapshot. */
+export async function checkAuditChain(prisma: PrismaClient, journal: 'billing' | 'catalog'): Promise<AuditCheckReply> {
+  const rows = await prisma.$queryRaw<AuditCheckReply[]>`SELECT coalesce(h.sequence, 0)::int AS entries,
+      coalesce(encode(h.digest, 'hex'), '') AS digest,
+      ARRAY(SELECT subject FROM (${Prisma.raw(auditChainFaults(journal))}) f ORDER BY subject LIMIT ${FAULTS_MAX}) AS faults
+    FROM (SELECT) one LEFT JOIN ${Prisma.raw(journal)}.audit_head h ON true`;
+  return rows[0] as AuditCheckReply;
+}
+
+const FAULTS_MAX = 100;
+
 /** Returns the query of the faults in the chain of a journal: rows of `subject` and `account_id`. One pass over the journal. */
 export function auditChainFaults(journal: 'billing' | 'catalog'): string {
   return `WITH links AS (

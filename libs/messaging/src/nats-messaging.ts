@@ -1,4 +1,5 @@
 import type { NatsConnection } from 'nats';
+import type { Actor } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
@@ -17,6 +18,7 @@ import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS }
 interface MessagingSettings {
   service: string;
   logger: Logger;
+  actor: Actor | undefined;
   requestTimeoutMs: number;
   payloadBytesMax: number;
   closeGraceMs: number;
@@ -137,10 +139,10 @@ export class NatsMessaging implements Messaging {
     return undefined;
   }
 
-  private pack(payload: object, timeoutMs: number | undefined, { traceparent, actor }: CallOptions): PackedRequest {
+  private pack(payload: object, timeoutMs: number | undefined, options: CallOptions): PackedRequest {
     const encoded = payload instanceof EncodedJson ? payload : undefined;
     const body = encoded?.bytes ?? encodeJson(payload);
-    const headers = requestHeaders(timeoutMs, traceparent, actor);
+    const headers = requestHeaders(timeoutMs, options.traceparent, options.actor ?? this.settings.actor);
     if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
       encoded?.onSent();
       return { body, headers };

@@ -72,12 +72,13 @@ test('a correct ledger: counts, and no violation', async () => {
   const before = await checkLedger(ledger.sql, OVERDUE_MS);
   await busyCustomer();
   const report = await checkLedger(ledger.sql, OVERDUE_MS);
-  const added = { accounts: 1, projects: 1, grants: 1, movements: 3, openHolds: 1, settlements: 2, lateSettlements: 1 };
+  const added = { accounts: 1, projects: 1, grants: 1, movements: 3, openHolds: 1, settlements: 2, lateSettlements: 1, auditEntries: 6 };
   const expected = Object.entries(added).map(([kind, count]) => [kind, count + before.checked[kind as keyof typeof added]]);
   expect(report).toEqual({
     checkedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     milliseconds: expect.any(Number),
     checked: Object.fromEntries(expected),
+    auditDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
     invariants: INVARIANTS.map(({ id, rule }) => ({ id, rule, violations: 0 })),
     violations: [],
   });

@@ -80,9 +80,9 @@ export class Auditor {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
       const report = await this.checkOn(connection);
-      const { milliseconds, checked, invariants, violations } = report;
+      const { milliseconds, checked, auditDigest, invariants, violations } = report;
       const broken = invariants.filter((invariant) => invariant.violations > 0);
-      if (violations.length === 0) logger.info({ milliseconds, ...checked }, 'ledger check passed');
+      if (violations.length === 0) logger.info({ milliseconds, ...checked, auditDigest }, 'ledger check passed');
       else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
       const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');

@@ -149,9 +149,10 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Row counts of the snapshot. */
+/** Row counts of the snapshot, its time, and the end of the audit chain. */
 export const COUNTS = `SELECT now() AS at,
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
   (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM billing.settlement) AS settlements,
-  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements"`;
+  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements",
+  (SELECT count(*)::int FROM billing.audit) AS "auditEntries", coalesce((SELECT encode(digest, 'hex') FROM billing.audit_head), '') AS "auditDigest"`;

@@ -1,7 +1,7 @@
 import { holdList } from '#contracts/billing/holds.js';
 import { requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
-import { argument, cursor, id, optional, text } from '../parameters.js';
+import { accountId, argument, cursor, optional, text } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 
@@ -9,7 +9,7 @@ export const requestCommands = [
   command({
     name: 'holds list',
     summary: 'List the open holds of running requests, oldest first',
-    parameters: { account: optional(id, 'only holds of this account'), cursor },
+    parameters: { account: optional(accountId, 'only holds of this account'), cursor },
     examples: ['holds list', 'holds list --account <account-id>'],
     endpoint: holdList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),

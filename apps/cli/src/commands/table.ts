@@ -1,5 +1,6 @@
 import type { CliCommand } from '../command.js';
 import { accountCommands } from './accounts.js';
+import { auditCommands } from './audit.js';
 import { catalogCommands } from './catalog.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
@@ -20,6 +21,7 @@ export const COMMANDS: readonly CliCommand[] = [
   ...usageCommands,
   ...requestCommands,
   ...ledgerCommands,
+  ...auditCommands,
   ...catalogCommands,
   ...upstreamStatusCommands,
   ...upstreamTestCommands,

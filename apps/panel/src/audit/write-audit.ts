@@ -18,6 +18,7 @@ export interface AuditEntry {
   accountId?: string | null;
   /** The changed row, as `<kind>/<id>`. */
   target: string;
+  reason?: string;
   before?: object;
   after?: object;
 }
@@ -26,9 +27,9 @@ export interface AuditEntry {
 export async function writeAudit(
   tx: Prisma.TransactionClient,
   origin: Origin,
-  { action, accountId = null, target, before, after }: AuditEntry,
+  { action, accountId = null, target, reason = null, before, after }: AuditEntry,
 ) {
   const json = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
-  await tx.$queryRaw`SELECT panel.record_audit(${json(origin)}::jsonb, ${action}, ${accountId}::uuid, ${target}, NULL,
+  await tx.$queryRaw`SELECT panel.record_audit(${json(origin)}::jsonb, ${action}, ${accountId}::uuid, ${target}, ${reason},
     ${json(before)}::jsonb, ${json(after)}::jsonb)`;
 }

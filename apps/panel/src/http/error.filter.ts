@@ -1,17 +1,24 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { Response } from 'express';
 import { ServiceError } from '#contracts/service-error.js';
+import type { PrismaClient } from '#database/prisma-client.js';
 import { MessagingError } from '#messaging/messaging.js';
 import type { Logger } from '#observability/logger.js';
+import { writeAudit } from '../audit/write-audit.js';
+import { originOf } from './origin-of.js';
 import { isPanelErrorCode, PanelError } from './panel-error.js';
 import type { PanelRequest } from './panel-request.js';
 import type { SessionCookie } from './session-cookie.js';
+
+/** Characters of a path that a journal row keeps. */
+const TARGET_MAX = 200;
 
 /** Answers every error with `{error: {message, type, param, code}}`. A 401 also clears the session cookie, so that no page loops. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly cookie: SessionCookie,
+    private readonly prisma: PrismaClient,
     private readonly logger: Logger,
   ) {}
 
@@ -20,6 +27,7 @@ export class ErrorFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     const error = translate(thrown, request);
     if (error.status >= 500) this.logger.error({ requestId: request.requestId, err: error.cause ?? error }, error.message);
+    if (error.code === 'permission_denied' && request.caller) this.record(request, error);
     if (response.headersSent) {
       response.destroy();
       return;
@@ -31,6 +39,14 @@ export class ErrorFilter implements ExceptionFilter {
     if (hasUnreadBody(request)) response.setHeader('connection', 'close');
     const { message, type, param, code } = error;
     response.status(error.status).json({ error: { message, type, param: param ?? null, code } });
+  }
+
+  /** Writes a refusal to the journal. The caller does not wait for it. */
+  private record(request: PanelRequest, { message: reason }: PanelError): void {
+    const entry = { action: 'permission.refuse', target: `${request.method} ${request.path.slice(0, TARGET_MAX)}`, reason };
+    writeAudit(this.prisma, originOf(request), entry).catch((err: unknown) =>
+      this.logger.error({ requestId: request.requestId, err }, 'refusal not recorded'),
+    );
   }
 }
 

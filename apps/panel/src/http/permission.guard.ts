@@ -21,9 +21,15 @@ export class PermissionGuard implements CanActivate {
     if (route.access === 'own') {
       if (!session) throw new PanelError('permission_denied', 'A token cannot do this; it needs a signed-in person.');
     } else if (scopeOf(route) === 'any') access.requireAnywhere(route.access);
-    else access.require(route.access, scopeOf(route) === 'account' ? String(request.params.accountId).toLowerCase() : null);
+    else access.require(route.access, scopeOf(route) === 'account' ? accountOf(request) : null);
     if (route.confirmed && session && Date.now() - session.confirmedAt.getTime() > CONFIRMED_MS)
       throw new PanelError('confirmation_required', 'Confirm with your password: the last time was over 10 minutes ago.');
     return true;
   }
+}
+
+/** Returns the account of the path; null for `all`, the whole platform. */
+function accountOf({ params }: PanelRequest): string | null {
+  const accountId = String(params.accountId).toLowerCase();
+  return accountId === 'all' ? null : accountId;
 }

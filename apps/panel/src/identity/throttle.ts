@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { PrismaClient } from '#database/prisma-client.js';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { PanelError } from '../http/panel-error.js';
 import { digestOf } from './secret.js';
 
@@ -19,27 +19,31 @@ export class Throttle {
 
   /** Returns the function that forgets the attempts of this e-mail. @throws {PanelError} `rate_limit_exceeded` */
   async attempt(email: string, address: string): Promise<() => Promise<void>> {
-    const { panelLoginFailure: failures } = this.prisma;
-    const since = new Date(Date.now() - WINDOW_MS);
-    await failures.deleteMany({ where: { at: { lt: since } } });
-    const id = randomUUIDv7();
     const emailDigest = digestOf(email);
-    await failures.create({ data: { id, emailDigest, address, at: new Date() } });
-    const counted = [
-      { where: { emailDigest, at: { gte: since } }, max: BY_EMAIL_MAX },
-      { where: { address, at: { gte: since } }, max: BY_ADDRESS_MAX },
-    ];
-    for (const { where, max } of counted) {
-      const rows = await failures.findMany({ where, orderBy: { at: 'desc' }, take: max + 1, select: { at: true } });
-      const oldest = rows[max - 1];
-      if (rows.length <= max || !oldest) continue;
-      // A refused attempt does not count: the limit would never end while a client repeats.
-      await failures.delete({ where: { id } });
-      const retryAfterSeconds = Math.max(1, Math.ceil((oldest.at.getTime() + WINDOW_MS - Date.now()) / 1000));
+    const freeAt = await this.prisma.$transaction(async (tx) => {
+      // Attempts of one e-mail or address take turns, so that each counts those before it. In a fixed order, against deadlocks.
+      for (const key of [`email ${email}`, `address ${address}`])
+        await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
+      const since = new Date(Date.now() - WINDOW_MS);
+      await tx.panelLoginFailure.deleteMany({ where: { at: { lt: since } } });
+      const [byEmail, byAddress] = [await freeFrom(tx, { emailDigest }, BY_EMAIL_MAX), await freeFrom(tx, { address }, BY_ADDRESS_MAX)];
+      const latest = Math.max(byEmail, byAddress);
+      if (latest === 0) await tx.panelLoginFailure.create({ data: { id: randomUUIDv7(), emailDigest, address, at: new Date() } });
+      return latest;
+    });
+    if (freeAt > 0) {
+      const retryAfterSeconds = Math.max(1, Math.ceil((freeAt - Date.now()) / 1000));
       throw new PanelError('rate_limit_exceeded', 'Too many failed sign-ins. Try again later.', { retryAfterSeconds });
     }
     return async () => {
-      await failures.deleteMany({ where: { emailDigest } });
+      await this.prisma.panelLoginFailure.deleteMany({ where: { emailDigest } });
     };
   }
+}
+
+/** Returns the moment at which another attempt may be made, in milliseconds since 1970; 0 when it may be made now. */
+async function freeFrom(tx: Prisma.TransactionClient, where: Prisma.PanelLoginFailureWhereInput, max: number): Promise<number> {
+  const latest = await tx.panelLoginFailure.findMany({ where, orderBy: { at: 'desc' }, take: max, select: { at: true } });
+  const oldest = latest[max - 1];
+  return oldest ? oldest.at.getTime() + WINDOW_MS : 0;
 }
