@@ -37,15 +37,16 @@ export class MoneyController {
     return this.services.ask(movementList, query);
   }
 
-  @Handles('showStatement')
-  statement(@Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
-    return readStatement(this.services, accountId, month);
-  }
-
+  // Before `showStatement`: the router takes the first method that fits, and `:month` fits `2027-01.csv`.
   @Handles('downloadStatement')
   async download(@Res() response: Response, @Param('accountId') accountId: string, @Param('month') month: string): Promise<void> {
     const statement = await readStatement(this.services, accountId, month);
     await sendCsv(response, `statement-${statement.month}.csv`, STATEMENT_COLUMNS, onePage(statementTable(statement)));
+  }
+
+  @Handles('showStatement')
+  statement(@Param('accountId') accountId: string, @Param('month') month: string): Promise<Statement> {
+    return readStatement(this.services, accountId, month);
   }
 
   @Handles('createTopup')

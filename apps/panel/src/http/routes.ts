@@ -140,7 +140,6 @@ export const ROUTES = {
     access: 'money.read',
     summary: 'Movements of money besides requests, newest first',
   },
-  // Before `showStatement`, whose path also matches it.
   downloadStatement: {
     method: 'GET',
     path: '/accounts/:accountId/statements/:month.csv',
