@@ -39,6 +39,7 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.hold.renew': ['inference-proxy'],
   'billing.v1.hold.list': ['cli'],
   'billing.v1.request.show': ['cli'],
+  'billing.v1.request.list': ['cli'],
   'billing.v1.balance.get': ['gateway', 'cli', 'internal'],
   'billing.v1.account.create': ['cli'],
   'billing.v1.account.list': ['cli'],
