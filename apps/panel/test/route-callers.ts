@@ -34,6 +34,8 @@ export const ROUTE_CALLERS: Record<RouteName, 'anyone' | 'person' | readonly Rol
   showOverview: EVERY_ROLE,
   queryUsage: EVERY_ROLE,
   downloadUsage: EVERY_ROLE,
+  listRequests: EVERY_ROLE,
+  downloadRequests: EVERY_ROLE,
   showRequest: EVERY_ROLE,
   listProjects: EVERY_ROLE,
   createProject: ['admin', 'owner', 'developer'],

@@ -1,4 +1,5 @@
-import { ENDINGS, USAGE_GROUPS, type UsageGroup, type UsageQueryRequest, type UsageRow } from '#contracts/billing/usage.js';
+import { ENDINGS } from '#contracts/billing/holds.js';
+import { USAGE_GROUPS, type UsageGroup, type UsageQueryRequest, type UsageRow } from '#contracts/billing/usage.js';
 import { connectPg, type PgConnection } from '#database/pg-connection.js';
 import { longOr } from '#testing/long-run.js';
 import { type Customer, LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';

@@ -7,9 +7,10 @@ import {
   panelUserList,
   panelUserUpdate,
 } from '#contracts/panel.js';
-import { command, UsageError } from '../command.js';
-import { argument, cursor, flag, id, oneOf, optional, text } from '../parameters.js';
+import { command } from '../command.js';
+import { accountId as account, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 
 const email = text(254, 'e-mail');
 
@@ -20,7 +21,7 @@ export const panelCommands = [
     parameters: {
       admin: flag('the role admin of the whole platform'),
       role: optional(oneOf(PANEL_ROLES, 'role'), 'the role'),
-      account: optional(id, 'account of the roles owner, finance, developer and viewer'),
+      account: optional(account, 'account of the roles owner, finance, developer and viewer'),
       email: optional(email, 'e-mail of the person; default: the person types it'),
     },
     examples: ['panel invite --admin', 'panel invite --role owner --account <account-id> --email ada@example.com'],

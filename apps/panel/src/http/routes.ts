@@ -101,6 +101,8 @@ export const ROUTES = {
   showOverview: { method: 'GET', path: '/accounts/:accountId/overview', access: 'usage.read', summary: 'The figures of the first page' },
   queryUsage: { method: 'GET', path: '/accounts/:accountId/usage', access: 'usage.read', summary: 'Requests, tokens and costs' },
   downloadUsage: { method: 'GET', path: '/accounts/:accountId/usage.csv', access: 'usage.read', summary: 'The same as a file' },
+  listRequests: { method: 'GET', path: '/accounts/:accountId/requests', access: 'requests.read', summary: 'Requests, newest first' },
+  downloadRequests: { method: 'GET', path: '/accounts/:accountId/requests.csv', access: 'requests.read', summary: 'The same as a file' },
   showRequest: {
     method: 'GET',
     path: '/requests/:requestId',

@@ -2,7 +2,7 @@ import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min }
 import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
-import { SETTLE_REASONS, type SettleReason } from './holds.js';
+import { ENDINGS, type SettleReason } from './holds.js';
 
 /** Fields that usage can be grouped by. `ending` is the reason of the settlement. */
 export const USAGE_GROUPS = ['account', 'project', 'key', 'model', 'upstream', 'ending'] as const;
@@ -10,9 +10,6 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Hours and days in UTC. */
 export const USAGE_STEPS = ['hour', 'day'] as const;
 export type UsageStep = (typeof USAGE_STEPS)[number];
-
-/** Every reason that a request can end for. */
-export const ENDINGS = [...SETTLE_REASONS, 'lease-expired'] as const satisfies readonly SettleReason[];
 
 export class UsageQueryRequest {
   /** Default: all accounts. */
