@@ -56,7 +56,7 @@ class PanelModule {}
  */
 export function panelModule({ config, logger, prisma, messaging }: PanelDependencies): DynamicModule {
   const cookie = new SessionCookie(config.panelUrl);
-  const origins = new Set([config.panelUrl, ...config.panelOrigins.split(',').map((origin) => origin.trim())].filter(Boolean));
+  const origins = new Set([config.panelUrl, ...config.furtherOrigins]);
   const services = new Services(messaging);
   const reflector = new Reflector();
   const passwords = new Passwords();

@@ -8,7 +8,7 @@ import {
   panelUserUpdate,
 } from '#contracts/panel.js';
 import { command } from '../command.js';
-import { accountId as account, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
+import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 import { UsageError } from '../usage-error.js';
 
@@ -21,7 +21,7 @@ export const panelCommands = [
     parameters: {
       admin: flag('the role admin of the whole platform'),
       role: optional(oneOf(PANEL_ROLES, 'role'), 'the role'),
-      account: optional(account, 'account of the roles owner, finance, developer and viewer'),
+      account: optional(accountId, 'account of the roles owner, finance, developer and viewer'),
       email: optional(email, 'e-mail of the person; default: the person types it'),
     },
     examples: ['panel invite --admin', 'panel invite --role owner --account <account-id> --email ada@example.com'],

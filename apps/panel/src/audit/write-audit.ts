@@ -27,9 +27,9 @@ export interface AuditEntry {
 export async function writeAudit(
   tx: Prisma.TransactionClient,
   origin: Origin,
-  { action, accountId = null, target, reason = null, before, after }: AuditEntry,
+  { action, accountId = null, target, reason, before, after }: AuditEntry,
 ) {
   const json = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
-  await tx.$queryRaw`SELECT panel.record_audit(${json(origin)}::jsonb, ${action}, ${accountId}::uuid, ${target}, ${reason},
+  await tx.$queryRaw`SELECT panel.record_audit(${json(origin)}::jsonb, ${action}, ${accountId}::uuid, ${target}, ${reason ?? null},
     ${json(before)}::jsonb, ${json(after)}::jsonb)`;
 }
