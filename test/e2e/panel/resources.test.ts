@@ -117,6 +117,12 @@ test('one request has the same cost in overview, usage, request, statement and b
   const left = String(5_000_000_000_000n - BigInt(cost));
   expect(overview.balance.balance_pico_usd).toBe(left);
 
+  type ListBody = { requests: { requestId: string; ending: string; costPicoUsd: string }[] };
+  const { body: list } = await call<ListBody>('GET', `${path}/requests?model=sim-fast`, { schema: 'RequestListReply' });
+  expect(list.requests.map((one) => [one.requestId, one.ending, one.costPicoUsd])).toEqual([[requestId, 'completed', cost]]);
+  const { body: rows } = await call<string>('GET', `${path}/requests.csv`);
+  expect(rows.split('\r\n').map((line) => line.split(',')[0])).toEqual(['requestId', requestId, '']);
+
   const { body: statement } = await call<StatementBody>('GET', `${path}/statements/${MONTH}`, { schema: 'Statement' });
   const { lines, ...sums } = statement;
   expect(sums).toMatchObject({ openingPicoUsd: '0', inPicoUsd: '5000000000000', costPicoUsd: cost, closingPicoUsd: left });
@@ -170,7 +176,6 @@ test('an owner sees nothing of another account', async () => {
     `/accounts/${other.accountId}/overview`,
     `/accounts/${other.accountId}/usage?from=2027-01-01`,
     `/accounts/${other.accountId}/statements/${MONTH}`,
-    `/accounts/all/usage?from=2027-01-01`,
     `/projects/${other.projectId}/keys`,
     `/requests/${requestId}`,
     `/audit?accountId=${other.accountId}`,
@@ -179,6 +184,8 @@ test('an owner sees nothing of another account', async () => {
   expect(replies.map(({ status, body }, index) => [paths[index], status, body.error.code])).toEqual(
     paths.map((path) => [path, 404, 'not_found']),
   );
+  const all = await call<{ error: { code: string } }>('GET', '/accounts/all/usage?from=2027-01-01', { cookie });
+  expect([all.status, all.body.error.code]).toEqual([403, 'permission_denied']);
   const accounts = await call<{ accounts: { accountId: string }[] }>('GET', '/accounts', { cookie, schema: 'AccountListReply' });
   expect(accounts.body.accounts.map(({ accountId }) => accountId)).toEqual([own.accountId]);
 });
