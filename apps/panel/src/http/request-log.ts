@@ -20,6 +20,7 @@ export function requestLog({ logger, metrics, trustedProxyHops }: RequestLogOpti
     const request = incoming as PanelRequest;
     const startedAt = performance.now();
     request.requestId = `req_${randomUUIDv7().replaceAll('-', '')}`;
+    request.logger = logger;
     request.address = clientAddress(request.socket.remoteAddress ?? '', request.get('x-forwarded-for'), trustedProxyHops);
     response.setHeader('x-request-id', request.requestId);
     response.once('close', () => {
