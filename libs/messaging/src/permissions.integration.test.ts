@@ -63,7 +63,7 @@ const CALLERS: Record<string, User[]> = {
   'catalog.v1.route.list': ['inference-proxy'],
   'catalog.v1.catalog.apply': ['cli', 'panel'],
   'catalog.v1.audit.list': ['cli', 'panel'],
-  'catalog.v1.audit.check': ['cli'],
+  'catalog.v1.audit.check': ['cli', 'panel'],
   'inference.v1.route.status': ['cli', 'panel'],
   'panel.v1.invite.create': ['cli'],
   'panel.v1.user.list': ['cli'],
