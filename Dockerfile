@@ -4,13 +4,13 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --include=dev
+RUN npm ci --include=dev --workspaces=false
 COPY .swcrc prisma.config.ts ./
 COPY prisma prisma
 COPY scripts scripts
 COPY libs libs
 COPY apps apps
-RUN npm run build && npm prune --omit=dev --omit=peer --omit=optional
+RUN npm run build && npm prune --workspaces=false --omit=dev --omit=peer --omit=optional
 
 FROM node:24-slim
 ENV NODE_ENV=production

@@ -72,7 +72,7 @@ async function main() {
   const status = createStatus();
   mkdirSync(LOCAL, { recursive: true });
   await cleanUp();
-  await ensureDependencies(status);
+  await ensureDependencies(status, { tests: true });
   await ensureBuilt(status);
 
   const run = { patterns, score };

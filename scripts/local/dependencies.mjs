@@ -5,27 +5,42 @@ import { embeddedPostgres } from './postgres.mjs';
 import { findOnPath, NODE, packageFile, ROOT, StartError } from './project.mjs';
 import { runCommand, spawnCommand } from './run-command.mjs';
 
+/** Workspace of the packages that only tests and checks need. */
+const TEST_PACKAGES = 'test/packages';
+
 /**
- * Installs the packages of package-lock.json. Does nothing, and needs no network, when they are installed.
+ * Installs the packages of package-lock.json; those of the tests only with `tests`. Does nothing, and needs no network, when they are
+ * installed.
  * @throws {StartError} when npm is missing or fails.
  */
-export async function ensureDependencies({ step }) {
-  if (!lockFileInstalled()) {
+export async function ensureDependencies({ step }, { tests = false } = {}) {
+  if (!lockFileInstalled({ tests })) {
     await step('packages', async () => {
-      await npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
+      // A running system needs its packages: `install` only adds those of the tests, `ci` deletes all first.
+      const adds = tests && lockFileInstalled({ tests: false });
+      const command = adds ? ['install', '--no-save'] : ['ci'];
+      await npm([...command, ...(tests ? [] : ['--workspaces=false']), '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
       return 'installed';
     });
   }
   await ensureInstallScripts({ step });
 }
 
-/** True when npm's record of installed packages has every required package in the locked version. */
-export function lockFileInstalled(root = ROOT) {
+/**
+ * True when npm's record of installed packages has every package that package.json names, and every package that it has is in the locked
+ * version. With `tests`, also those of the workspace.
+ */
+export function lockFileInstalled({ tests, root = ROOT }) {
   const record = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(record)) return false;
-  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
   const installed = JSON.parse(readFileSync(record, 'utf8')).packages;
-  return Object.entries(wanted).every(([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version);
+  const { dependencies, devDependencies } = locked[''];
+  const named = Object.keys({ ...dependencies, ...devDependencies, ...(tests && locked[TEST_PACKAGES].devDependencies) });
+  return (
+    named.every((name) => `node_modules/${name}` in installed) &&
+    Object.entries(installed).every(([path, { version }]) => !(path in locked) || locked[path].version === version)
+  );
 }
 
 /** Runs the install scripts of the two packages that need them, for machines that disable install scripts. */

@@ -34,22 +34,32 @@ async function listen(onConnection) {
 }
 
 describe('installed packages', () => {
-  const locked = { '': {}, 'node_modules/a': { version: '1.0.0' }, 'node_modules/b-win32': { version: '1.0.0', optional: true } };
-  const write = (wanted, installed) => {
-    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: wanted }));
+  const locked = {
+    '': { dependencies: { a: '1.0.0' }, devDependencies: { b: '1.0.0' } },
+    'test/packages': { devDependencies: { t: '1.0.0' } },
+    ...versions({ a: '1.0.0', b: '1.0.0', t: '1.0.0', c: '1.0.0' }),
+  };
+  const write = (installed) => {
+    writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: locked }));
     mkdirSync(join(folder, 'node_modules'));
-    if (installed) writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: installed }));
+    if (installed) writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: versions(installed) }));
   };
 
   test.each([
-    ['the same, without what is optional', { 'node_modules/a': { version: '1.0.0' } }, true],
-    ['another version', { 'node_modules/a': { version: '1.0.1' } }, false],
-    ['one is missing', {}, false],
-    ['an installation that was interrupted', undefined, false],
+    ['those of the system', { a: '1.0.0', b: '1.0.0', c: '1.0.0' }, { start: true, tests: false }],
+    ['all of them, and another one', { a: '1.0.0', b: '1.0.0', t: '1.0.0', other: '1.0.0' }, { start: true, tests: true }],
+    ['another version', { a: '1.0.0', b: '1.0.0', t: '1.0.0', c: '1.0.1' }, { start: false, tests: false }],
+    ['one is missing', { a: '1.0.0', t: '1.0.0' }, { start: false, tests: false }],
+    ['an installation that was interrupted', undefined, { start: false, tests: false }],
   ])('%s', (_name, installed, expected) => {
-    write(locked, installed);
-    expect(lockFileInstalled(folder)).toBe(expected);
+    write(installed);
+    const isInstalled = (tests) => lockFileInstalled({ tests, root: folder });
+    expect({ start: isInstalled(false), tests: isInstalled(true) }).toEqual(expected);
   });
+
+  function versions(packages) {
+    return Object.fromEntries(Object.entries(packages).map(([name, version]) => [`node_modules/${name}`, { version }]));
+  }
 });
 
 describe('ports', () => {
