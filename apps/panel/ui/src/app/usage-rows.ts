@@ -1,14 +1,10 @@
-import type { SettleReason } from '../../../src/api/shapes/requests.js';
 import type { UsageRow } from '../../../src/api/shapes/usage.js';
 import { count, shortCount } from '../parts/count.js';
 import { decimalsFor, exactUsd, roundedUsd } from '../parts/usd.js';
 import type { Group, Measure } from './filters.js';
 
-/** A row by upstream or by ending. */
-type GroupedRow = UsageRow & { upstream?: string | null; ending?: SettleReason };
-
 /** The value of a row that a group is by. An upstream of null: the request reached none. */
-export function groupIdOf(row: GroupedRow, group: Group): string {
+export function groupIdOf(row: UsageRow, group: Group): string {
   const id = { project: row.projectId, key: row.keyId, model: row.model, upstream: row.upstream ?? 'none', ending: row.ending }[group];
   return id ?? '';
 }
