@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { LOCAL, NODE, packageFile, ROOT } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 
 const GENERATED = 'libs/database/src/generated';
 const SETTINGS = ['.swcrc', 'package-lock.json'];
+/** Sources of the panel's pages, and their folder in `dist`. */
+const UI = 'apps/panel/ui';
+const BUILT_UI = 'dist/apps/panel/ui';
+const COMPRESSED = new Set(['.js', '.css', '.svg', '.html']);
 
-/** Brings the Prisma client and `dist` up to date with the sources. */
+/** Brings the Prisma client, `dist` and the panel's pages in it up to date with the sources. */
 export async function ensureBuilt({ step }) {
   const schema = digest(['prisma/schema.prisma', 'package-lock.json']);
   if (readStamp(GENERATED) !== schema) {
@@ -22,6 +27,13 @@ export async function ensureBuilt({ step }) {
     await step('build', async () => {
       await compile(sources);
       return 'compiled';
+    });
+  }
+  const pages = digest(['package-lock.json', ...uiFiles()]);
+  if (readStamp(BUILT_UI) !== pages) {
+    await step('panel pages', async () => {
+      await buildUi(pages);
+      return 'built';
     });
   }
 }
@@ -46,13 +58,40 @@ async function compile(stamp) {
       'build',
     );
     writeFileSync(join(fresh, '.stamp'), stamp);
-    const dist = join(ROOT, 'dist');
-    if (existsSync(dist)) renameSync(dist, old);
-    renameSync(fresh, dist);
+    if (existsSync(join(ROOT, BUILT_UI))) cpSync(join(ROOT, BUILT_UI), join(fresh, UI), { recursive: true });
+    replaceFolder(join(ROOT, 'dist'), fresh, old);
   } finally {
     rmSync(fresh, { recursive: true, force: true });
     rmSync(old, { recursive: true, force: true });
   }
+}
+
+/** Bundles the pages and compresses them, so that the panel compresses nothing while it serves them. */
+async function buildUi(stamp) {
+  const fresh = join(ROOT, `.dist.${process.pid}`);
+  const old = join(LOCAL, `ui-old.${process.pid}`);
+  try {
+    await node(
+      [packageFile('vite/bin/vite.js'), 'build', UI, '--outDir', fresh, '--emptyOutDir', '--logLevel', 'warn'],
+      'build of the panel pages',
+    );
+    for (const file of readdirSync(fresh, { recursive: true }).filter((name) => COMPRESSED.has(extname(name)))) {
+      const contents = readFileSync(join(fresh, file));
+      writeFileSync(join(fresh, `${file}.br`), brotliCompressSync(contents));
+      writeFileSync(join(fresh, `${file}.gz`), gzipSync(contents, { level: 9 }));
+    }
+    writeFileSync(join(fresh, '.stamp'), stamp);
+    mkdirSync(dirname(join(ROOT, BUILT_UI)), { recursive: true });
+    replaceFolder(join(ROOT, BUILT_UI), fresh, old);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+    rmSync(old, { recursive: true, force: true });
+  }
+}
+
+function replaceFolder(folder, fresh, old) {
+  if (existsSync(folder)) renameSync(folder, old);
+  renameSync(fresh, folder);
 }
 
 async function node(args, failure) {
@@ -66,6 +105,13 @@ function sourceFiles() {
       .map((file) => `${folder}/${file}`)
       .sort(),
   );
+}
+
+function uiFiles() {
+  return readdirSync(join(ROOT, UI), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort();
 }
 
 function digest(files) {

@@ -15,6 +15,7 @@ const CHECKS = {
     'bench',
   ],
   'types (tsc)': [packageFile('typescript/bin/tsc'), '--noEmit', '-p', '.'],
+  'types of the panel pages (tsc)': [packageFile('typescript/bin/tsc'), '-p', 'apps/panel/ui'],
   'types in use (eslint)': [
     packageFile('eslint/bin/eslint.js'),
     '--max-warnings',

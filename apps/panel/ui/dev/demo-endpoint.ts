@@ -1,0 +1,15 @@
+export interface Reply {
+  status: number;
+  body?: unknown;
+}
+
+export interface Call {
+  /** The groups of the path's pattern. */
+  parts: string[];
+  query: URLSearchParams;
+  body: Record<string, unknown>;
+}
+
+export type Endpoint = [method: string, path: RegExp, reply: (call: Call) => Reply];
+
+export const ok = (body: unknown): Reply => ({ status: 200, body });

@@ -1,0 +1,114 @@
+import { ADMINISTRATION } from './demo-administration.js';
+import { ACCOUNTS, EVERY_REQUEST, KEYS, MODELS, NOW, PROJECTS, rowOf } from './demo-data.js';
+import { type Endpoint, ok } from './demo-endpoint.js';
+import { MONEY } from './demo-money.js';
+import { overviewOf, usageOf } from './demo-usage.js';
+
+const DAY_MS = 86_400_000;
+const isOf = (account: string | undefined, accountId: string) => account === 'all' || account === accountId;
+const projectsOf = (account: string | undefined) => PROJECTS.filter(({ accountId }) => isOf(account, accountId));
+
+const TRAFFIC: Endpoint[] = [
+  ['GET', /^\/accounts$/, () => ok({ accounts: ACCOUNTS, nextCursor: null })],
+  ['GET', /^\/accounts\/([^/]+)\/overview$/, ({ parts: [account = ''], query }) => ok(overviewOf(account, ...span(query)))],
+  [
+    'GET',
+    /^\/accounts\/([^/]+)\/usage$/,
+    ({ parts: [account = ''], query }) => {
+      const [from, to] = span(query);
+      const step = query.get('step') as 'hour' | 'day' | null;
+      return ok(
+        usageOf({ account, from, to, ...(step && { step }), groupBy: query.get('groupBy')?.split(',') ?? [], only: filterOf(query) }),
+      );
+    },
+  ],
+  [
+    'GET',
+    /^\/accounts\/([^/]+)\/requests$/,
+    ({ parts: [account], query }) => {
+      const [from, to] = span(query);
+      const only = filterOf(query);
+      const matching = EVERY_REQUEST.filter(
+        (request) =>
+          isOf(account, request.accountId) &&
+          only(request) &&
+          (!request.settlement || Date.parse(request.settlement.settledAt) >= from) &&
+          Date.parse(request.reservedAt) < to,
+      ).map(rowOf);
+      const start = Number(query.get('cursor') ?? 0);
+      const limit = Number(query.get('limit') ?? 100);
+      const isMore = start + limit < matching.length;
+      return ok({ requests: matching.slice(start, start + limit), nextCursor: isMore ? `${start + limit}` : null, searchedTo: null });
+    },
+  ],
+  [
+    'GET',
+    /^\/requests\/([^/]+)$/,
+    ({ parts: [id] }) => {
+      const request = EVERY_REQUEST.find(({ requestId }) => requestId === id);
+      return request
+        ? ok(request)
+        : {
+            status: 404,
+            body: { error: { message: 'There is no such request.', type: 'not_found_error', param: null, code: 'not_found' } },
+          };
+    },
+  ],
+  ['GET', /^\/accounts\/([^/]+)\/projects$/, ({ parts: [account] }) => ok({ projects: projectsOf(account), nextCursor: null })],
+  [
+    'GET',
+    /^\/accounts\/([^/]+)\/keys$/,
+    ({ parts: [account] }) =>
+      ok({
+        keys: KEYS.filter(({ projectId }) => projectsOf(account).some((project) => project.projectId === projectId)),
+        nextCursor: null,
+      }),
+  ],
+  [
+    'POST',
+    /^\/projects\/([^/]+)\/keys$/,
+    ({ parts: [projectId = ''], body }) => {
+      const key = {
+        keyId: crypto.randomUUID(),
+        projectId,
+        name: (body.name as string) ?? null,
+        lastFour: 'Demo',
+        createdAt: new Date().toISOString(),
+        revokedAt: null,
+      };
+      KEYS.push(key);
+      return { status: 201, body: { ...key, key: 'tg_live_8sJ2kQvY0aBzN5rTq1LxWm4cPfHd7EuG_Demo' } };
+    },
+  ],
+  ['GET', /^\/models$/, () => ok({ revision: 12, models: MODELS.map(modelOf) })],
+];
+
+export const REPLIES: Endpoint[] = [...TRAFFIC, ...MONEY, ...ADMINISTRATION];
+
+function modelOf({ id, ownedBy, contextTokens, maxOutputTokens, input, cached, output }: (typeof MODELS)[number], at: number) {
+  return {
+    id,
+    ownedBy,
+    displayName: null,
+    created: Math.floor(NOW / 1_000) - at * 4_000_000,
+    contextTokens,
+    maxOutputTokens,
+    defaultOutputTokens: 4_096,
+    input: at === 2 ? ['text', 'image'] : ['text'],
+    reasoning: id === 'deepseek-r1',
+    tokensPerImageMax: 1_600,
+    reasoningEcho: false,
+    price: { version: at + 1, inputPicoUsd: `${input}`, cachedInputPicoUsd: `${cached}`, outputPicoUsd: `${output}` },
+  };
+}
+
+function span(query: URLSearchParams): [from: number, to: number] {
+  const to = query.get('to') ? Date.parse(query.get('to') ?? '') : NOW + DAY_MS;
+  return [query.get('from') ? Date.parse(query.get('from') ?? '') : NOW - DAY_MS, to];
+}
+
+function filterOf(query: URLSearchParams) {
+  return (request: (typeof EVERY_REQUEST)[number]): boolean =>
+    (['projectId', 'keyId', 'model', 'upstream'] as const).every((name) => !query.get(name) || query.get(name) === request[name]) &&
+    (!query.get('ending') || query.get('ending') === request.settlement?.reason);
+}

@@ -1,0 +1,83 @@
+import type { PanelErrorBody, PanelErrorCode } from '../../../src/api/shapes/error.js';
+import { type Interruption, interrupt } from './interruption.js';
+
+/** Failure of a call of the panel's API. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    /** `unreachable`: the panel did not answer. */
+    readonly code: PanelErrorCode | 'unreachable',
+    readonly param: string | null = null,
+    /** Names the call in the panel's log. Null when it did not answer. */
+    readonly requestId: string | null = null,
+  ) {
+    super(message);
+  }
+}
+
+/** Errors that the person can cure in a dialog, after which the call is made again. */
+const CURES: Partial<Record<ApiError['code'], Interruption>> = {
+  authentication_required: 'sign-in',
+  confirmation_required: 'confirm',
+};
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/**
+ * Calls `/panel/v1` and returns the reply. A session that has ended, and a change that needs the password again, ask in a dialog and go on
+ * with the call afterwards. Throws `ApiError`.
+ */
+export async function callApi<T>(method: Method, path: string, options: { body?: unknown; signal?: AbortSignal } = {}): Promise<T> {
+  for (;;) {
+    try {
+      return await callOnce<T>(method, path, options);
+    } catch (error) {
+      const cure = error instanceof ApiError ? CURES[error.code] : undefined;
+      if (!cure || !(await interrupt(cure))) throw error;
+    }
+  }
+}
+
+/** As `callApi`, without dialogs: for the session itself. */
+export async function callOnce<T>(
+  method: Method,
+  path: string,
+  { body, signal }: { body?: unknown; signal?: AbortSignal } = {},
+): Promise<T> {
+  const reply = await send(method, path, body, signal);
+  const text = await reply.text();
+  if (!reply.ok) throw errorOf(reply, text);
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+async function send(method: Method, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(`/panel/v1${path}`, {
+      method,
+      signal: signal ?? null,
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError('The panel does not answer.', 'unreachable');
+  }
+}
+
+function errorOf(reply: Response, text: string): ApiError {
+  const requestId = reply.headers.get('x-request-id');
+  try {
+    const { error } = JSON.parse(text) as PanelErrorBody;
+    return new ApiError(error.message, error.code, error.param, requestId);
+  } catch {
+    // A proxy in front of the panel answered with a page of its own.
+    return new ApiError(`The panel's address answered with status ${reply.status}.`, 'unreachable', null, requestId);
+  }
+}
+
+/** Returns `path` with the parameters that have a value. */
+export function withQuery(path: string, parameters: Record<string, string | number | null | undefined>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== null && value !== '') query.set(name, `${value}`);
+  return query.size > 0 ? `${path}?${query}` : path;
+}

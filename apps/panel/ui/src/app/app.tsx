@@ -1,0 +1,57 @@
+import { useQuery } from '@tanstack/react-query';
+import { useRoute } from 'wouter';
+import type { AccountListReply, AccountRow } from '../../../src/api/shapes/accounts.js';
+import type { Me } from '../../../src/api/shapes/identity.js';
+import { Failure } from '../parts/failure.js';
+import { ApiError, callOnce } from './api.js';
+import { Entrance } from './entrance.js';
+import { Interruptions } from './interruptions.js';
+import { Routes } from './routes.js';
+import { SessionProvider } from './session.js';
+import { Shell } from './shell.js';
+import { SignIn } from './sign-in.js';
+import { isUnreachable } from './use-api.js';
+import { Welcome } from './welcome.js';
+
+/** Accounts that the switcher knows; the page Accounts has all. */
+const ACCOUNTS_MAX = 200;
+
+/** Asks for the person and the accounts at once, then shows the panel, or the sign-in. */
+export function App() {
+  const [isWelcome] = useRoute('/welcome');
+  const start = useQuery({
+    queryKey: ['start'],
+    queryFn: loadStart,
+    enabled: !isWelcome,
+    retry: (_, error) => isUnreachable(error),
+    retryDelay: 2_000,
+    staleTime: 60_000,
+  });
+  if (isWelcome) return <Welcome />;
+  if (start.data) {
+    return (
+      <SessionProvider {...start.data}>
+        <Shell>
+          <Routes />
+        </Shell>
+        <Interruptions email={start.data.me.email} />
+      </SessionProvider>
+    );
+  }
+  const error = start.error ?? start.failureReason;
+  if (error instanceof ApiError && error.code === 'authentication_required') return <SignIn />;
+  if (!error) return null;
+  return (
+    <Entrance title="Tollgate">
+      <Failure error={error} onRetry={() => void start.refetch()} />
+    </Entrance>
+  );
+}
+
+async function loadStart(): Promise<{ me: Me; accounts: AccountRow[] }> {
+  const [me, { accounts }] = await Promise.all([
+    callOnce<Me>('GET', '/me'),
+    callOnce<AccountListReply>('GET', `/accounts?limit=${ACCOUNTS_MAX}`),
+  ]);
+  return { me, accounts };
+}

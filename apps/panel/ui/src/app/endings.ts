@@ -1,0 +1,23 @@
+import type { SettleReason } from '../../../src/api/shapes/requests.js';
+import type { Tone } from '../parts/badge.js';
+
+/** Reasons of the end of a request, in words. */
+export const ENDINGS: Record<SettleReason, { name: string; tone: Tone; meaning: string }> = {
+  completed: { name: 'Completed', tone: 'good', meaning: 'The model answered to the end.' },
+  failed: { name: 'Failed', tone: 'bad', meaning: 'No upstream answered to the end. A failure before any content costs nothing.' },
+  'client-disconnected': {
+    name: 'Client left',
+    tone: 'warn',
+    meaning: 'The client closed the connection. It pays for what had been received.',
+  },
+  released: { name: 'Released', tone: 'neutral', meaning: 'The request ended before an upstream was called. It costs nothing.' },
+  'lease-expired': {
+    name: 'Lease expired',
+    tone: 'warn',
+    meaning: 'No service settled in time, so the reaper charged the last meter reading.',
+  },
+};
+
+export function endingName(ending: string): string {
+  return Object.hasOwn(ENDINGS, ending) ? ENDINGS[ending as SettleReason].name : ending;
+}

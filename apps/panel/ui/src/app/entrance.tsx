@@ -1,0 +1,25 @@
+import { type ReactNode, useEffect, useRef } from 'react';
+import styles from './entrance.module.css';
+
+/** The frame of pages without a session. */
+export function Entrance({ title, about, children }: { title: string; about?: ReactNode; children?: ReactNode }) {
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => main.current?.querySelector<HTMLElement>('input:not([readonly])')?.focus(), []);
+  return (
+    <main ref={main} className={styles.entrance}>
+      <title>{`${title} · Tollgate`}</title>
+      <div className={styles.box}>
+        <p className={styles.brand}>
+          <svg viewBox="0 0 32 32" className={styles.mark} aria-hidden="true">
+            <path d="M9 25V11M6.5 25h5M9 14.5 26 8" />
+            <circle cx="9" cy="14.5" r="2.8" />
+          </svg>
+          Tollgate
+        </p>
+        <h1>{title}</h1>
+        {about && <p className={styles.about}>{about}</p>}
+        {children}
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,30 @@
+import type { UsageRow } from '../../../src/api/shapes/usage.js';
+import { count, shortCount } from '../parts/count.js';
+import { decimalsFor, exactUsd, roundedUsd } from '../parts/usd.js';
+import type { Group, Measure } from './filters.js';
+
+/** The value of a row that a group is by. An upstream of null: the request reached none. */
+export function groupIdOf(row: UsageRow, group: Group): string {
+  const id = { project: row.projectId, key: row.keyId, model: row.model, upstream: row.upstream ?? 'none', ending: row.ending }[group];
+  return id ?? '';
+}
+
+export function measureOf(row: UsageRow, measure: Measure): bigint {
+  if (measure === 'cost') return BigInt(row.costPicoUsd);
+  return BigInt(measure === 'requests' ? row.requests : row.promptTokens + row.outputTokens);
+}
+
+export function formatMeasure(value: bigint, measure: Measure): string {
+  return measure === 'cost' ? roundedUsd(value, decimalsFor(value)) : shortCount(Number(value));
+}
+
+/** The values of an axis, which are round, with the same number of decimals. */
+export function formatTicks(values: bigint[], measure: Measure): string[] {
+  if (measure !== 'cost') return values.map((value) => shortCount(Number(value)));
+  const decimals = Math.max(...values.map((value) => exactUsd(value).replace(/\.00$/, '').split('.')[1]?.length ?? 0));
+  return values.map((value) => roundedUsd(value, decimals));
+}
+
+export function tokensOf({ promptTokens, outputTokens }: Pick<UsageRow, 'promptTokens' | 'outputTokens'>): string {
+  return count(promptTokens + outputTokens);
+}

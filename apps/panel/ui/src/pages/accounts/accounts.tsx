@@ -1,0 +1,100 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { Account, AccountCreateBody, AccountListReply, AccountRow } from '../../../../src/api/shapes/accounts.js';
+import formStyles from '../../app/password-form.module.css';
+import { useSession } from '../../app/session.js';
+import { useChange, usePages } from '../../app/use-api.js';
+import { Badge } from '../../parts/badge.js';
+import { Button } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { TextField } from '../../parts/field.js';
+import { Moment } from '../../parts/moment.js';
+import { Money } from '../../parts/money.js';
+import { Page } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+
+/** All accounts of the platform with their balances. */
+export function Accounts() {
+  const { hrefOf } = useSession();
+  const list = usePages<AccountListReply>('/accounts?limit=100');
+  const [isMaking, setMaking] = useState(false);
+  return (
+    <Page
+      title="Accounts"
+      about="An account is a customer: its projects share its balance."
+      actions={
+        <Button look="primary" icon="plus" onClick={() => setMaking(true)}>
+          New account
+        </Button>
+      }
+    >
+      {list.error && <Failure error={list.error} />}
+      <Card flush>
+        <Table<AccountRow>
+          caption="Accounts"
+          rows={list.data?.pages.flatMap(({ accounts }) => accounts)}
+          rowKey={({ accountId }) => accountId}
+          columns={[
+            {
+              head: 'Name',
+              grow: true,
+              cell: ({ accountId, name, statusReason }) => (
+                <TwoLines main={<Link to={hrefOf('overview', accountId)}>{name}</Link>} more={statusReason ?? accountId} />
+              ),
+            },
+            {
+              head: 'State',
+              cell: ({ status }) => (status === 'active' ? <Badge tone="good">Active</Badge> : <Badge tone="bad">Frozen</Badge>),
+            },
+            { head: 'Opened', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} format="day" /> },
+            {
+              head: 'Held',
+              align: 'end',
+              wide: true,
+              cell: ({ balance }) => balance && <Money pico={balance.reserved_pico_usd} decimals={2} plain />,
+            },
+            {
+              head: 'Available',
+              align: 'end',
+              cell: ({ balance }) => balance && <Money pico={balance.available_pico_usd} decimals={2} plain />,
+            },
+          ]}
+        />
+      </Card>
+      {list.hasNextPage && (
+        <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          More accounts
+        </Button>
+      )}
+      {isMaking && <NewAccount onClose={() => setMaking(false)} />}
+    </Page>
+  );
+}
+
+function NewAccount({ onClose }: { onClose: () => void }) {
+  const [accountId] = useState(() => crypto.randomUUID());
+  const [name, setName] = useState('');
+  const making = useChange<Account>(() => ({ method: 'POST', path: '/accounts', body: { accountId, name } satisfies AccountCreateBody }));
+  return (
+    <Dialog title="New account" onClose={onClose}>
+      <form
+        className={formStyles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate(undefined, { onSuccess: onClose });
+        }}
+      >
+        <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} maxLength={200} required />
+        {making.error && <Failure error={making.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={making.isPending}>
+            Open account
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

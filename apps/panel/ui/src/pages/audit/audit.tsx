@@ -1,0 +1,153 @@
+import { useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import type { AuditEntry, AuditListReply } from '../../../../src/api/shapes/audit.js';
+import { withQuery } from '../../app/api.js';
+import { useSession } from '../../app/session.js';
+import { usePages } from '../../app/use-api.js';
+import { Button, ButtonLink } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { CompactSelect } from '../../parts/field.js';
+import { Moment } from '../../parts/moment.js';
+import { Page } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import styles from './audit.module.css';
+import { changesOf, summaryOf, textOf } from './changes.js';
+
+/** Actions that the filter offers; an address may name any. */
+const ACTIONS = [
+  ...['account.create', 'account.update', 'project.create', 'project.update', 'key.create', 'key.revoke'],
+  ...['topup.create', 'plan.grant', 'refund.create', 'adjustment.create', 'catalog.apply'],
+  ...['invite.create', 'invite.accept', 'user.update', 'token.create', 'token.revoke'],
+  ...['session.start', 'session.refuse', 'permission.refuse'],
+];
+
+/** Who changed what: the journals of all services, newest first. */
+export function Audit() {
+  const { account, accountName } = useSession();
+  const [path, navigate] = useLocation();
+  const action = new URLSearchParams(useSearch()).get('action') ?? '';
+  const question = { accountId: account === 'all' ? undefined : account, action };
+  const list = usePages<AuditListReply>(withQuery('/audit', { ...question, limit: 50 }));
+  const [shown, setShown] = useState<AuditEntry>();
+  return (
+    <Page
+      title="Audit"
+      about="Every change, with who made it, in the order of time. It cannot be edited."
+      actions={
+        <>
+          <CompactSelect
+            label="Action"
+            value={action}
+            onChange={(event) => navigate(withQuery(path, { action: event.target.value }), { replace: true })}
+          >
+            <option value="">All actions</option>
+            {ACTIONS.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </CompactSelect>
+          <ButtonLink to={withQuery('/panel/v1/audit.csv', question)} icon="download" download>
+            CSV
+          </ButtonLink>
+        </>
+      }
+    >
+      {list.error && <Failure error={list.error} />}
+      <Card flush>
+        <Table<AuditEntry>
+          caption="Changes"
+          rows={list.data?.pages.flatMap(({ entries }) => entries)}
+          placeholders={10}
+          rowKey={({ id, service }) => `${service} ${id}`}
+          empty={
+            <Empty icon="audit" title="No changes">
+              <p>Changes of accounts, keys, money, the catalog and people appear here.</p>
+            </Empty>
+          }
+          columns={[
+            { head: 'Time', cell: ({ at }) => <Moment at={at} /> },
+            { head: 'Who', cell: ({ actor, actorName, via }) => <TwoLines main={actorName ?? actor} more={via ? `over ${via}` : ''} /> },
+            { head: 'Action', cell: ({ action: name }) => <code>{name}</code> },
+            {
+              head: 'Change',
+              grow: true,
+              wide: true,
+              cell: (entry) => (
+                <TwoLines
+                  main={summaryOf(entry)}
+                  more={[entry.accountId && accountName(entry.accountId), entry.reason].filter(Boolean).join(' · ')}
+                />
+              ),
+            },
+            {
+              head: '',
+              align: 'end',
+              cell: (entry) => (
+                <Button look="quiet" onClick={() => setShown(entry)}>
+                  Details
+                </Button>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      {list.hasNextPage && (
+        <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          Older changes
+        </Button>
+      )}
+      {shown && <Details entry={shown} onClose={() => setShown(undefined)} />}
+    </Page>
+  );
+}
+
+function Details({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+  const facts = [
+    ['Who', entry.actor],
+    ['Over', entry.via],
+    ['Address', entry.ip],
+    ['Request id', entry.requestId],
+    ['Target', entry.target],
+    ['Reason', entry.reason],
+  ].filter(([, value]) => value);
+  return (
+    <Dialog title={entry.action} onClose={onClose}>
+      <dl className={styles.facts}>
+        <div>
+          <dt>Time</dt>
+          <dd>
+            <Moment at={entry.at} />
+          </dd>
+        </div>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <table className={styles.changes}>
+        <thead>
+          <tr>
+            <th scope="col">Field</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changesOf(entry).map(({ field, before, after }) => (
+            <tr key={field}>
+              <th scope="row">{field}</th>
+              <td>{textOf(before)}</td>
+              <td>{textOf(after)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Dialog>
+  );
+}

@@ -1,0 +1,30 @@
+import type { AuditEntry } from '../../../../src/api/shapes/audit.js';
+
+export interface FieldChange {
+  field: string;
+  /** Undefined: the field was not there. */
+  before: unknown;
+  after: unknown;
+}
+
+/** The fields that differ between before and after, those of after first. */
+export function changesOf({ before, after }: Pick<AuditEntry, 'before' | 'after'>): FieldChange[] {
+  const fields = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])];
+  return fields
+    .map((field) => ({ field, before: before?.[field], after: after?.[field] }))
+    .filter((change) => textOf(change.before) !== textOf(change.after));
+}
+
+/** The changes in one line, without ids and the time of creation, which the entry has already. */
+export function summaryOf(entry: Pick<AuditEntry, 'before' | 'after'>): string {
+  return changesOf(entry)
+    .filter(({ field }) => !/Id$|^createdAt$/.test(field))
+    .map(({ field, before, after }) => `${field}: ${before === undefined ? '' : `${textOf(before)} → `}${textOf(after)}`)
+    .join(', ');
+}
+
+/** A value in one line: text as it is, nothing as a dash. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '–';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

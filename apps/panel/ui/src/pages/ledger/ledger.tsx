@@ -1,0 +1,120 @@
+import { Link } from 'wouter';
+import type { LedgerCheckListReply, LedgerCheckReply, LedgerInvariant } from '../../../../src/api/shapes/ledger.js';
+import { useSession } from '../../app/session.js';
+import { useApi, useChange } from '../../app/use-api.js';
+import { Badge } from '../../parts/badge.js';
+import { Button } from '../../parts/button.js';
+import { Card, Figure, Figures } from '../../parts/card.js';
+import { count, plural } from '../../parts/count.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { Moment } from '../../parts/moment.js';
+import { Columns, Page } from '../../parts/page.js';
+import { Table } from '../../parts/table.js';
+import { duration } from '../../parts/time.js';
+import styles from './ledger.module.css';
+
+/** The invariants of the ledger, the last checks, and frozen accounts. */
+export function Ledger() {
+  const { hrefOf, mayOnPlatform } = useSession();
+  const { data, error } = useApi<LedgerCheckListReply>('/ledger/checks?limit=20');
+  const checking = useChange<LedgerCheckReply>(() => ({ method: 'POST', path: '/ledger/checks' }));
+  const last = data?.checks[0];
+  return (
+    <Page
+      title="Ledger"
+      about="Billing checks these rules on the rows, in one snapshot, while traffic runs. An account whose money is wrong is frozen."
+      actions={
+        mayOnPlatform('ledger') && (
+          <Button look="primary" busy={checking.isPending} onClick={() => checking.mutate()}>
+            {checking.isPending ? 'Checking' : 'Check now'}
+          </Button>
+        )
+      }
+    >
+      {(error ?? checking.error) && <Failure error={error ?? checking.error} />}
+      {data && !last ? (
+        <Card>
+          <Empty icon="ledger" title="No check yet">
+            <p>Billing checks on a schedule. You can check now.</p>
+          </Empty>
+        </Card>
+      ) : (
+        <Figures>
+          <Figure label="Last check" note={last && `took ${duration(last.milliseconds)}`}>
+            {last && <Moment at={last.checkedAt} />}
+          </Figure>
+          <Figure label="Violations" note={last && (last.violations.length === 0 ? 'the ledger is correct' : 'see below')}>
+            {last && count(violationsOf(last))}
+          </Figure>
+          <Figure label="Settlements" note={last && `${count(last.checked.lateSettlements)} late`}>
+            {last && count(last.checked.settlements)}
+          </Figure>
+          <Figure label="Open holds" note={last && plural(last.checked.accounts, 'account')}>
+            {last && count(last.checked.openHolds)}
+          </Figure>
+        </Figures>
+      )}
+      {data && data.frozen.length > 0 && (
+        <Card title="Frozen accounts" note="their requests are refused">
+          <ul className={styles.frozen}>
+            {data.frozen.map(({ accountId, name, statusReason }) => (
+              <li key={accountId}>
+                <Link to={hrefOf('money', accountId)}>{name}</Link>
+                <span>{statusReason ?? 'no reason given'}</span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <Columns>
+        <Card flush title="Rules">
+          <Table<LedgerInvariant>
+            caption="Rules of the last check"
+            rows={last?.invariants ?? (data ? [] : undefined)}
+            placeholders={11}
+            rowKey={({ id }) => id}
+            empty={<p />}
+            columns={[
+              { head: 'Rule', cell: ({ id }) => id },
+              { head: 'Says', grow: true, wrap: true, cell: ({ rule }) => rule },
+              {
+                head: 'Result',
+                align: 'end',
+                cell: ({ violations }) =>
+                  violations === 0 ? <Badge tone="good">Holds</Badge> : <Badge tone="bad">{plural(violations, 'violation')}</Badge>,
+              },
+            ]}
+          />
+        </Card>
+        <Card flush title="Checks">
+          <Table<LedgerCheckReply>
+            caption="Last checks"
+            rows={data?.checks}
+            rowKey={({ checkedAt }) => checkedAt}
+            empty={<p />}
+            columns={[
+              { head: 'Time', grow: true, cell: ({ checkedAt }) => <Moment at={checkedAt} /> },
+              { head: 'Took', align: 'end', cell: ({ milliseconds }) => duration(milliseconds) },
+              { head: 'Settlements', align: 'end', wide: true, cell: ({ checked }) => count(checked.settlements) },
+              {
+                head: 'Result',
+                align: 'end',
+                cell: (check) =>
+                  violationsOf(check) === 0 ? (
+                    <Badge tone="good">Correct</Badge>
+                  ) : (
+                    <Badge tone="bad">{plural(violationsOf(check), 'violation')}</Badge>
+                  ),
+              },
+            ]}
+          />
+        </Card>
+      </Columns>
+    </Page>
+  );
+}
+
+function violationsOf({ invariants }: LedgerCheckReply): number {
+  return invariants.reduce((sum, { violations }) => sum + violations, 0);
+}

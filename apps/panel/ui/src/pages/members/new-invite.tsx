@@ -1,0 +1,74 @@
+import { useState } from 'react';
+import type { CreatedInvite, InviteCreateBody, Role } from '../../../../src/api/shapes/identity.js';
+import formStyles from '../../app/password-form.module.css';
+import { useSession } from '../../app/session.js';
+import { useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { CopyLine } from '../../parts/copy-line.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { SelectField, TextField } from '../../parts/field.js';
+
+const PLATFORM_ROLES: [Role, string][] = [
+  ['admin', 'Admin: everything, in every account'],
+  ['auditor', 'Auditor: reads everything'],
+];
+const ACCOUNT_ROLES: [Role, string][] = [
+  ['owner', 'Owner: projects, keys, members, money'],
+  ['finance', 'Finance: money and budgets'],
+  ['developer', 'Developer: projects and keys'],
+  ['viewer', 'Viewer: usage and requests'],
+];
+
+/** Makes a link for one person, which is shown once. */
+export function NewInvite({ accountId, onClose }: { accountId: string | undefined; onClose: () => void }) {
+  const { accountName } = useSession();
+  const roles = accountId ? ACCOUNT_ROLES : PLATFORM_ROLES;
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>(accountId ? 'developer' : 'auditor');
+  const inviting = useChange<CreatedInvite>(() => ({
+    method: 'POST',
+    path: '/invites',
+    body: { email, role, ...(accountId && { accountId }) } satisfies InviteCreateBody,
+  }));
+  if (inviting.data) {
+    return (
+      <Dialog title="Invite made" onClose={onClose}>
+        <p>Send this link to {email}. It works once, within 24 hours, and is not shown again.</p>
+        <CopyLine text={inviting.data.link} label="Copy the link" wrap />
+        <DialogActions>
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={accountId ? `Invite to ${accountName(accountId)}` : 'Invite to the platform'} onClose={onClose}>
+      <form
+        className={formStyles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          inviting.mutate();
+        }}
+      >
+        <TextField label="E-mail" type="email" value={email} onChange={(event) => setEmail(event.target.value)} required />
+        <SelectField label="Role" value={role} onChange={(event) => setRole(event.target.value as Role)}>
+          {roles.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        {inviting.error && <Failure error={inviting.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={inviting.isPending}>
+            Make link
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,105 @@
+import { useState } from 'react';
+import type { CreatedToken, Permission, TokenCreateBody } from '../../../../src/api/shapes/identity.js';
+import formStyles from '../../app/password-form.module.css';
+import { useSession } from '../../app/session.js';
+import { useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { CopyLine } from '../../parts/copy-line.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { SelectField, TextField } from '../../parts/field.js';
+import styles from './new-token.module.css';
+
+const DAY_MS = 86_400_000;
+const LIFETIMES = [7, 30, 90, 366];
+/** Tokens never manage people. */
+const NEVER: Permission[] = ['members', 'members.read', 'tokens', 'playground'];
+
+/** Makes a token with permissions that the person has, and shows it once. */
+export function NewToken({ accountId, onClose }: { accountId: string | undefined; onClose: () => void }) {
+  const { me, may } = useSession();
+  const [tokenId] = useState(() => crypto.randomUUID());
+  const [name, setName] = useState('');
+  const [days, setDays] = useState(90);
+  const [permissions, setPermissions] = useState<Permission[]>(['usage.read']);
+  const offered = [...new Set(me.grants.flatMap((grant) => grant.permissions))].filter(
+    (permission) => may(permission) && !NEVER.includes(permission),
+  );
+  const making = useChange<CreatedToken>(() => ({
+    method: 'POST',
+    path: '/tokens',
+    body: {
+      tokenId,
+      name,
+      permissions,
+      expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
+      ...(accountId && { accountId }),
+    } satisfies TokenCreateBody,
+  }));
+  if (making.data) {
+    return (
+      <Dialog title="Your new token" onClose={onClose}>
+        <p>Copy it now. The panel cannot show it again.</p>
+        <CopyLine text={making.data.token} label="Copy the token" wrap />
+        <CopyLine
+          text={`curl ${location.origin}/panel/v1/accounts \\\n  -H "authorization: Bearer ${making.data.token}"`}
+          label="Copy the call"
+        />
+        <DialogActions>
+          <Button look="primary" onClick={onClose}>
+            Done
+          </Button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="New token" onClose={onClose}>
+      <form
+        className={formStyles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate();
+        }}
+      >
+        <TextField
+          label="Name"
+          hint="The program that uses it."
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          maxLength={200}
+          required
+        />
+        <fieldset className={styles.permissions}>
+          <legend>It may</legend>
+          {offered.map((permission) => (
+            <label key={permission}>
+              <input
+                type="checkbox"
+                checked={permissions.includes(permission)}
+                onChange={(event) =>
+                  setPermissions(event.target.checked ? [...permissions, permission] : permissions.filter((each) => each !== permission))
+                }
+              />
+              {permission}
+            </label>
+          ))}
+        </fieldset>
+        <SelectField label="Ends" value={days} onChange={(event) => setDays(Number(event.target.value))}>
+          {LIFETIMES.map((each) => (
+            <option key={each} value={each}>
+              in {each} days
+            </option>
+          ))}
+        </SelectField>
+        {making.error && <Failure error={making.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={making.isPending} disabled={permissions.length === 0}>
+            Make token
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}

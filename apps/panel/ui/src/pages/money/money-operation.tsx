@@ -1,0 +1,153 @@
+import { useState } from 'react';
+import type { Balance } from '../../../../src/api/shapes/accounts.js';
+import type { AdjustmentBody, GrantBody, RefundBody, TopupBody } from '../../../../src/api/shapes/money.js';
+import { useSession } from '../../app/session.js';
+import { useChange } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { Dialog, DialogActions } from '../../parts/dialog.js';
+import { Failure } from '../../parts/failure.js';
+import { TextField } from '../../parts/field.js';
+import { exactUsd, parseUsd } from '../../parts/usd.js';
+import styles from './money-operation.module.css';
+
+interface Entry {
+  usd: string;
+  id: string;
+  reason: string;
+  expiresAt: string;
+}
+
+interface Operation {
+  title: string;
+  path: string;
+  about: string;
+  idLabel?: string;
+  reason?: 'required' | 'optional';
+  expires?: true;
+  /** The balance of top-ups and plan together after the operation. */
+  after: (balance: { topup: bigint; plan: bigint }, amount: bigint) => bigint;
+  bodyOf: (entry: Entry) => TopupBody | RefundBody | AdjustmentBody | GrantBody;
+}
+
+/** Operations on the money of an account. Each happens once for its id, which the form makes when it opens. */
+export const OPERATIONS = {
+  topup: {
+    title: 'Top up',
+    path: 'topups',
+    about: 'Adds money that does not expire.',
+    idLabel: 'Payment id',
+    after: ({ topup, plan }, amount) => topup + plan + amount,
+    bodyOf: ({ usd, id }): TopupBody => ({ usd, paymentId: id }),
+  },
+  grant: {
+    title: 'Grant a plan',
+    path: 'grants',
+    about: 'Replaces the present plan. What is left at its end is forfeited. Requests use plan money first.',
+    expires: true,
+    after: ({ topup }, amount) => topup + amount,
+    bodyOf: ({ usd, id, expiresAt }): GrantBody => ({ usd, grantKey: id, expiresAt }),
+  },
+  refund: {
+    title: 'Refund',
+    path: 'refunds',
+    about: 'Takes top-ups back: at most what was topped up and is neither spent nor held.',
+    idLabel: 'Refund id',
+    reason: 'optional',
+    after: ({ topup, plan }, amount) => topup + plan - amount,
+    bodyOf: ({ usd, id, reason }): RefundBody => ({ usd, refundId: id, ...(reason && { reason }) }),
+  },
+  adjustment: {
+    title: 'Adjust',
+    path: 'adjustments',
+    about: 'Corrects the top-up balance. A negative amount is a debit.',
+    idLabel: 'Adjustment id',
+    reason: 'required',
+    after: ({ topup, plan }, amount) => topup + plan + amount,
+    bodyOf: ({ usd, id, reason }): AdjustmentBody => ({ usd, adjustmentId: id, reason }),
+  },
+} satisfies Record<string, Operation>;
+export type OperationName = keyof typeof OPERATIONS;
+
+export function MoneyOperation({ name, balance, onClose }: { name: OperationName; balance: Balance; onClose: () => void }) {
+  const { account, accountName } = useSession();
+  const operation: Operation = OPERATIONS[name];
+  const [entry, setEntry] = useState<Entry>(() => ({ usd: '', id: `panel-${crypto.randomUUID()}`, reason: '', expiresAt: '' }));
+  const set = (change: Partial<Entry>) => setEntry({ ...entry, ...change });
+  const amount = parseUsd(entry.usd);
+  const purses = { topup: BigInt(balance.topup_balance_pico_usd), plan: BigInt(balance.plan_balance_pico_usd) };
+  const after = amount === undefined ? undefined : operation.after(purses, amount);
+  const making = useChange<unknown>(() => ({
+    method: 'POST',
+    path: `/accounts/${account}/${operation.path}`,
+    body: operation.bodyOf({ ...entry, usd: plainUsd(entry.usd) }),
+  }));
+  return (
+    <Dialog title={`${operation.title}: ${accountName(account)}`} onClose={onClose}>
+      <p>{operation.about}</p>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate(undefined, { onSuccess: onClose });
+        }}
+      >
+        <TextField
+          label="Amount in USD"
+          inputMode="decimal"
+          value={entry.usd}
+          onChange={(event) => set({ usd: event.target.value })}
+          fault={entry.usd && amount === undefined ? 'An amount such as 25 or 0.000001, with at most 12 decimals.' : null}
+          placeholder="25.00"
+          required
+        />
+        {operation.expires && (
+          <TextField
+            label="Ends (UTC)"
+            type="date"
+            value={entry.expiresAt}
+            onChange={(event) => set({ expiresAt: event.target.value })}
+            required
+          />
+        )}
+        {operation.idLabel && (
+          <TextField
+            label={operation.idLabel}
+            hint="The same id is booked once."
+            value={entry.id}
+            onChange={(event) => set({ id: event.target.value })}
+            maxLength={200}
+            required
+          />
+        )}
+        {operation.reason && (
+          <TextField
+            label="Reason"
+            hint="Shown in the statement."
+            value={entry.reason}
+            onChange={(event) => set({ reason: event.target.value })}
+            maxLength={500}
+            required={operation.reason === 'required'}
+          />
+        )}
+        <dl className={styles.preview}>
+          <dt>Balance now</dt>
+          <dd>{exactUsd(purses.topup + purses.plan)}</dd>
+          <dt>Balance after</dt>
+          <dd>{after === undefined ? '–' : exactUsd(after)}</dd>
+        </dl>
+        {making.error && <Failure error={making.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={making.isPending} disabled={amount === undefined || (after ?? 0n) < 0n}>
+            {operation.title}
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+/** As the API takes it: `$1,204.50` is `1204.50`. */
+function plainUsd(text: string): string {
+  return text.trim().replace(/[$,]/g, '');
+}

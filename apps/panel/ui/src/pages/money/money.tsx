@@ -1,0 +1,36 @@
+import { useState } from 'react';
+import type { Overview } from '../../../../src/api/shapes/overview.js';
+import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
+import { Button } from '../../parts/button.js';
+import { Page } from '../../parts/page.js';
+import { BalanceFigures } from '../overview/balance-figures.js';
+import { MoneyOperation, OPERATIONS, type OperationName } from './money-operation.js';
+import { StatementCard } from './statement-card.js';
+
+/** The balance of an account, its statements by month, and for operators the operations on it. */
+export function MoneyPage() {
+  const { account, mayOnPlatform } = useSession();
+  const overview = useApi<Overview>(`/accounts/${account}/overview`);
+  const [operation, setOperation] = useState<OperationName>();
+  const balance = overview.data?.balance ?? undefined;
+  return (
+    <Page
+      title="Money"
+      actions={
+        mayOnPlatform('money.write') &&
+        (Object.keys(OPERATIONS) as OperationName[]).map((name) => (
+          <Button key={name} look={name === 'topup' ? 'primary' : 'secondary'} onClick={() => setOperation(name)}>
+            {OPERATIONS[name].title}
+          </Button>
+        ))
+      }
+    >
+      <BalanceFigures balance={balance} />
+      <StatementCard />
+      {operation && balance && (
+        <MoneyOperation key={operation} name={operation} balance={balance} onClose={() => setOperation(undefined)} />
+      )}
+    </Page>
+  );
+}

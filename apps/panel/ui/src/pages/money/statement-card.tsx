@@ -1,0 +1,105 @@
+import { useLocation, useSearch } from 'wouter';
+import type { Statement, StatementLine } from '../../../../src/api/shapes/money.js';
+import { useSession } from '../../app/session.js';
+import { useApi } from '../../app/use-api.js';
+import { ButtonLink } from '../../parts/button.js';
+import { Card, Skeleton } from '../../parts/card.js';
+import { plural } from '../../parts/count.js';
+import { Empty } from '../../parts/empty.js';
+import { Failure } from '../../parts/failure.js';
+import { Moment, UtcDay } from '../../parts/moment.js';
+import { Money } from '../../parts/money.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { utcMonth } from '../../parts/time.js';
+import { decimalsForAll } from '../../parts/usd.js';
+import { monthAfter, monthOf, readMonth } from './months.js';
+import styles from './statement-card.module.css';
+import { termsOfStatement } from './statement-sums.js';
+
+const KINDS: Record<StatementLine['kind'], string> = {
+  topup: 'Top-up',
+  grant: 'Plan',
+  forfeit: 'End of a plan',
+  refund: 'Refund',
+  credit: 'Credit',
+  debit: 'Debit',
+  usage: 'Requests',
+};
+
+/** The statement of a month: its sum, and each line with the balance after it. */
+export function StatementCard() {
+  const { account } = useSession();
+  const [path] = useLocation();
+  const now = Date.now();
+  const month = readMonth(useSearch(), now);
+  const { data, error } = useApi<Statement>(`/accounts/${account}/statements/${month}`);
+  const statement = data?.month === month ? data : undefined;
+  const decimals = Math.max(2, Math.min(6, decimalsForAll(statement?.lines.map(({ amountPicoUsd }) => BigInt(amountPicoUsd)) ?? [])));
+  const linkTo = (other: string) => `${path}${other === monthOf(now) ? '' : `?month=${other}`}`;
+  return (
+    <Card
+      flush
+      title={`Statement of ${utcMonth(`${month}-01`)}`}
+      note={statement && (statement.isClosed ? 'closed' : 'so far')}
+      actions={
+        <div className={styles.actions}>
+          <ButtonLink to={linkTo(monthAfter(month, -1))}>Month before</ButtonLink>
+          {month < monthOf(now) && <ButtonLink to={linkTo(monthAfter(month, 1))}>Month after</ButtonLink>}
+          <ButtonLink to={`/panel/v1/accounts/${account}/statements/${month}.csv`} icon="download" download>
+            CSV
+          </ButtonLink>
+        </div>
+      }
+    >
+      {error ? <Failure error={error} /> : <Sum statement={statement} />}
+      <Table<StatementLine>
+        caption={`Statement of ${month}`}
+        rows={statement?.lines.toReversed()}
+        rowKey={({ at, kind, reference }) => `${at} ${kind} ${reference}`}
+        empty={<Empty icon="money" title="No movements in this month" />}
+        columns={[
+          { head: 'Day', cell: ({ at, kind }) => (kind === 'usage' ? <UtcDay at={at} /> : <Moment at={at} format="day" />) },
+          {
+            head: 'Movement',
+            grow: true,
+            cell: ({ kind, reference, reason, requests }) => (
+              <TwoLines
+                main={KINDS[kind]}
+                more={requests === null ? [reference, reason].filter(Boolean).join(', ') : plural(requests, 'request')}
+              />
+            ),
+          },
+          { head: 'Amount', align: 'end', cell: ({ amountPicoUsd }) => <Money pico={amountPicoUsd} decimals={decimals} signed plain /> },
+          {
+            head: 'Balance',
+            align: 'end',
+            wide: true,
+            cell: ({ balancePicoUsd }) => <Money pico={balancePicoUsd} decimals={decimals} plain />,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Sum({ statement }: { statement: Statement | undefined }) {
+  const sum = statement && termsOfStatement(statement);
+  return (
+    <dl className={styles.sum}>
+      {(sum?.terms ?? PLACEHOLDERS).map(({ name, note, amount }, at) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className={styles.amount}>{sum ? <Money pico={amount} decimals={2} signed={at > 0} /> : <Skeleton width="4rem" />}</dd>
+          <dd className={styles.note}>{note}</dd>
+        </div>
+      ))}
+      <div className={styles.closing}>
+        <dt>{statement?.isClosed === false ? 'Now' : 'Closing'}</dt>
+        <dd className={styles.amount}>{statement ? <Money pico={statement.closingPicoUsd} decimals={2} /> : <Skeleton width="4rem" />}</dd>
+        <dd className={styles.note}>{sum && (sum.addsUp ? 'adds up to the last digit' : 'does not add up')}</dd>
+      </div>
+    </dl>
+  );
+}
+
+const PLACEHOLDERS = ['Opening', 'In', 'Out', 'Cost', 'Forfeited'].map((name) => ({ name, note: '', amount: 0n }));

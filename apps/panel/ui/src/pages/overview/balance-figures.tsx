@@ -1,0 +1,27 @@
+import type { Balance } from '../../../../src/api/shapes/accounts.js';
+import { Figure, Figures } from '../../parts/card.js';
+import { Money } from '../../parts/money.js';
+import { relativeTime } from '../../parts/time.js';
+
+/** The balance of an account and its purses. */
+export function BalanceFigures({ balance }: { balance: Balance | undefined }) {
+  return (
+    <Figures>
+      <Figure big label="Available" note={balance && 'for new requests'}>
+        {balance && <Money pico={balance.available_pico_usd} decimals={2} />}
+      </Figure>
+      <Figure label="Held" note={balance && 'by running requests'}>
+        {balance && <Money pico={balance.reserved_pico_usd} />}
+      </Figure>
+      <Figure label="Top-ups" note={balance && 'do not expire'}>
+        {balance && <Money pico={balance.topup_balance_pico_usd} decimals={2} />}
+      </Figure>
+      <Figure
+        label="Plan"
+        note={balance && (balance.plan_expires_at ? `ends ${relativeTime(balance.plan_expires_at, Date.now())}` : 'no plan')}
+      >
+        {balance && <Money pico={balance.plan_balance_pico_usd} decimals={2} />}
+      </Figure>
+    </Figures>
+  );
+}

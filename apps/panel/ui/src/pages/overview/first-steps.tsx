@@ -1,0 +1,39 @@
+import { Link } from 'wouter';
+import { useSession } from '../../app/session.js';
+import { useNames } from '../../app/use-names.js';
+import { Card } from '../../parts/card.js';
+import { Icon } from '../../parts/icon.js';
+import styles from './first-steps.module.css';
+
+/** The way to the first request, for an account without requests in the chosen time. */
+export function FirstSteps() {
+  const { hrefOf, may } = useSession();
+  const { projects, keys } = useNames();
+  if (!projects || !keys || !may('keys')) return null;
+  const steps = [
+    { name: 'Make a project', about: 'It has its own limits and keys.', page: 'projects', isDone: projects.length > 0 },
+    {
+      name: 'Make a key',
+      about: 'The panel shows a line that calls a model with it.',
+      page: 'keys',
+      isDone: keys.some(({ revokedAt }) => !revokedAt),
+    },
+    { name: 'Send a request', about: 'It appears here and under Requests at once.', page: 'requests', isDone: false },
+  ];
+  const next = steps.findIndex(({ isDone }) => !isDone);
+  return (
+    <Card title="First steps">
+      <ol className={styles.steps}>
+        {steps.map(({ name, about, page, isDone }, at) => (
+          <li key={name} data-done={isDone || undefined}>
+            <span className={styles.number}>{isDone ? <Icon name="check" /> : at + 1}</span>
+            <div>
+              <h3>{at === next ? <Link to={hrefOf(page)}>{name}</Link> : name}</h3>
+              <p>{about}</p>
+            </div>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}

@@ -1,0 +1,162 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import type { Overview as OverviewReply } from '../../../../src/api/shapes/overview.js';
+import type { UsageRow } from '../../../../src/api/shapes/usage.js';
+import { withQuery } from '../../app/api.js';
+import { endingName } from '../../app/endings.js';
+import { type Group, writeFilters } from '../../app/filters.js';
+import { useSession } from '../../app/session.js';
+import { formatMeasure, formatTicks, groupIdOf, tokensOf } from '../../app/usage-rows.js';
+import { useApi } from '../../app/use-api.js';
+import { useFilters, useSpan } from '../../app/use-filters.js';
+import { useNames } from '../../app/use-names.js';
+import { Card, Figure, Figures } from '../../parts/card.js';
+import { Ranking } from '../../parts/chart/ranking.js';
+import { stackOf } from '../../parts/chart/series.js';
+import { StackChart } from '../../parts/chart/stack-chart.js';
+import { count, percent, plural } from '../../parts/count.js';
+import { Failure } from '../../parts/failure.js';
+import { Money } from '../../parts/money.js';
+import { Columns, Page } from '../../parts/page.js';
+import { RangePicker } from '../../parts/range-picker.js';
+import { utcHour, utcShortDay } from '../../parts/time.js';
+import { decimalsForAll } from '../../parts/usd.js';
+import { BalanceFigures } from './balance-figures.js';
+import { FirstSteps } from './first-steps.js';
+import { Warnings } from './warnings.js';
+
+const REFETCH_MS = 15_000;
+
+/** The state of an account, or of the platform, at a glance. */
+export function Overview() {
+  const { account, accountName, hrefOf } = useSession();
+  const { filters } = useFilters();
+  const span = useSpan(filters, '24h');
+  const iso = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
+  const overview = useApi<OverviewReply>(withQuery(`/accounts/${account}/overview`, iso), { refetchMs: REFETCH_MS });
+  const { projectName, keyName } = useNames();
+  const nameOf = { model: (id: string) => id, project: projectName, key: keyName };
+  const data = overview.data;
+  const stack = useMemo(
+    () =>
+      data &&
+      stackOf({
+        rows: data.series,
+        idOf: () => 'cost',
+        measure: ({ costPicoUsd }) => BigInt(costPicoUsd),
+        from: Date.parse(data.from),
+        to: Date.parse(data.to),
+        stepMs: data.step === 'hour' ? 3_600_000 : 86_400_000,
+      }),
+    [data],
+  );
+  const usageBy = (group: 'model' | 'project' | 'key', id?: string) =>
+    hrefOf('usage') + writeFilters({ ...filters, group, ...(id && { [group]: id }) });
+  return (
+    <Page
+      title={account === 'all' ? 'All accounts' : accountName(account)}
+      actions={<RangePicker fallback="24h" names={['24h', '7d', '30d', 'month']} />}
+    >
+      {overview.error && <Failure error={overview.error} />}
+      {data && <Warnings warnings={data.warnings} />}
+      {account !== 'all' && <BalanceFigures balance={data?.balance ?? undefined} />}
+      <Figures>
+        <Figure label="Spent today" note={data && plural(data.today.requests, 'request')}>
+          {data && <Money pico={data.today.costPicoUsd} />}
+        </Figure>
+        <Figure label="Spent this month" note={data && plural(data.month.requests, 'request')}>
+          {data && <Money pico={data.month.costPicoUsd} />}
+        </Figure>
+        <Figure label="Requests" note={data && `${tokensOf(data.total)} tokens`}>
+          {data && count(data.total.requests)}
+        </Figure>
+        <Figure label="Not completed" note={data && notCompleted(data)}>
+          {data && percent(shareNotCompleted(data))}
+        </Figure>
+      </Figures>
+      {data?.total.requests === 0 && account !== 'all' && <FirstSteps />}
+      <Card title="Spend" note={data && `by ${data.step}, UTC`} actions={<Link to={usageBy('model')}>Usage in detail</Link>}>
+        <StackChart
+          title="Spend over time"
+          stack={stack}
+          nameOf={() => 'Cost'}
+          format={(value) => formatMeasure(value, 'cost')}
+          formatTicks={(values) => formatTicks(values, 'cost')}
+          momentOf={(at) => (data?.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          shortMomentOf={data?.step === 'day' ? utcShortDay : utcHour}
+          hrefOf={(bar) => hrefOf('requests') + writeFilters(stepOf(bar.at, data?.step === 'day' ? 86_400_000 : 3_600_000))}
+        />
+      </Card>
+      <Columns>
+        {SPENDERS.map(({ group, title, field }) => (
+          <Card key={group} title={title} note="by cost">
+            <SpendRanking rows={data?.[field]} group={group} nameOf={nameOf[group]} hrefOf={(id) => usageBy(group, id)} />
+          </Card>
+        ))}
+        <Card title="Endings" note="by number">
+          <Ranking
+            empty="No requests in this time."
+            rows={data?.byEnding.map((row) => ({
+              id: groupIdOf(row, 'ending'),
+              name: endingName(groupIdOf(row, 'ending')),
+              value: BigInt(row.requests),
+              text: count(row.requests),
+              href: hrefOf('requests') + writeFilters({ ...filters, ending: groupIdOf(row, 'ending') }),
+            }))}
+          />
+        </Card>
+      </Columns>
+    </Page>
+  );
+}
+
+const SPENDERS = [
+  { group: 'model', title: 'Models', field: 'byModel' },
+  { group: 'project', title: 'Projects', field: 'byProject' },
+  { group: 'key', title: 'Keys', field: 'byKey' },
+] as const;
+const SPENDERS_MAX = 6;
+
+interface SpendRankingProps {
+  rows: UsageRow[] | undefined;
+  group: Group;
+  nameOf: (id: string) => string;
+  hrefOf: (id: string) => string;
+}
+
+function SpendRanking({ rows, group, nameOf, hrefOf }: SpendRankingProps) {
+  const shown = rows?.slice(0, SPENDERS_MAX);
+  const decimals = decimalsForAll(shown?.map(({ costPicoUsd }) => BigInt(costPicoUsd)) ?? []);
+  return (
+    <Ranking
+      empty="No requests in this time."
+      rows={shown?.map((row) => {
+        const id = groupIdOf(row, group);
+        return {
+          id,
+          name: nameOf(id),
+          value: BigInt(row.costPicoUsd),
+          text: <Money pico={row.costPicoUsd} decimals={decimals} plain />,
+          more: plural(row.requests, 'request'),
+          href: hrefOf(id),
+        };
+      })}
+    />
+  );
+}
+
+function stepOf(at: number, stepMs: number) {
+  return { from: new Date(at).toISOString(), to: new Date(at + stepMs).toISOString() };
+}
+
+function shareNotCompleted({ byEnding, total }: OverviewReply): number {
+  return total.requests > 0 ? 1 - completed(byEnding) / total.requests : 0;
+}
+
+function notCompleted({ byEnding, total }: OverviewReply): string {
+  return `${count(total.requests - completed(byEnding))} of ${count(total.requests)}`;
+}
+
+function completed(byEnding: OverviewReply['byEnding']): number {
+  return byEnding.find((row) => groupIdOf(row, 'ending') === 'completed')?.requests ?? 0;
+}

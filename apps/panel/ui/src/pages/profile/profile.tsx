@@ -1,0 +1,135 @@
+import { useState } from 'react';
+import type { Me, MeUpdateBody, Session, SessionListReply } from '../../../../src/api/shapes/identity.js';
+import formStyles from '../../app/password-form.module.css';
+import { useSession } from '../../app/session.js';
+import { useApi, useChange } from '../../app/use-api.js';
+import { Badge } from '../../parts/badge.js';
+import { Button } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { Failure } from '../../parts/failure.js';
+import { TextField } from '../../parts/field.js';
+import { Columns, Page } from '../../parts/page.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { relativeTime } from '../../parts/time.js';
+
+/** The signed-in person: name, password, sessions. */
+export function Profile() {
+  const { me } = useSession();
+  const sessions = useApi<SessionListReply>('/sessions');
+  const ending = useChange<unknown, string>((sessionId) => ({ method: 'DELETE', path: `/sessions/${sessionId}` }));
+  const endingOthers = useChange<unknown>(() => ({ method: 'DELETE', path: '/sessions' }));
+  const error = sessions.error ?? ending.error ?? endingOthers.error;
+  return (
+    <Page title="Profile" about={me.email}>
+      {error && <Failure error={error} />}
+      <Columns>
+        <NameForm me={me} />
+        <NewPasswordForm />
+      </Columns>
+      <Card
+        flush
+        title="Sessions"
+        note="end after 30 minutes without use, or 12 hours"
+        actions={
+          <Button busy={endingOthers.isPending} onClick={() => endingOthers.mutate()}>
+            End all others
+          </Button>
+        }
+      >
+        <Table<Session>
+          caption="Sessions"
+          rows={sessions.data?.sessions}
+          placeholders={2}
+          rowKey={({ sessionId }) => sessionId}
+          columns={[
+            { head: 'Browser', grow: true, cell: ({ userAgent, address }) => <TwoLines main={userAgent ?? 'Unknown'} more={address} /> },
+            { head: 'Signed in', wide: true, cell: ({ createdAt }) => relativeTime(createdAt, Date.now()) },
+            { head: 'Last use', cell: ({ seenAt }) => relativeTime(seenAt, Date.now()) },
+            {
+              head: '',
+              align: 'end',
+              cell: ({ sessionId, isCurrent }) =>
+                isCurrent ? (
+                  <Badge tone="accent">This one</Badge>
+                ) : (
+                  <Button look="quiet" onClick={() => ending.mutate(sessionId)}>
+                    End
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function NameForm({ me }: { me: Me }) {
+  const [name, setName] = useState(me.name);
+  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { name } satisfies MeUpdateBody }));
+  return (
+    <Card title="Name">
+      <form
+        className={formStyles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.mutate();
+        }}
+      >
+        <TextField
+          label="Name"
+          hint="Shown in the audit journal."
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          maxLength={200}
+          required
+        />
+        {saving.error && <Failure error={saving.error} />}
+        <Button type="submit" busy={saving.isPending}>
+          {saving.isSuccess ? 'Saved' : 'Save name'}
+        </Button>
+      </form>
+    </Card>
+  );
+}
+
+function NewPasswordForm() {
+  const [currentPassword, setCurrent] = useState('');
+  const [password, setPassword] = useState('');
+  const saving = useChange<Me>(() => ({ method: 'PATCH', path: '/me', body: { password, currentPassword } satisfies MeUpdateBody }));
+  return (
+    <Card title="Password">
+      <form
+        className={formStyles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.mutate();
+        }}
+      >
+        <TextField
+          label="Present password"
+          type="password"
+          autoComplete="current-password"
+          value={currentPassword}
+          onChange={(event) => setCurrent(event.target.value)}
+          required
+        />
+        <TextField
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          hint="12 characters or more. Your other sessions end."
+          minLength={12}
+          maxLength={256}
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          required
+        />
+        {saving.error && <Failure error={saving.error} />}
+        <Button type="submit" busy={saving.isPending}>
+          {saving.isSuccess ? 'Changed' : 'Change password'}
+        </Button>
+      </form>
+    </Card>
+  );
+}

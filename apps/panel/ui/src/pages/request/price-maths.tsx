@@ -1,0 +1,63 @@
+import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import { Card } from '../../parts/card.js';
+import { count } from '../../parts/count.js';
+import { Money } from '../../parts/money.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { exactUsd, usdPerMillion } from '../../parts/usd.js';
+import styles from './price-maths.module.css';
+import { sumOf, type Term, termsOf } from './terms.js';
+
+/** The cost as a sum of tokens times prices, to the pico-dollar. */
+export function PriceMaths({ request }: { request: BilledRequest | undefined }) {
+  const settlement = request?.settlement;
+  const terms = request && settlement ? termsOf(settlement, request.price) : undefined;
+  if (request && !settlement) return null;
+  return (
+    <Card flush title="Price" note={request && `version ${request.price.version}, fixed when the hold was made`}>
+      <Table<Term>
+        caption="Terms of the cost"
+        rows={terms}
+        placeholders={3}
+        rowKey={({ name }) => name}
+        columns={[
+          { head: 'Term', grow: true, cell: ({ name, note }) => <TwoLines main={name} more={note} /> },
+          { head: 'Tokens', align: 'end', cell: ({ tokens }) => count(tokens) },
+          { head: 'Price a million', align: 'end', wide: true, cell: ({ pricePicoUsd }) => `× ${usdPerMillion(pricePicoUsd)}` },
+          { head: 'Amount', align: 'end', cell: ({ amountPicoUsd }) => padded(amountPicoUsd) },
+        ]}
+        foot={terms && ['Sum', '', '', padded(sumOf(terms))]}
+      />
+      {request && settlement && terms && <Outcome settlement={settlement} sum={sumOf(terms)} />}
+    </Card>
+  );
+}
+
+function Outcome({ settlement, sum }: { settlement: NonNullable<BilledRequest['settlement']>; sum: bigint }) {
+  const over = BigInt(settlement.overPicoUsd);
+  const writtenOff = BigInt(settlement.writtenOffPicoUsd);
+  const cost = BigInt(settlement.costPicoUsd);
+  const isExact = cost === sum - over - writtenOff;
+  return (
+    <ul className={styles.outcome}>
+      {over > 0n && (
+        <li>
+          <Money pico={over} /> lie beyond the hold. The customer does not pay them; the operator does.
+        </li>
+      )}
+      {writtenOff > 0n && (
+        <li>
+          <Money pico={writtenOff} /> of the late settlement were written off: the account had no free money for them.
+        </li>
+      )}
+      <li>
+        {isExact ? `The account was charged ${exactUsd(cost)}, the sum to the last digit.` : `The account was charged ${exactUsd(cost)}.`}
+      </li>
+    </ul>
+  );
+}
+
+/** All twelve decimals, so that the digits of the terms stand below one another. */
+function padded(pico: bigint): string {
+  const [whole, fraction = ''] = exactUsd(pico).split('.');
+  return `${whole}.${fraction.padEnd(12, '0')}`;
+}

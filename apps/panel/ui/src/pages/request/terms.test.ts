@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import type { BilledRequest } from '../../../../src/api/shapes/requests.js';
+import { asText, sumOf, termsOf } from './terms.js';
+
+const PRICE = { version: 3, inputPicoUsd: '150000', cachedInputPicoUsd: '15000', outputPicoUsd: '600000' };
+const USAGE = {
+  promptTokens: 1_000,
+  cachedTokens: 400,
+  outputTokens: 50,
+  reasoningTokens: 20,
+  promptSource: 'reported',
+  outputSource: 'counted',
+} as const;
+
+const REQUEST: BilledRequest = {
+  requestId: 'request-1',
+  holdId: 'hold-1',
+  accountId: 'account-1',
+  projectId: 'project-1',
+  keyId: 'key-1',
+  model: 'sim-fast',
+  upstream: 'local',
+  heldPicoUsd: '2000000000',
+  price: PRICE,
+  reservedAt: '2026-11-23T13:02:31.000Z',
+  settlement: {
+    usage: USAGE,
+    costPicoUsd: '126000000',
+    settledAt: '2026-11-23T13:02:33.000Z',
+    reason: 'completed',
+    settledBy: 'gateway',
+    overPicoUsd: '0',
+    writtenOffPicoUsd: '0',
+    reaped: null,
+  },
+};
+
+test('the terms are tokens times prices, cached tokens apart from the others', () => {
+  const terms = termsOf({ usage: USAGE }, PRICE);
+  expect(terms).toEqual([
+    { name: 'Prompt', note: 'counted by the upstream', tokens: 600, pricePicoUsd: 150_000n, amountPicoUsd: 90_000_000n },
+    { name: 'Cached prompt', note: 'read from the upstream’s cache', tokens: 400, pricePicoUsd: 15_000n, amountPicoUsd: 6_000_000n },
+    {
+      name: 'Output',
+      note: 'counted by Tollgate in the text received, 20 of it reasoning',
+      tokens: 50,
+      pricePicoUsd: 600_000n,
+      amountPicoUsd: 30_000_000n,
+    },
+  ]);
+  expect(sumOf(terms)).toBe(126_000_000n);
+});
+
+test('the sum is exact where a float is not', () => {
+  const tokens = fc.nat({ max: 2 ** 31 - 1 });
+  const price = fc.bigInt({ min: 0n, max: 10n ** 18n });
+  fc.assert(
+    fc.property(tokens, tokens, price, price, price, (promptTokens, outputTokens, input, cached, output) => {
+      const cachedTokens = Math.floor(promptTokens / 3);
+      const terms = termsOf(
+        { usage: { ...USAGE, promptTokens, cachedTokens, outputTokens } },
+        { version: 1, inputPicoUsd: `${input}`, cachedInputPicoUsd: `${cached}`, outputPicoUsd: `${output}` },
+      );
+      expect(sumOf(terms)).toBe(
+        BigInt(promptTokens - cachedTokens) * input + BigInt(cachedTokens) * cached + BigInt(outputTokens) * output,
+      );
+    }),
+  );
+});
+
+test('the text of a request has every number of its bill', () => {
+  expect(asText(REQUEST)).toBe(
+    [
+      'request request-1',
+      'model sim-fast at local',
+      'started 2026-11-23T13:02:31.000Z',
+      'held $0.002',
+      'ended 2026-11-23T13:02:33.000Z: completed',
+      'price version 3',
+      'prompt: 600 × 150000 = 90000000 pico-USD',
+      'cached prompt: 400 × 15000 = 6000000 pico-USD',
+      'output: 50 × 600000 = 30000000 pico-USD',
+      'cost $0.000126',
+    ].join('\n'),
+  );
+  expect(asText({ ...REQUEST, upstream: null, settlement: null })).toBe(
+    ['request request-1', 'model sim-fast', 'started 2026-11-23T13:02:31.000Z', 'held $0.002', 'running'].join('\n'),
+  );
+});

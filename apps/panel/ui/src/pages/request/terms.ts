@@ -1,0 +1,73 @@
+import type { BilledRequest, PinnedPrice, RequestBill } from '../../../../src/api/shapes/requests.js';
+import { count } from '../../parts/count.js';
+import { exactUsd } from '../../parts/usd.js';
+
+export interface Term {
+  name: string;
+  /** Origin of the count, or a part of it. */
+  note: string;
+  tokens: number;
+  pricePicoUsd: bigint;
+  amountPicoUsd: bigint;
+}
+
+const SOURCES = {
+  reported: 'counted by the upstream',
+  estimated: 'estimated from the size of the prompt',
+  counted: 'counted by Tollgate in the text received',
+  floor: 'counted by Tollgate, with a floor for hidden output',
+} as const;
+
+/** The terms of a cost: tokens times price, to the pico-dollar. Cached tokens are part of the prompt, reasoning tokens of the output. */
+export function termsOf({ usage }: Pick<RequestBill, 'usage'>, price: PinnedPrice): Term[] {
+  const input = BigInt(price.inputPicoUsd);
+  const cached = BigInt(price.cachedInputPicoUsd);
+  const output = BigInt(price.outputPicoUsd);
+  const fresh = usage.promptTokens - usage.cachedTokens;
+  const reasoning = usage.reasoningTokens > 0 ? `, ${count(usage.reasoningTokens)} of it reasoning` : '';
+  return [
+    { name: 'Prompt', note: SOURCES[usage.promptSource], tokens: fresh, pricePicoUsd: input, amountPicoUsd: BigInt(fresh) * input },
+    {
+      name: 'Cached prompt',
+      note: 'read from the upstream’s cache',
+      tokens: usage.cachedTokens,
+      pricePicoUsd: cached,
+      amountPicoUsd: BigInt(usage.cachedTokens) * cached,
+    },
+    {
+      name: 'Output',
+      note: SOURCES[usage.outputSource] + reasoning,
+      tokens: usage.outputTokens,
+      pricePicoUsd: output,
+      amountPicoUsd: BigInt(usage.outputTokens) * output,
+    },
+  ];
+}
+
+export function sumOf(terms: Term[]): bigint {
+  return terms.reduce((sum, { amountPicoUsd }) => sum + amountPicoUsd, 0n);
+}
+
+/** The bill of a request as text, to paste into a message. */
+export function asText(request: BilledRequest): string {
+  const { settlement, price } = request;
+  const head = [
+    `request ${request.requestId}`,
+    `model ${request.model}${request.upstream ? ` at ${request.upstream}` : ''}`,
+    `started ${request.reservedAt}`,
+    `held ${exactUsd(BigInt(request.heldPicoUsd))}`,
+  ];
+  if (!settlement) return [...head, 'running'].join('\n');
+  const terms = termsOf(settlement, price).map(
+    ({ name, tokens, pricePicoUsd, amountPicoUsd }) =>
+      `${name.toLowerCase()}: ${count(tokens)} × ${pricePicoUsd} = ${amountPicoUsd} pico-USD`,
+  );
+  return [
+    ...head,
+    `ended ${settlement.settledAt}: ${settlement.reason}`,
+    `price version ${price.version}`,
+    ...terms,
+    ...(settlement.overPicoUsd !== '0' ? [`beyond the hold, not charged: ${settlement.overPicoUsd} pico-USD`] : []),
+    `cost ${exactUsd(BigInt(settlement.costPicoUsd))}`,
+  ].join('\n');
+}

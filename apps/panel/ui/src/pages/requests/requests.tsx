@@ -1,0 +1,159 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type { RequestListReply, RequestRow } from '../../../../src/api/shapes/requests.js';
+import { withQuery } from '../../app/api.js';
+import { useSession } from '../../app/session.js';
+import { usePages } from '../../app/use-api.js';
+import { useFilters, useSpan } from '../../app/use-filters.js';
+import { useNames } from '../../app/use-names.js';
+import { Button, ButtonLink } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { CopyLine } from '../../parts/copy-line.js';
+import { count } from '../../parts/count.js';
+import { Empty } from '../../parts/empty.js';
+import { EndingBadge } from '../../parts/ending-badge.js';
+import { Failure } from '../../parts/failure.js';
+import { FilterBar } from '../../parts/filter-bar.js';
+import { Moment } from '../../parts/moment.js';
+import { Money } from '../../parts/money.js';
+import { Page } from '../../parts/page.js';
+import { RangePicker } from '../../parts/range-picker.js';
+import { Table, TwoLines } from '../../parts/table.js';
+import { duration } from '../../parts/time.js';
+import { decimalsForAll } from '../../parts/usd.js';
+import styles from './requests.module.css';
+
+const ROWS = 50;
+/** Milliseconds between two looks for new requests. */
+const LIVE_MS = 2_000;
+
+/** Requests, the running ones first, then the newest. */
+export function Requests() {
+  const { account, accountName } = useSession();
+  const { filters } = useFilters();
+  const span = useSpan(filters, '24h');
+  const [isLive, setLive] = useState(true);
+  const { projectName, keyName } = useNames();
+  const question = {
+    from: new Date(span.from).toISOString(),
+    // Without an end the list has what ends from now on.
+    to: filters.to,
+    projectId: filters.project,
+    keyId: filters.key,
+    model: filters.model,
+    upstream: filters.upstream,
+    ending: filters.ending,
+  };
+  const list = usePages<RequestListReply>(withQuery(`/accounts/${account}/requests`, { ...question, limit: ROWS }), {
+    refetchMs: isLive && !filters.to ? LIVE_MS : undefined,
+  });
+  const pages = list.data?.pages;
+  const rows = pages?.flatMap(({ requests }) => requests);
+  const last = pages?.at(-1);
+  const decimals = decimalsForAll(rows?.map(({ costPicoUsd }) => BigInt(costPicoUsd ?? 0)) ?? []);
+  return (
+    <Page
+      title="Requests"
+      actions={
+        <>
+          {!filters.to && (
+            <Button className={styles.live} aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+              {isLive ? 'Live' : 'Paused'}
+            </Button>
+          )}
+          <ButtonLink to={withQuery(`/panel/v1/accounts/${account}/requests.csv`, question)} icon="download" download>
+            CSV
+          </ButtonLink>
+        </>
+      }
+    >
+      <FilterBar>
+        <RangePicker fallback="24h" names={['1h', '24h', '7d', '30d']} />
+      </FilterBar>
+      {list.error && <Failure error={list.error} />}
+      <Card flush>
+        <Table<RequestRow>
+          caption="Requests"
+          rows={rows}
+          placeholders={12}
+          rowKey={({ holdId }) => holdId}
+          empty={<NoRequests />}
+          columns={[
+            {
+              head: 'Started',
+              cell: ({ requestId, reservedAt, model }) => (
+                <TwoLines
+                  main={
+                    <Link to={`/requests/${requestId}`} className={styles.link}>
+                      <Moment at={reservedAt} />
+                    </Link>
+                  }
+                  more={model}
+                  narrow
+                />
+              ),
+            },
+            { head: 'Model', wide: true, cell: ({ model, upstream }) => <TwoLines main={model} more={upstream ?? '–'} /> },
+            {
+              head: 'Project, key',
+              grow: true,
+              wide: true,
+              cell: ({ projectId, keyId, accountId }) => (
+                <TwoLines
+                  main={projectName(projectId)}
+                  more={account === 'all' ? `${accountName(accountId)}, ${keyName(keyId)}` : keyName(keyId)}
+                />
+              ),
+            },
+            { head: 'Prompt', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.promptTokens) },
+            { head: 'Output', align: 'end', wide: true, cell: ({ usage }) => usage && count(usage.outputTokens) },
+            {
+              head: 'Took',
+              align: 'end',
+              wide: true,
+              cell: ({ reservedAt, settledAt }) => settledAt && duration(Date.parse(settledAt) - Date.parse(reservedAt)),
+            },
+            { head: 'Ending', cell: ({ ending }) => <EndingBadge ending={ending} /> },
+            {
+              head: 'Cost',
+              align: 'end',
+              cell: ({ costPicoUsd }) => (costPicoUsd === null ? '' : <Money pico={costPicoUsd} decimals={decimals} plain />),
+            },
+          ]}
+        />
+      </Card>
+      {rows && rows.length > 0 && (
+        <div className={styles.end}>
+          {last?.searchedTo && (
+            <p>
+              Searched back to <Moment at={last.searchedTo} />.
+            </p>
+          )}
+          {list.hasNextPage ? (
+            <Button
+              busy={list.isFetchingNextPage}
+              onClick={() => {
+                // A growing list that is loaded anew each time would be slow: reading on ends the live view.
+                setLive(false);
+                void list.fetchNextPage();
+              }}
+            >
+              Older requests
+            </Button>
+          ) : (
+            <p>These are all.</p>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function NoRequests() {
+  return (
+    <Empty icon="requests" title="No requests in this time">
+      <p>Choose a longer time, or send one with a key:</p>
+      <CopyLine text={'curl $TOLLGATE_URL/v1/chat/completions -H "authorization: Bearer $TOLLGATE_KEY" …'} />
+    </Empty>
+  );
+}

@@ -1,0 +1,23 @@
+import type { UsageRow } from '../../../../src/api/shapes/usage.js';
+import { sumsOf, totalOf } from './sums.js';
+
+const row = (model: string, requests: number, costPicoUsd: string): UsageRow => ({
+  model,
+  requests,
+  estimatedRequests: 0,
+  promptTokens: 10 * requests,
+  cachedTokens: requests,
+  outputTokens: 2 * requests,
+  reasoningTokens: 0,
+  costPicoUsd,
+  forfeitedPicoUsd: '0',
+});
+
+test('rows of one group are added over time, the most expensive first, to the last digit', () => {
+  const sums = sumsOf([row('a', 1, '9007199254740993'), row('b', 2, '9007199254740995'), row('a', 1, '1')], 'model');
+  expect(sums).toEqual([
+    { id: 'b', requests: 2, promptTokens: 20, cachedTokens: 2, outputTokens: 4, cost: 9_007_199_254_740_995n },
+    { id: 'a', requests: 2, promptTokens: 20, cachedTokens: 2, outputTokens: 4, cost: 9_007_199_254_740_994n },
+  ]);
+  expect(totalOf(sums)).toEqual({ id: '', requests: 4, promptTokens: 40, cachedTokens: 4, outputTokens: 8, cost: 18_014_398_509_481_989n });
+});

@@ -1,0 +1,41 @@
+import type { UsageRow } from '../../../../src/api/shapes/usage.js';
+import type { Group } from '../../app/filters.js';
+import { groupIdOf } from '../../app/usage-rows.js';
+
+export interface GroupSum {
+  id: string;
+  requests: number;
+  promptTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  cost: bigint;
+}
+
+/** Adds the rows of each group over time, the most expensive first. */
+export function sumsOf(rows: UsageRow[], group: Group): GroupSum[] {
+  const sums = new Map<string, GroupSum>();
+  for (const row of rows) {
+    const id = groupIdOf(row, group);
+    sums.set(id, add(sums.get(id) ?? emptySum(id), { ...row, cost: BigInt(row.costPicoUsd) }));
+  }
+  return [...sums.values()].sort((a, b) => (a.cost === b.cost ? b.requests - a.requests : a.cost > b.cost ? -1 : 1));
+}
+
+export function totalOf(sums: GroupSum[]): GroupSum {
+  return sums.reduce(add, emptySum(''));
+}
+
+function emptySum(id: string): GroupSum {
+  return { id, requests: 0, promptTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0n };
+}
+
+function add(sum: GroupSum, more: Omit<GroupSum, 'id'>): GroupSum {
+  return {
+    id: sum.id,
+    requests: sum.requests + more.requests,
+    promptTokens: sum.promptTokens + more.promptTokens,
+    cachedTokens: sum.cachedTokens + more.cachedTokens,
+    outputTokens: sum.outputTokens + more.outputTokens,
+    cost: sum.cost + more.cost,
+  };
+}

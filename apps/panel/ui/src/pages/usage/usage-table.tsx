@@ -1,0 +1,55 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import type { UsageRow } from '../../../../src/api/shapes/usage.js';
+import { GROUPS, type Group } from '../../app/filters.js';
+import { count } from '../../parts/count.js';
+import { Empty } from '../../parts/empty.js';
+import { Money } from '../../parts/money.js';
+import { Table } from '../../parts/table.js';
+import { decimalsForAll } from '../../parts/usd.js';
+import { type GroupSum, sumsOf, totalOf } from './sums.js';
+
+interface UsageTableProps {
+  rows: UsageRow[] | undefined;
+  group: Group;
+  nameOf: (id: string) => string;
+  /** Address of the page with this group alone. */
+  hrefOf: (id: string) => string;
+}
+
+/** One row for each group, the most expensive first, and the sum. */
+export function UsageTable({ rows, group, nameOf, hrefOf }: UsageTableProps) {
+  const sums = useMemo(() => rows && sumsOf(rows, group), [rows, group]);
+  const total = sums && totalOf(sums);
+  const decimals = decimalsForAll(sums?.map(({ cost }) => cost) ?? []);
+  return (
+    <Table<GroupSum>
+      caption={`Sums by ${GROUPS[group].toLowerCase()}`}
+      rows={sums}
+      rowKey={({ id }) => id}
+      empty={
+        <Empty icon="usage" title="No requests in this time">
+          <p>Choose a longer time, or fewer filters.</p>
+        </Empty>
+      }
+      columns={[
+        { head: GROUPS[group], grow: true, cell: ({ id }) => <Link to={hrefOf(id)}>{nameOf(id)}</Link> },
+        { head: 'Requests', align: 'end', cell: ({ requests }) => count(requests) },
+        { head: 'Prompt tokens', align: 'end', wide: true, cell: ({ promptTokens }) => count(promptTokens) },
+        { head: 'Of it cached', align: 'end', wide: true, cell: ({ cachedTokens }) => count(cachedTokens) },
+        { head: 'Output tokens', align: 'end', wide: true, cell: ({ outputTokens }) => count(outputTokens) },
+        { head: 'Cost', align: 'end', cell: ({ cost }) => <Money pico={cost} decimals={decimals} plain /> },
+      ]}
+      foot={
+        total && [
+          'Total',
+          count(total.requests),
+          count(total.promptTokens),
+          count(total.cachedTokens),
+          count(total.outputTokens),
+          <Money key="cost" pico={total.cost} decimals={decimals} plain />,
+        ]
+      }
+    />
+  );
+}

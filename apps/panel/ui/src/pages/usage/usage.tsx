@@ -1,0 +1,116 @@
+import { useMemo } from 'react';
+import type { UsageQueryReply, UsageRow } from '../../../../src/api/shapes/usage.js';
+import { withQuery } from '../../app/api.js';
+import { endingName } from '../../app/endings.js';
+import { changeFilters, type Filters, GROUPS, type Group, MEASURES, type Measure, writeFilters } from '../../app/filters.js';
+import { useSession } from '../../app/session.js';
+import { formatMeasure, formatTicks, groupIdOf, measureOf } from '../../app/usage-rows.js';
+import { useApi } from '../../app/use-api.js';
+import { useFilters, useSpan } from '../../app/use-filters.js';
+import { useNames } from '../../app/use-names.js';
+import { ButtonLink } from '../../parts/button.js';
+import { Card } from '../../parts/card.js';
+import { type Bar, stackOf } from '../../parts/chart/series.js';
+import { StackChart } from '../../parts/chart/stack-chart.js';
+import { Failure } from '../../parts/failure.js';
+import { FilterBar } from '../../parts/filter-bar.js';
+import { Page } from '../../parts/page.js';
+import { RangePicker } from '../../parts/range-picker.js';
+import { Segments } from '../../parts/segments.js';
+import { utcHour, utcShortDay } from '../../parts/time.js';
+import styles from './usage.module.css';
+import { UsageTable } from './usage-table.js';
+
+/** Cost, requests and tokens over time, by model, project, key, upstream or ending. A bar opens its requests. */
+export function Usage() {
+  const { account, hrefOf, isPlatform } = useSession();
+  const { filters, hrefWith } = useFilters();
+  const span = useSpan(filters, '7d');
+  const { projectName, keyName } = useNames();
+  const group = filters.group ?? 'model';
+  const measure = filters.measure ?? 'cost';
+  const question = {
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    groupBy: group,
+    projectId: filters.project,
+    keyId: filters.key,
+    model: filters.model,
+    upstream: filters.upstream,
+    ending: filters.ending,
+  };
+  const usage = useApi<UsageQueryReply>(withQuery(`/accounts/${account}/usage`, { ...question, step: span.step, limit: 1_000 }));
+  const nameOf = (id: string) => ({ project: projectName, key: keyName, model: same, upstream: same, ending: endingName })[group](id);
+  const { data } = usage;
+  const stack = useMemo(
+    () =>
+      data &&
+      stackOf({
+        rows: data.rows,
+        idOf: (row: UsageRow) => groupIdOf(row, group),
+        measure: (row: UsageRow) => measureOf(row, measure),
+        from: span.from,
+        to: span.to,
+        stepMs: span.stepMs,
+      }),
+    [data, group, measure, span],
+  );
+  const requestsOf = (bar: Bar, id?: string) => {
+    const time = { from: new Date(bar.at).toISOString(), to: new Date(bar.at + span.stepMs).toISOString() };
+    const more: Partial<Filters> = { ...time, ...(id && { [group]: id }), group: undefined, measure: undefined };
+    return hrefOf('requests') + writeFilters(changeFilters(filters, more));
+  };
+  const groups = (Object.keys(GROUPS) as Group[]).filter((name) => name !== 'upstream' || isPlatform);
+  return (
+    <Page
+      title="Usage"
+      actions={
+        <ButtonLink to={withQuery(`/panel/v1/accounts/${account}/usage.csv`, { ...question, step: span.step })} icon="download" download>
+          CSV
+        </ButtonLink>
+      }
+    >
+      <FilterBar>
+        <RangePicker fallback="7d" names={['24h', '7d', '30d', 'month']} />
+      </FilterBar>
+      {usage.error && <Failure error={usage.error} />}
+      <Card
+        title={`${MEASURES[measure]} by ${GROUPS[group].toLowerCase()}`}
+        actions={
+          <div className={styles.choices}>
+            <Segments
+              label="Measure"
+              value={measure}
+              options={Object.entries(MEASURES).map(([value, label]) => ({ value, label }))}
+              hrefOf={(value) => hrefWith({ measure: value as Measure })}
+            />
+            <Segments
+              label="Group by"
+              value={group}
+              options={groups.map((value) => ({ value, label: GROUPS[value] }))}
+              hrefOf={(value) => hrefWith({ group: value as Group })}
+            />
+          </div>
+        }
+      >
+        <StackChart
+          title={`${MEASURES[measure]} by ${GROUPS[group].toLowerCase()}`}
+          stack={stack}
+          nameOf={nameOf}
+          format={(value) => formatMeasure(value, measure)}
+          formatTicks={(values) => formatTicks(values, measure)}
+          momentOf={(at) => (span.step === 'day' ? utcShortDay(at) : `${utcShortDay(at)}, ${utcHour(at)}`)}
+          shortMomentOf={span.step === 'day' ? utcShortDay : utcHour}
+          hrefOf={requestsOf}
+        />
+      </Card>
+      <Card flush title="Sums" note={`${utcShortDay(span.from)} to ${utcShortDay(span.to)}, UTC`}>
+        <UsageTable rows={data?.rows} group={group} nameOf={nameOf} hrefOf={(id) => hrefWith({ [group]: id })} />
+      </Card>
+    </Page>
+  );
+}
+
+function same(id: string): string {
+  return id;
+}

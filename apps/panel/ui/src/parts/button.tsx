@@ -1,0 +1,73 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import { Link } from 'wouter';
+import styles from './button.module.css';
+import { classNames } from './class-names.js';
+import { Icon, type IconName } from './icon.js';
+
+type Look = 'primary' | 'secondary' | 'quiet' | 'danger';
+
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  look?: Look;
+  icon?: IconName;
+  /** Work is under way: the button takes no click and says so. */
+  busy?: boolean;
+}
+
+export function Button({ look = 'secondary', icon, busy, children, className, disabled, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={classNames(styles.button, styles[look], className)}
+      disabled={disabled || busy}
+      aria-busy={busy || undefined}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A button with an icon alone; `label` names it. */
+export function IconButton({ icon, label, ...rest }: ButtonHTMLAttributes<HTMLButtonElement> & { icon: IconName; label: string }) {
+  return (
+    <button type="button" {...rest} className={classNames(styles.button, styles.quiet, styles.square)} aria-label={label} title={label}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** A link with the look of a button. `download`: the address is a file of the API. */
+export function ButtonLink({
+  to,
+  look = 'secondary',
+  icon,
+  download,
+  children,
+}: {
+  to: string;
+  look?: Look;
+  icon?: IconName;
+  download?: boolean;
+  children: ReactNode;
+}) {
+  const className = classNames(styles.button, styles[look]);
+  const content = (
+    <>
+      {icon && <Icon name={icon} />}
+      {children}
+    </>
+  );
+  if (download) {
+    return (
+      <a className={className} href={to} download>
+        {content}
+      </a>
+    );
+  }
+  return (
+    <Link className={className} to={to}>
+      {content}
+    </Link>
+  );
+}

@@ -1,0 +1,31 @@
+import { useState } from 'react';
+import { Table } from '../table.js';
+import styles from './numbers-table.module.css';
+import type { Bar } from './series.js';
+import type { StackChartProps } from './stack-chart-props.js';
+
+/** The numbers of a chart, folded up. */
+export function NumbersTable({ stack, title, nameOf, format, momentOf }: StackChartProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className={styles.numbers} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Numbers</summary>
+      {isOpen && stack && (
+        <Table<Bar>
+          caption={title}
+          rows={stack.bars.filter(({ total }) => total !== 0n)}
+          rowKey={({ at }) => `${at}`}
+          columns={[
+            { head: 'Time (UTC)', cell: ({ at }) => momentOf(at), grow: true },
+            ...stack.series.map(({ id }, at) => ({
+              head: id ? nameOf(id) : 'Others',
+              align: 'end' as const,
+              cell: ({ values }: Bar) => format(values[at] ?? 0n),
+            })),
+            { head: 'Total', align: 'end', cell: ({ total }) => format(total) },
+          ]}
+        />
+      )}
+    </details>
+  );
+}

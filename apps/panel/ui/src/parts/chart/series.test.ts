@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import type { UsageRow } from '../../../../src/api/shapes/usage.js';
+import { type Bar, coloursOf, partsOf, stackOf, ticksOf } from './series.js';
+
+const HOUR_MS = 3_600_000;
+const START = Date.parse('2026-11-23T10:00:00Z');
+
+const row = (hour: number, model: string, costPicoUsd: number): UsageRow => ({
+  start: new Date(START + hour * HOUR_MS).toISOString(),
+  model,
+  requests: 1,
+  estimatedRequests: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  costPicoUsd: `${costPicoUsd}`,
+  forfeitedPicoUsd: '0',
+});
+
+const stackOfRows = (rows: UsageRow[], to = START + 3 * HOUR_MS) =>
+  stackOf({
+    rows,
+    idOf: ({ model = '' }) => model,
+    measure: (each) => BigInt(each.costPicoUsd),
+    from: START + 1_200_000,
+    to,
+    stepMs: HOUR_MS,
+  });
+
+describe('a stack', () => {
+  test('has a bar for each step, empty ones too, and the largest series first', () => {
+    const { series, bars, max } = stackOfRows([row(0, 'small', 2), row(0, 'large', 5), row(2, 'large', 4)]);
+    expect(series.map(({ id }) => id)).toEqual(['large', 'small']);
+    expect(bars).toEqual([
+      { at: START, values: [5n, 2n], total: 7n },
+      { at: START + HOUR_MS, values: [0n, 0n], total: 0n },
+      { at: START + 2 * HOUR_MS, values: [4n, 0n], total: 4n },
+    ]);
+    expect(max).toBe(7n);
+  });
+
+  test('adds up the series beyond the sixth', () => {
+    const { series, bars } = stackOfRows(Array.from({ length: 9 }, (_, at) => row(1, `model-${at}`, 10 - at)));
+    expect(series.map(({ id, colour }) => [id, colour === 'rest'])).toEqual([
+      ...Array.from({ length: 6 }, (_, at) => [`model-${at}`, false]),
+      ['', true],
+    ]);
+    expect(bars[1]?.values).toEqual([10n, 9n, 8n, 7n, 6n, 5n, 4n + 3n + 2n]);
+  });
+
+  test('leaves out rows outside its time, and loses nothing within it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.integer({ min: -1, max: 4 }), fc.integer({ min: 0, max: 9 }), fc.nat())), (rows) => {
+        const { bars } = stackOfRows(rows.map(([hour, model, cost]) => row(hour, `m${model}`, cost)));
+        const inside = rows.reduce((sum, [hour, , cost]) => sum + (hour >= 0 && hour < 3 ? cost : 0), 0);
+        expect(bars.reduce((sum, { total }) => sum + total, 0n)).toBe(BigInt(inside));
+        for (const { values, total } of bars) expect(values.reduce((sum, value) => sum + value, 0n)).toBe(total);
+      }),
+    );
+  });
+});
+
+describe('colours', () => {
+  test('follow from the names, not from their order or their number', () => {
+    const few = coloursOf(['qwen3-32b', 'gpt-oss-120b']);
+    const reversed = coloursOf(['gpt-oss-120b', 'qwen3-32b']);
+    expect(reversed).toEqual(few);
+    expect(coloursOf(['zephyr', 'qwen3-32b', 'gpt-oss-120b']).get('gpt-oss-120b')).toBe(few.get('gpt-oss-120b'));
+  });
+
+  test('differ as long as there are enough', () => {
+    const colours = coloursOf(Array.from({ length: 7 }, (_, at) => `series ${at}`));
+    expect(new Set(colours.values()).size).toBe(7);
+  });
+});
+
+test('the parts of a bar lie on one another, without corrections below zero', () => {
+  const bar: Bar = { at: START, values: [10n, -3n, 30n], total: 37n };
+  expect(partsOf(bar, 40n)).toEqual([
+    { series: 0, from: 0, to: 0.25 },
+    { series: 2, from: 0.25, to: 1 },
+  ]);
+  expect(partsOf(bar, 0n)).toEqual([]);
+});
+
+test('ticks are round, few, and reach the largest value', () => {
+  expect(ticksOf(0n)).toEqual([0n]);
+  expect(ticksOf(37n)).toEqual([0n, 10n, 20n, 30n, 40n]);
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: 10n ** 24n }), (max) => {
+      const ticks = ticksOf(max);
+      expect(ticks.length).toBeLessThanOrEqual(5);
+      expect((ticks.at(-1) ?? 0n) >= max).toBe(true);
+    }),
+  );
+});

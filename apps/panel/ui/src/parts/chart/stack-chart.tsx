@@ -1,0 +1,146 @@
+import { Group } from '@visx/group';
+import { scaleBand, scaleLinear } from '@visx/scale';
+import { Bar } from '@visx/shape';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Link } from 'wouter';
+import { Legend } from './legend.js';
+import { NumbersTable } from './numbers-table.js';
+import { type Bar as ChartBar, partsOf, ratio, type Stack, ticksOf } from './series.js';
+import styles from './stack-chart.module.css';
+import type { StackChartProps } from './stack-chart-props.js';
+
+const HEIGHT = 232;
+const MARGIN = { top: 12, right: 0, bottom: 24, left: 56 };
+/** Pixels that a label below the bars needs. */
+const LABEL_WIDTH = 64;
+
+/** Stacked bars, each a link, with a legend that shows the values of the bar under the pointer or in focus, and a table of all numbers. */
+export function StackChart(props: StackChartProps) {
+  const { stack, title } = props;
+  const [active, setActive] = useState<number>();
+  const [frame, width] = useWidth();
+  const bar = active === undefined ? undefined : stack?.bars[active];
+  return (
+    <figure className={styles.chart}>
+      <Legend {...props} bar={bar} />
+      <div ref={frame} className={styles.frame}>
+        {width > 0 && (
+          <svg width={width} height={HEIGHT} aria-label={title} onPointerLeave={() => setActive(undefined)}>
+            <Drawing {...props} stack={stack ?? EMPTY} width={width} active={active} onActive={setActive} />
+          </svg>
+        )}
+      </div>
+      <NumbersTable {...props} />
+    </figure>
+  );
+}
+
+const EMPTY: Stack = { series: [], bars: [], max: 0n };
+
+interface DrawingProps extends StackChartProps {
+  stack: Stack;
+  width: number;
+  active: number | undefined;
+  onActive: (at: number | undefined) => void;
+}
+
+function Drawing(props: DrawingProps) {
+  const { stack, width, active, onActive, formatTicks, shortMomentOf } = props;
+  const ticks = ticksOf(stack.max);
+  const tickTexts = formatTicks(ticks);
+  const top = ticks.at(-1) ?? 0n;
+  const inner = { width: Math.max(0, width - MARGIN.left - MARGIN.right), height: HEIGHT - MARGIN.top - MARGIN.bottom };
+  const x = scaleBand({ domain: stack.bars.map((_, at) => at), range: [0, inner.width], paddingInner: 0.25, paddingOuter: 0.1 });
+  const y = scaleLinear({ domain: [0, 1], range: [inner.height, 0] });
+  const labelEvery = Math.max(1, Math.ceil(stack.bars.length / Math.max(1, Math.floor(inner.width / LABEL_WIDTH))));
+  return (
+    <Group left={MARGIN.left} top={MARGIN.top}>
+      {ticks.map((tick, at) => (
+        <g key={`${tick}`} className={styles.tick}>
+          <line x1={0} x2={inner.width} y1={y(ratio(tick, top))} y2={y(ratio(tick, top))} />
+          <text x={-10} y={y(ratio(tick, top))} dy="0.32em" textAnchor="end">
+            {tickTexts[at]}
+          </text>
+        </g>
+      ))}
+      {stack.bars.map((bar, at) => (
+        // biome-ignore lint/a11y/noStaticElementInteractions: the pointer only chooses the values of the legend; the links carry the focus.
+        <g
+          key={bar.at}
+          className={styles.bar}
+          data-active={active === at || undefined}
+          onPointerEnter={() => onActive(at)}
+          onFocus={() => onActive(at)}
+          onBlur={() => onActive(undefined)}
+        >
+          <WholeBar {...props} bar={bar} left={(x(at) ?? 0) - x.step() * 0.125} width={x.step()} height={inner.height} />
+          {partsOf(bar, top).map(({ series, from, to }) => (
+            <Part key={series} {...props} bar={bar} series={series}>
+              <Bar x={x(at)} width={x.bandwidth()} y={y(to)} height={Math.max(1, y(from) - y(to) - 1)} rx={1.5} />
+            </Part>
+          ))}
+          {at % labelEvery === 0 && (
+            <text className={styles.moment} x={(x(at) ?? 0) + x.bandwidth() / 2} y={inner.height + 18} textAnchor="middle">
+              {shortMomentOf(bar.at)}
+            </text>
+          )}
+        </g>
+      ))}
+    </Group>
+  );
+}
+
+interface WholeBarProps extends StackChartProps {
+  bar: ChartBar;
+  left: number;
+  width: number;
+  height: number;
+}
+
+/** The column of a bar, from the axis to the top: its link. */
+function WholeBar({ bar, left, width, height, momentOf, format, hrefOf }: WholeBarProps) {
+  const area = <rect className={styles.area} x={left} width={width} y={0} height={height} />;
+  if (!hrefOf) return area;
+  return (
+    <Link to={hrefOf(bar)} aria-label={`${momentOf(bar.at)}: ${format(bar.total)}`}>
+      {area}
+    </Link>
+  );
+}
+
+/** A part of a bar. Keyboards reach the bar; links of its parts are for pointers. */
+function Part({
+  stack,
+  bar,
+  series,
+  nameOf,
+  momentOf,
+  hrefOf,
+  children,
+}: DrawingProps & { bar: ChartBar; series: number; children: ReactNode }) {
+  const { id = '', colour } = stack.series[series] ?? {};
+  const part = (
+    <g className={styles.part} data-series={colour}>
+      {children}
+    </g>
+  );
+  if (!hrefOf || !id) return part;
+  return (
+    <Link to={hrefOf(bar, id)} tabIndex={-1} aria-label={`${nameOf(id)}, ${momentOf(bar.at)}`}>
+      {part}
+    </Link>
+  );
+}
+
+/** The width of an element in whole pixels, 0 before the first layout. */
+function useWidth() {
+  const element = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (!element.current) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return [element, width] as const;
+}

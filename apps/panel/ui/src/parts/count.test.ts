@@ -1,0 +1,15 @@
+import { count, percent, plural, shortCount } from './count.js';
+
+test('numbers are grouped, and long ones shortened', () => {
+  expect([0, 1_234, 99_999].map(shortCount)).toEqual(['0', '1,234', '99,999']);
+  expect([100_000, 1_240_000, 14_187_634, 3_400_000_000].map(shortCount)).toEqual(['100 k', '1.2 M', '14.2 M', '3.4 B']);
+  expect(count(14_187_634)).toBe('14,187,634');
+});
+
+test('a noun follows its number', () => {
+  expect([0, 1, 2].map((number) => plural(number, 'request'))).toEqual(['0 requests', '1 request', '2 requests']);
+});
+
+test('small shares keep a decimal', () => {
+  expect([0, 0.004, 0.12, 1].map(percent)).toEqual(['0 %', '0.4 %', '12 %', '100 %']);
+});

@@ -1,0 +1,81 @@
+import type { ReactNode } from 'react';
+import { ENDINGS, endingName } from '../app/endings.js';
+import type { Filters } from '../app/filters.js';
+import { useSession } from '../app/session.js';
+import { useFilters } from '../app/use-filters.js';
+import { useNames } from '../app/use-names.js';
+import { Button } from './button.js';
+import { CompactSelect } from './field.js';
+import styles from './filter-bar.module.css';
+import { utcHour, utcShortDay } from './time.js';
+
+/** The filters that Usage and Requests share. Models and upstreams come from links; a chosen one is shown to be taken away. */
+export function FilterBar({ children }: { children?: ReactNode }) {
+  const { account } = useSession();
+  const { filters, change } = useFilters();
+  const { projects, keys } = useNames();
+  const keysOfProject = keys?.filter(({ projectId }) => !filters.project || projectId === filters.project);
+  return (
+    <search className={styles.bar}>
+      {children}
+      {filters.from && (
+        <Chosen onRemove={() => change({ from: undefined, to: undefined })}>
+          {`${utcShortDay(filters.from)}, ${utcHour(filters.from)}${filters.to ? ` – ${endText(filters)}` : ''} UTC`}
+        </Chosen>
+      )}
+      {account !== 'all' && (
+        <>
+          <CompactSelect
+            label="Project"
+            value={filters.project ?? ''}
+            onChange={(event) => change({ project: event.target.value, key: undefined })}
+          >
+            <option value="">All projects</option>
+            {projects?.map(({ projectId, name }) => (
+              <option key={projectId} value={projectId}>
+                {name}
+              </option>
+            ))}
+          </CompactSelect>
+          <CompactSelect label="Key" value={filters.key ?? ''} onChange={(event) => change({ key: event.target.value })}>
+            <option value="">All keys</option>
+            {keysOfProject?.map(({ keyId, name, lastFour }) => (
+              <option key={keyId} value={keyId}>
+                {name ?? `…${lastFour}`}
+              </option>
+            ))}
+          </CompactSelect>
+        </>
+      )}
+      <CompactSelect label="Ending" value={filters.ending ?? ''} onChange={(event) => change({ ending: event.target.value })}>
+        <option value="">All endings</option>
+        {Object.keys(ENDINGS).map((ending) => (
+          <option key={ending} value={ending}>
+            {endingName(ending)}
+          </option>
+        ))}
+      </CompactSelect>
+      {(['model', 'upstream'] as const).map(
+        (name) =>
+          filters[name] && (
+            <Chosen key={name} onRemove={() => change({ [name]: undefined })}>
+              {filters[name]}
+            </Chosen>
+          ),
+      )}
+    </search>
+  );
+}
+
+function Chosen({ children, onRemove }: { children: string; onRemove: () => void }) {
+  return (
+    <Button className={styles.chosen} icon="close" onClick={onRemove} aria-label={`Remove the filter ${children}`}>
+      {children}
+    </Button>
+  );
+}
+
+/** The end of a range: the time alone within a day. */
+function endText({ from = '', to = '' }: Filters): string {
+  return utcShortDay(from) === utcShortDay(to) ? utcHour(to) : `${utcShortDay(to)}, ${utcHour(to)}`;
+}

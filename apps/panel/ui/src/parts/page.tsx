@@ -1,0 +1,26 @@
+import { type ReactNode, useEffect } from 'react';
+import styles from './page.module.css';
+
+/** Title, actions and content of a page. The title is also that of the browser's tab. */
+export function Page({ title, about, actions, children }: { title: string; about?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Tollgate`;
+  }, [title]);
+  return (
+    <main id="main" className={styles.page} tabIndex={-1}>
+      <header className={styles.head}>
+        <div className={styles.titles}>
+          <h1>{title}</h1>
+          {about && <p className={styles.about}>{about}</p>}
+        </div>
+        {actions && <div className={styles.actions}>{actions}</div>}
+      </header>
+      {children}
+    </main>
+  );
+}
+
+/** Cards side by side; below one another where they would be narrow. */
+export function Columns({ children }: { children: ReactNode }) {
+  return <div className={styles.columns}>{children}</div>;
+}

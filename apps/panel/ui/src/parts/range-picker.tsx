@@ -1,0 +1,17 @@
+import { RANGES, type RangeName } from '../app/filters.js';
+import { useFilters } from '../app/use-filters.js';
+import { Segments } from './segments.js';
+
+/** The time that a page shows. A start and an end of a chart's bar are none of its choices. */
+export function RangePicker({ fallback, names = Object.keys(RANGES) as RangeName[] }: { fallback: RangeName; names?: RangeName[] }) {
+  const { filters, hrefWith } = useFilters();
+  const value = filters.from ? '' : (filters.range ?? fallback);
+  return (
+    <Segments
+      label="Time"
+      options={names.map((name) => ({ value: name, label: RANGES[name] }))}
+      value={value}
+      hrefOf={(name) => hrefWith({ range: name as RangeName })}
+    />
+  );
+}

@@ -1,0 +1,107 @@
+import type { ReactNode } from 'react';
+import { Skeleton } from './card.js';
+import { classNames } from './class-names.js';
+import styles from './table.module.css';
+
+export interface Column<Row> {
+  /** Empty for a column of buttons. */
+  head: string;
+  cell: (row: Row) => ReactNode;
+  /** Numbers stand at the end, so that their digits stand below one another. */
+  align?: 'end';
+  /** Left out on narrow screens. */
+  wide?: boolean;
+  /** Takes the space that is left, and cuts a long text off. */
+  grow?: boolean;
+  /** Breaks a long text into lines instead. */
+  wrap?: boolean;
+}
+
+interface TableProps<Row> {
+  /** Read by screen readers. */
+  caption: string;
+  columns: Column<Row>[];
+  /** Undefined while loading: rows of the same height stand in. */
+  rows: Row[] | undefined;
+  rowKey: (row: Row) => string;
+  /** In place of a table without rows. */
+  empty?: ReactNode;
+  /** Rows that stand in while loading. */
+  placeholders?: number;
+  /** Cells of the last row, which has the sums. */
+  foot?: ReactNode[];
+  isMuted?: (row: Row) => boolean;
+}
+
+const PLACEHOLDERS = Array.from({ length: 20 }, (_, at) => `placeholder ${at}`);
+
+export function Table<Row>({ caption, columns, rows, rowKey, empty, placeholders = 6, foot, isMuted }: TableProps<Row>) {
+  if (rows?.length === 0 && empty) return empty;
+  const cellProps = ({ align, wide, grow, wrap }: Column<Row>) => ({
+    'data-align': align,
+    className: classNames(wide && styles.wide, grow && styles.grow, wrap && styles.wrap),
+  });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it.
+    <section className={styles.frame} tabIndex={0} aria-label={caption}>
+      <table className={styles.table} aria-busy={!rows}>
+        <caption className={styles.caption}>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) =>
+              column.head ? (
+                <th key={column.head} scope="col" {...cellProps(column)}>
+                  {column.head}
+                </th>
+              ) : (
+                <td key={column.head} />
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows
+            ? rows.map((row) => (
+                <tr key={rowKey(row)} className={classNames(isMuted?.(row) && styles.muted)}>
+                  {columns.map((column) => (
+                    <td key={column.head} {...cellProps(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : PLACEHOLDERS.slice(0, placeholders).map((placeholder) => (
+                <tr key={placeholder}>
+                  {columns.map((column) => (
+                    <td key={column.head} {...cellProps(column)}>
+                      <Skeleton width={column.grow ? '8rem' : '4rem'} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+        </tbody>
+        {foot && (
+          <tfoot>
+            <tr>
+              {columns.map((column, at) => (
+                <td key={column.head} {...cellProps(column)}>
+                  {foot[at]}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </section>
+  );
+}
+
+/** A main text with a fainter one below. `narrow`: the second one is for narrow screens, which have no column for it. */
+export function TwoLines({ main, more, narrow }: { main: ReactNode; more: ReactNode; narrow?: boolean }) {
+  return (
+    <div className={styles.lines}>
+      <div className={styles.main}>{main}</div>
+      <div className={classNames(styles.more, narrow && styles.narrow)}>{more}</div>
+    </div>
+  );
+}
