@@ -1,6 +1,18 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import pg from 'pg';
 
+const SUMS = [
+  'requests',
+  'estimated_requests',
+  'prompt_tokens',
+  'cached_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'cost',
+  'forfeit',
+  'last_at',
+];
+
 /**
  * Database rights of each service: least privilege, so that a bug or an intruder in a service cannot rewrite a journal, delete a price or
  * change the schema. Column lists limit an UPDATE. A new table or column needs an entry; a test compares this with the schema.
@@ -64,6 +76,10 @@ export const GRANTS = {
       // A trigger writes them, with the rights of the owner.
       audit_link: { select: true },
       audit_head: { select: true },
+      // Sums of the journals, which a rebuild empties.
+      usage_hour: { select: true, insert: true, update: SUMS, delete: true },
+      usage_day: { select: true, insert: true, update: SUMS, delete: true },
+      usage_state: { select: true, update: ['closed_to', 'system_identifier', 'closed_at', 'newest_at'] },
     },
   },
   catalog: {

@@ -69,7 +69,7 @@ function timeless(value: unknown): unknown {
     return Object.fromEntries(
       Object.entries(value).map(([name, field]) => [
         name,
-        ['milliseconds', 'lastFour', 'nextCursor', 'link'].includes(name) && field ? '…' : timeless(field),
+        ['milliseconds', 'lastFour', 'nextCursor', 'link', 'auditDigest', 'digest'].includes(name) && field ? '…' : timeless(field),
       ]),
     );
   }

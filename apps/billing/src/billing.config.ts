@@ -25,6 +25,8 @@ export class BillingConfig extends ServiceConfig {
   @IsInt() @Min(0) @Max(86_400_000) ledgerCheckIntervalMs = 300_000;
   /** Milliseconds that one statement of a check may run. */
   @IsInt() @Min(1_000) @Max(3_600_000) ledgerCheckTimeoutMs = 300_000;
+  /** Milliseconds between additions of the journal to the rollups of usage, by one replica at a time. */
+  @IsInt() @Min(100) @Max(3_600_000) usageCloseIntervalMs = 30_000;
   /** True to publish every settlement, which costs about a tenth of the settlement itself. */
   @IsBoolean() holdSettledEvents = false;
   /** Limits of new projects that name none. */

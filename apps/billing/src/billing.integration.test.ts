@@ -8,6 +8,7 @@ import { balanceGet, planGrant, topupCreate } from '#contracts/billing/money.js'
 import { movementList } from '#contracts/billing/movements.js';
 import { projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import { requestShow } from '#contracts/billing/requests.js';
+import { usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -107,7 +108,10 @@ test('pages of lists do not overlap; a project or key with the same id is made o
   const keyId = randomUUID();
   await messaging.request(keyCreate, { projectId, keyId });
   await expect(messaging.request(keyCreate, { projectId, keyId })).rejects.toMatchObject({ code: 'conflict', param: 'keyId' });
-  expect((await messaging.request(keyList, { accountId, limit: 1 })).keys.map((key) => key.keyId)).toEqual([keyId]);
+  await messaging.request(keyCreate, { projectId });
+  for (const question of [{ accountId, limit: 1 }, { keyId }]) {
+    expect((await messaging.request(keyList, question)).keys.map((key) => key.keyId)).toEqual([keyId]);
+  }
 });
 
 test('pages of open holds stay complete when a hold ends between two of them', async () => {
@@ -196,6 +200,37 @@ test('reserve, renew, settle: the balance before and after differs by exactly us
     holdId,
     settlement: { costPicoUsd: '1000' },
   });
+});
+
+test('usage of all accounts has that of each, before and after a rebuild', async () => {
+  const acme = await customer('1.00');
+  const { accountId } = acme;
+  const reserve = reserveOf(acme, 1_000n);
+  await messaging.request(holdReserve, reserve);
+  await messaging.request(holdSettle, { holdId: reserve.holdId, accountId, reason: 'completed', usage: usageOf(10), upstream: 'local' });
+  const from = new Date(Date.now() - 60_000).toISOString();
+  const to = new Date(Date.now() + 60_000).toISOString();
+  const query = () => messaging.request(usageQuery, { from, to, groupBy: ['account', 'upstream', 'ending'], limit: 1_000 });
+  const before = await query();
+  expect(before.rows).toContainEqual({
+    accountId,
+    upstream: 'local',
+    ending: 'completed',
+    requests: 1,
+    estimatedRequests: 0,
+    promptTokens: 10,
+    cachedTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    costPicoUsd: '10',
+    forfeitedPicoUsd: '0',
+  });
+  expect(await messaging.request(usageRebuild, {})).toEqual({
+    hours: expect.any(Number),
+    days: expect.any(Number),
+    milliseconds: expect.any(Number),
+  });
+  expect((await query()).rows).toEqual(before.rows);
 });
 
 test('a frozen account gets no holds until it is active; it can be read, and its money can change', async () => {

@@ -66,6 +66,11 @@ export function createBillingMetrics(registry: Registry) {
       labelNames: ['invariant'] as const,
       registers,
     }),
+    usageClosedAt: new Gauge({
+      name: 'tollgate_billing_usage_closed_timestamp_seconds',
+      help: 'Time of the last addition to the rollups of usage, by any replica',
+      registers,
+    }),
     accountsFrozen: new Gauge({ name: 'tollgate_billing_accounts_frozen', help: 'Frozen accounts', registers }),
     costPicoUsd: new Counter({ name: 'tollgate_billing_cost_pico_usd_total', help: 'Amounts charged', registers }),
     overHolds: new Counter({ name: 'tollgate_billing_over_holds_total', help: 'Requests whose usage exceeded their hold', registers }),

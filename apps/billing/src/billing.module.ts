@@ -26,6 +26,7 @@ import { Renewals } from './holds/renewals.js';
 import { KeyLookups } from './keys/key-lookups.js';
 import { Auditor } from './ledger/auditor.js';
 import { MoneyOperations, type OnConnection } from './ledger/money-operations.js';
+import { UsageCloser } from './usage/usage-closer.js';
 
 /** Renewals are many and small: those of a whole proxy fit in one batch. */
 const RENEWAL_BATCH_MAX = 4_096;
@@ -97,15 +98,23 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
     onOpenHolds: (count) => metrics.holdsOpen.set(count),
     logger,
   });
+  // For statements that read the whole journal.
+  const connectForMinutes = (): Promise<PgConnection> =>
+    connectPg({
+      url,
+      applicationName: 'tollgate-billing-auditor',
+      statementTimeoutMs: config.ledgerCheckTimeoutMs,
+      // A replica that stops during a check must not keep its snapshot, which a migration waits for.
+      settings: { idle_in_transaction_session_timeout: '10000' },
+    });
+  const usageCloser = new UsageCloser({
+    connect: connectForMinutes,
+    intervalMs: config.usageCloseIntervalMs,
+    onClosed: (at) => metrics.usageClosedAt.set(at.getTime() / 1_000),
+    logger,
+  });
   const auditor = new Auditor({
-    connect: () =>
-      connectPg({
-        url,
-        applicationName: 'tollgate-billing-auditor',
-        statementTimeoutMs: config.ledgerCheckTimeoutMs,
-        // A replica that stops during a check must not keep its snapshot, which a migration waits for.
-        settings: { idle_in_transaction_session_timeout: '10000' },
-      }),
+    connect: connectForMinutes,
     overdueMs: reaperGraceMs + HOLD_OVERDUE_MS,
     intervalMs: config.ledgerCheckIntervalMs,
     onChecked: (report, accountsFrozen) => recordLedgerCheck(metrics, report, accountsFrozen),
@@ -126,10 +135,11 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
       { provide: KeyLookups, useValue: lookups },
       { provide: MoneyOperations, useValue: new MoneyOperations(((work) => moneyLane.push(work)) as OnConnection, events) },
       { provide: Auditor, useValue: auditor },
+      { provide: UsageCloser, useValue: usageCloser },
       { provide: BillingEvents, useValue: events },
       {
         provide: BackgroundWork,
-        useValue: new BackgroundWork(config, auditor, reaper, announcements, [lanes, renewals, lookups, moneyLane]),
+        useValue: new BackgroundWork(config, auditor, reaper, usageCloser, announcements, [lanes, renewals, lookups, moneyLane]),
       },
     ],
   };
@@ -144,12 +154,14 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
     private readonly config: BillingConfig,
     private readonly auditor: Auditor,
     private readonly reaper: Reaper,
+    private readonly usageCloser: UsageCloser,
     private readonly announcements: ReplicaAnnouncements,
     private readonly lanes: readonly { close(): Promise<void> }[],
   ) {}
 
   onApplicationBootstrap(): void {
     this.reaper.start();
+    this.usageCloser.start();
     this.announcements.start();
     if (this.config.ledgerCheckIntervalMs > 0) this.auditor.start();
   }
@@ -161,7 +173,7 @@ export class BackgroundWork implements OnApplicationBootstrap, OnApplicationShut
   cancel(): void {
     this.withinGrace = beginGrace(this.config.shutdownGraceMs);
     this.announcements.stop();
-    this.stopped = Promise.all([this.auditor.stop(), this.reaper.stop()]);
+    this.stopped = Promise.all([this.auditor.stop(), this.reaper.stop(), this.usageCloser.stop()]);
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -66,6 +66,7 @@ describe('the request of each command', () => {
       { accountId: ID, name: 'web', requestsPerMinuteMax: 600, concurrencyMax: 50 },
     ],
     ['project list', 'billing.v1.project.list', {}],
+    [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],
     ['account list --cursor c', 'billing.v1.account.list', { cursor: 'c' }],
     ['key list --cursor c', 'billing.v1.key.list', { cursor: 'c' }],

@@ -14,6 +14,7 @@ import { createPanelMetrics } from './http/panel-metrics.js';
 import { requestLog } from './http/request-log.js';
 import { API_PREFIX } from './http/routes.js';
 import { staticFiles } from './http/static-files.js';
+import { serveDocument } from './openapi/serve-document.js';
 import type { PanelConfig } from './panel.config.js';
 import { type PanelDependencies, panelModule } from './panel.module.js';
 
@@ -62,6 +63,7 @@ export async function createPanel(dependencies: PanelDependencies, registry: Reg
   const { furtherOrigins } = config;
   if (furtherOrigins.length > 0) app.enableCors({ origin: furtherOrigins, credentials: true });
   app.use(requestLog({ logger, metrics: createPanelMetrics(registry), trustedProxyHops: config.trustedProxyHops }));
+  app.use('/panel/openapi.json', serveDocument());
   const files = staticFiles(UI_FOLDER);
   app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>
     request.path === '/' || request.path === '/panel' ? response.redirect('/panel/') : next(),

@@ -14,13 +14,14 @@ import {
   ReserveRequest,
   SettleRequest,
 } from '#contracts/billing/holds.js';
-import { RequestShowRequest, requestShow } from '#contracts/billing/requests.js';
+import { RequestListRequest, RequestShowRequest, requestList, requestShow } from '#contracts/billing/requests.js';
 import { ServiceError } from '#contracts/service-error.js';
 import type { PrismaClient } from '#database/prisma-client.js';
 import { Serves } from '#messaging/serves.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { HoldLanes } from '../holds/hold-lanes.js';
 import { listHolds } from '../holds/list-holds.js';
+import { listRequests } from '../holds/list-requests.js';
 import { Renewals } from '../holds/renewals.js';
 import { showRequest } from '../holds/show-request.js';
 import { PRISMA } from './injected.js';
@@ -68,6 +69,11 @@ export class HoldsController {
   @Serves(holdList)
   async list(request: HoldListRequest) {
     return orUnavailable(listHolds(this.prisma, request));
+  }
+
+  @Serves(requestList)
+  async listRequests(request: RequestListRequest) {
+    return orUnavailable(listRequests(this.prisma, request));
   }
 
   @Serves(requestShow)

@@ -154,12 +154,16 @@ describe('each invariant detects its violation', () => {
         `UPDATE billing.movement SET refund_of = (SELECT id FROM billing.movement WHERE kind = 'grant' AND account_id = '${accountId}') WHERE kind = 'refund' AND account_id = '${accountId}'`,
       ],
     ],
+    ['I12', 'usage by hour that is in no journal', (customer) => [usageRow('hour', customer)]],
+    ['I12', 'usage by day that is in no hour', (customer) => [usageRow('day', customer)]],
     [
       'I13',
       'a changed audit row',
       ({ accountId }) => [`UPDATE billing.audit SET actor = 'other' WHERE account_id = '${accountId}' AND action = 'refund.create'`],
     ],
   ];
+  const usageRow = (unit: 'hour' | 'day', { accountId, projectId, keyId }: Customer): string =>
+    `INSERT INTO billing.usage_${unit} VALUES ('${accountId}', '2026-03-02', '${projectId}', '${keyId}', 'sim-fast', '', 'completed', 1, 0, 1, 0, 0, 0, 1, 0, '2026-03-02')`;
   test.each(cases)('%s: %s', async (id, _, sql) => {
     const customer = await busyCustomer();
     await ledger.customer({ topup: 1n });

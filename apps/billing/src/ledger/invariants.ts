@@ -1,4 +1,5 @@
 import { auditChainFaults } from '#database/audit-chain.js';
+import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
 export interface Invariant {
@@ -7,6 +8,16 @@ export interface Invariant {
   /** True when a violation freezes its account: money, or a counter that admits requests, is wrong. */
   freezesAccount: boolean;
   sql: string;
+}
+
+const ROLLUP_COLUMNS = [...DIMENSIONS, ...MEASURES].join(', ');
+
+/** Selects the groups of a rollup whose sums differ from those of `rows`: both are added up, one of them with the opposite sign. */
+function differing(unit: 'hour' | 'day', rows: string): string {
+  return `SELECT account_id FROM (${rows}
+      UNION ALL SELECT ${unit}, last_at, -1, ${ROLLUP_COLUMNS} FROM billing.usage_${unit}) both_sides
+    GROUP BY start, ${DIMENSIONS.join(', ')} HAVING ${MEASURES.map((column) => `sum(sign * ${column}) <> 0`).join(' OR ')}
+      OR max(last_at) FILTER (WHERE sign = 1) IS DISTINCT FROM max(last_at) FILTER (WHERE sign = -1)`;
 }
 
 /** Each query is one pass over the tables it sums: a subquery per account would read the journal once per account. */
@@ -116,6 +127,19 @@ export const INVARIANTS: readonly Invariant[] = [
       UNION ALL
       SELECT t.id, t.account_id FROM billing.movement r JOIN billing.movement t ON t.id = r.refund_of GROUP BY t.id
         HAVING sum(r.amount) > t.amount OR t.kind <> 'topup' OR bool_or(r.account_id <> t.account_id)`,
+  },
+  {
+    id: 'I12',
+    rule: 'the rollups of usage are the sums of the journal',
+    freezesAccount: false,
+    sql: `SELECT DISTINCT account_id AS subject, account_id FROM (
+        ${differing(
+          'hour',
+          `SELECT date_trunc('hour', at, 'UTC') AS start, at AS last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM ${USAGE_ENTRIES} e
+          WHERE transaction_id < (SELECT closed_to FROM billing.usage_state)`,
+        )}
+        UNION ALL
+        ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour`)}) d`,
   },
   {
     id: 'I13',

@@ -1,18 +1,28 @@
-import type { UsageGroup, UsageQueryReply, UsageQueryRequest, UsageRow, UsageStep } from '#contracts/billing/usage.js';
+import {
+  USAGE_GROUPS,
+  type UsageGroup,
+  type UsageQueryReply,
+  type UsageQueryRequest,
+  type UsageRow,
+  type UsageStep,
+} from '#contracts/billing/usage.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { requireAccount } from '../accounts/accounts.js';
 import { isCancelled } from '../accounts/database-refusal.js';
 import { isId, isMoment, isText, parseCursor, renderCursor } from '../paging/page-cursor.js';
 import { timeRange } from '../paging/time-range.js';
+import { ENTRY_COLUMNS, USAGE_ENTRIES } from './usage-entries.js';
+import { DAY_MS, type Range, usageParts } from './usage-parts.js';
 
 const LIMIT_DEFAULT = 100;
 const DAYS_MAX = 366;
-const DAY_MS = 24 * 3_600_000;
+/** Milliseconds for both statements, each of which has a shorter limit of its own. */
+const TRANSACTION_TIMEOUT_MS = 25_000;
 
 /**
- * Sums the usage of an account from `from` to before `to`: settlements of this time, and late settlements of it as the difference to the
- * bill of the reaper, so that past sums never change. Served by the index `settlement_account_id_settled_at`.
+ * Sums the usage of one account or all from `from` to before `to`. Whole days and hours come from the rollups, parts of an hour and what is
+ * not in the rollups yet from the journal; the sums are those of the journal. Past sums never change.
  *
  * Pages are stable: a page starts after the last row of the one before, and the first page fixes `to`.
  * @throws {ServiceError} `invalid_request` for a field, `not_found` for an unknown account.
@@ -24,8 +34,8 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
   const [settledTo, ...after] = request.cursor ? parseCursor(question, request.cursor, [isMoment, ...columns.map(({ form }) => form)]) : [];
   const to = settledTo ? new Date(settledTo) : (question.to ?? now);
   if (to <= question.from) throw new ServiceError('invalid_request', 'from must be earlier than now.', 'from');
-  const rows = await prisma.$queryRaw<UsageRow[]>(summing(question, to, columns, after, limit + 1)).catch(tooMuch);
-  if (rows.length === 0) await requireAccount(prisma, question.accountId);
+  const rows = await sumsOf(prisma, question, to, columns, after, limit + 1).catch(tooMuch);
+  if (rows.length === 0 && question.accountId) await requireAccount(prisma, question.accountId);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const end = last && rows.length > limit ? [momentOf(to), ...columns.map(({ name }) => last[name] ?? '')] : undefined;
@@ -39,7 +49,7 @@ export async function queryUsage(prisma: PrismaClient, request: UsageQueryReques
 
 /** The query without its paging. */
 interface Question {
-  accountId: string;
+  accountId: string | undefined;
   from: Date;
   to: Date | undefined;
   step: UsageStep | undefined;
@@ -47,6 +57,8 @@ interface Question {
   projectId: string | undefined;
   keyId: string | undefined;
   model: string | undefined;
+  upstream: string | undefined;
+  ending: string | undefined;
 }
 
 function parseQuestion(request: UsageQueryRequest): Question {
@@ -64,12 +76,14 @@ function parseQuestion(request: UsageQueryRequest): Question {
     projectId: request.projectId,
     keyId: request.keyId,
     model: request.model,
+    upstream: request.upstream,
+    ending: request.ending,
   };
 }
 
 /** A column that the sums are grouped by, in the order of the rows. */
 interface Column {
-  name: 'start' | 'projectId' | 'keyId' | 'model';
+  name: 'start' | 'accountId' | 'projectId' | 'keyId' | 'model' | 'upstream' | 'ending';
   sql: Prisma.Sql;
   /** Checks and renders its value in a cursor. */
   form: (value: string) => boolean;
@@ -79,24 +93,24 @@ interface Column {
 const uuid = (text: string): Prisma.Sql => Prisma.sql`${text}::uuid`;
 const plain = (text: string): Prisma.Sql => Prisma.sql`${text}`;
 
+/** In the order of the columns. Texts are in byte order, independent of the locale of the database. */
 const GROUPS: Record<UsageGroup, Column> = {
+  account: { name: 'accountId', sql: Prisma.sql`account_id`, form: isId, value: uuid },
   project: { name: 'projectId', sql: Prisma.sql`project_id`, form: isId, value: uuid },
   key: { name: 'keyId', sql: Prisma.sql`key_id`, form: isId, value: uuid },
-  // Byte order, independent of the locale of the database.
-  model: { name: 'model', sql: Prisma.sql`model COLLATE "C"`, form: isText, value: plain },
+  model: { name: 'model', sql: Prisma.sql`model`, form: isText, value: plain },
+  upstream: { name: 'upstream', sql: Prisma.sql`upstream`, form: isText, value: plain },
+  ending: { name: 'ending', sql: Prisma.sql`ending`, form: isText, value: plain },
 };
 
 function columnsOf({ step, groupBy }: Question): Column[] {
   const time: Column = {
     name: 'start',
-    sql: Prisma.sql`date_trunc(${Prisma.raw(`'${step}'`)}, settled_at, 'UTC')`,
+    sql: Prisma.sql`date_trunc(${Prisma.raw(`'${step}'`)}, at, 'UTC')`,
     form: isMoment,
     value: (text) => Prisma.sql`${text}::timestamptz`,
   };
-  return [
-    ...(step ? [time] : []),
-    ...(['project', 'key', 'model'] as const).filter((group) => groupBy.includes(group)).map((group) => GROUPS[group]),
-  ];
+  return [...(step ? [time] : []), ...USAGE_GROUPS.filter((group) => groupBy.includes(group)).map((group) => GROUPS[group])];
 }
 
 function tooMuch(error: unknown): never {
@@ -104,15 +118,39 @@ function tooMuch(error: unknown): never {
   throw new ServiceError('invalid_request', 'The query takes too long: use a shorter time range.', 'from', { cause: error });
 }
 
-/** Selects the rows of the journal in the time, then their sums. */
-function summing(question: Question, to: Date, columns: Column[], after: string[], rowsMax: number): Prisma.Sql {
+/** Reads the bounds of the rollups and the sums in one snapshot: a slice that moves from the journal to the rollups between is counted once. */
+function sumsOf(
+  prisma: PrismaClient,
+  question: Question,
+  to: Date,
+  columns: Column[],
+  after: string[],
+  rowsMax: number,
+): Promise<UsageRow[]> {
+  return prisma.$transaction(
+    async (snapshot) => {
+      const [state] = await snapshot.$queryRaw<State[]>`SELECT closed_to AS "closedTo", newest_at AS "newestAt" FROM billing.usage_state`;
+      if (!state) throw new TypeError('billing.usage_state has no row');
+      return await snapshot.$queryRaw<UsageRow[]>(summing(question, to, state, columns, after, rowsMax));
+    },
+    { isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, timeout: TRANSACTION_TIMEOUT_MS },
+  );
+}
+
+interface State {
+  closedTo: bigint;
+  newestAt: Date | null;
+}
+
+/** Selects the rows of the time, then their sums. */
+function summing(question: Question, to: Date, state: State, columns: Column[], after: string[], rowsMax: number): Prisma.Sql {
   // Skips the hours and days before the cursor.
   const start = columns[0]?.name === 'start' && after[0] ? new Date(after[0]) : question.from;
   const from = start > question.from ? start : question.from;
   const keys = columns.map(({ sql }) => sql);
   const values = columns.map(({ value }, position) => value(after[position] ?? ''));
   return Prisma.sql`
-    WITH used AS (${usedIn(question, from, to)})
+    WITH used AS (${usedIn(question, [from.getTime(), to.getTime()], state)})
     SELECT ${Prisma.join([...columns.map(rendered), SUMS])} FROM used
     ${columns.length > 0 ? Prisma.sql`GROUP BY ${Prisma.join(keys)}` : Prisma.empty}
     ${columns.length === 0 ? Prisma.sql`HAVING count(*) > 0` : Prisma.empty}
@@ -120,30 +158,40 @@ function summing(question: Question, to: Date, columns: Column[], after: string[
     ${columns.length > 0 ? Prisma.sql`ORDER BY ${Prisma.join(keys)}` : Prisma.empty} LIMIT ${rowsMax}`;
 }
 
-function usedIn({ accountId, projectId, keyId, model }: Question, from: Date, to: Date): Prisma.Sql {
-  const ofWhom = Prisma.join(
+function usedIn(question: Question, range: Range, { closedTo, newestAt }: State): Prisma.Sql {
+  const { days, hours, tail, edges } = usageParts(range, question.step, newestAt?.getTime() ?? Number.NEGATIVE_INFINITY);
+  const where = filtersOf(question);
+  const from = (table: string, time: string, ranges: Range[], also = Prisma.empty): Prisma.Sql[] =>
+    ranges.map(
+      ([start, end]) => Prisma.sql`
+        SELECT ${Prisma.raw(ENTRY_COLUMNS.join(', ').replace('at', `${time} AS at`))} FROM ${Prisma.raw(table)} entry
+        WHERE ${Prisma.raw(time)} >= ${new Date(start)} AND ${Prisma.raw(time)} < ${new Date(end)} ${where} ${also}`,
+    );
+  return Prisma.join(
     [
-      Prisma.sql`s.account_id = ${accountId}::uuid AND s.project_id IS NOT NULL`,
-      ...(projectId ? [Prisma.sql`s.project_id = ${projectId}::uuid`] : []),
-      ...(keyId ? [Prisma.sql`s.key_id = ${keyId}::uuid`] : []),
-      ...(model ? [Prisma.sql`s.model = ${model}`] : []),
+      ...from('billing.usage_day', 'day', days),
+      ...from('billing.usage_hour', 'hour', hours),
+      ...from(USAGE_ENTRIES, 'at', tail, Prisma.sql`AND transaction_id >= ${closedTo}`),
+      ...from(USAGE_ENTRIES, 'at', edges),
     ],
-    ' AND ',
+    ' UNION ALL ',
   );
-  return Prisma.sql`
-    SELECT s.settled_at, s.project_id, s.key_id, s.model, 1 AS requests,
-      CASE WHEN s.prompt_source = 'estimated' OR s.output_source <> 'reported' OR s.usage_source = 'estimated' THEN 1 ELSE 0 END AS estimated,
-      s.prompt_tokens, s.cached_tokens, s.output_tokens, s.reasoning_tokens, s.cost, s.forfeit
-    FROM billing.settlement s WHERE ${ofWhom} AND s.settled_at >= ${from} AND s.settled_at < ${to}
-    UNION ALL
-    SELECT l.settled_at, s.project_id, s.key_id, s.model, 0, 0, l.prompt_tokens - s.prompt_tokens, l.cached_tokens - s.cached_tokens,
-      l.output_tokens - s.output_tokens, l.reasoning_tokens - s.reasoning_tokens, l.due - l.writeoff, coalesce(l.forfeit, 0)
-    FROM billing.late_settlement l JOIN billing.settlement s ON s.hold_id = l.hold_id
-    WHERE ${ofWhom} AND l.account_id = ${accountId}::uuid AND l.settled_at >= ${from} AND l.settled_at < ${to}`;
+}
+
+function filtersOf({ accountId, projectId, keyId, model, upstream, ending }: Question): Prisma.Sql {
+  const filters = [
+    ...(accountId ? [Prisma.sql`AND account_id = ${accountId}::uuid`] : []),
+    ...(projectId ? [Prisma.sql`AND project_id = ${projectId}::uuid`] : []),
+    ...(keyId ? [Prisma.sql`AND key_id = ${keyId}::uuid`] : []),
+    ...(model ? [Prisma.sql`AND model = ${model}`] : []),
+    ...(upstream ? [Prisma.sql`AND upstream = ${upstream}`] : []),
+    ...(ending ? [Prisma.sql`AND ending = ${ending}`] : []),
+  ];
+  return filters.length > 0 ? Prisma.join(filters, ' ') : Prisma.empty;
 }
 
 /** Counts are exact as numbers up to 2^53; money is text. */
-const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated)::float8 AS "estimatedRequests",
+const SUMS = Prisma.sql`sum(requests)::float8 AS requests, sum(estimated_requests)::float8 AS "estimatedRequests",
   sum(prompt_tokens)::float8 AS "promptTokens", sum(cached_tokens)::float8 AS "cachedTokens", sum(output_tokens)::float8 AS "outputTokens",
   sum(reasoning_tokens)::float8 AS "reasoningTokens", sum(cost)::text AS "costPicoUsd", sum(forfeit)::text AS "forfeitedPicoUsd"`;
 
@@ -153,9 +201,13 @@ function rendered({ name, sql }: Column): Prisma.Sql {
   return Prisma.sql`${text} AS ${Prisma.raw(`"${name}"`)}`;
 }
 
-/** `start` has microseconds. */
-function renderRow({ start, ...row }: UsageRow): UsageRow {
-  return { ...(start !== undefined && { start: new Date(start).toISOString() }), ...row };
+/** `start` has microseconds; no upstream is ''. */
+function renderRow({ start, upstream, ...row }: UsageRow): UsageRow {
+  return {
+    ...(start !== undefined && { start: new Date(start).toISOString() }),
+    ...row,
+    ...(upstream !== undefined && { upstream: upstream || null }),
+  };
 }
 
 function momentOf(date: Date): string {

@@ -10,6 +10,7 @@ const ROLES = 'apps/billing/src/ledger/service-role.integration.test.ts';
 const WINDOW = 'apps/billing/src/limits/request-window.test.ts';
 const LOOKUPS = 'apps/billing/src/keys/key-lookups.integration.test.ts';
 const CURSOR = 'apps/billing/src/paging/page-cursor.test.ts';
+const ROLLUPS = 'apps/billing/src/usage/close-usage.integration.test.ts';
 const USAGE = 'apps/billing/src/usage/query-usage.integration.test.ts';
 const SERVICE = 'apps/billing/src/billing.integration.test.ts';
 
@@ -206,20 +207,59 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
     ],
   ],
   // ---- usage and checks ----
-  'apps/billing/src/usage/query-usage.ts': [
+  'apps/billing/src/usage/usage-entries.ts': [
     [
       'usage counts what was settled late',
-      'l.due - l.writeoff, coalesce',
-      '0, coalesce',
+      's.cost + l.due - l.writeoff,',
+      's.cost,',
       USAGE,
       'movements less usage and forfeits equal the balance plus ended-plan money of open holds',
     ],
     [
       'usage counts what was forfeited late',
-      'coalesce(l.forfeit, 0)',
-      '0',
+      's.forfeit + coalesce(l.forfeit, 0)',
+      's.forfeit',
       USAGE,
       'movements less usage and forfeits equal the balance plus ended-plan money of open holds',
+    ],
+  ],
+  'apps/billing/src/usage/close-usage.ts': [
+    [
+      'a slice ends below the oldest running transaction',
+      'pg_snapshot_xmin(pg_current_snapshot())',
+      'pg_snapshot_xmax(pg_current_snapshot())',
+      ROLLUPS,
+      'a settlement of a long transaction counts when it commits, though later ones were counted before',
+    ],
+    [
+      'replicas add slices in turn',
+      'billing.usage_state FOR UPDATE SKIP LOCKED',
+      'billing.usage_state',
+      ROLLUPS,
+      'ten at once count each settlement once',
+    ],
+    [
+      'a rebuild waits for the replica that adds a slice',
+      "'SELECT FROM billing.usage_state FOR UPDATE'",
+      "'SELECT FROM billing.usage_state'",
+      ROLLUPS,
+      'a rebuild waits for the replica that is adding, and gives the same sums',
+    ],
+    [
+      'a restored database is counted anew',
+      'state.sameCluster ?',
+      'state ?',
+      ROLLUPS,
+      'a database that was restored into another cluster is counted anew',
+    ],
+  ],
+  'apps/billing/src/usage/query-usage.ts': [
+    [
+      'rollups and journal are read in one snapshot',
+      'isolationLevel: Prisma.TransactionIsolationLevel.RepeatableRead, ',
+      '',
+      ROLLUPS,
+      'sums that are read while slices are added never differ',
     ],
     [
       'the first page settles the end',

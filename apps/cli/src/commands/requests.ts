@@ -1,7 +1,7 @@
-import { holdList } from '#contracts/billing/holds.js';
-import { requestShow } from '#contracts/billing/requests.js';
+import { ENDINGS, holdList } from '#contracts/billing/holds.js';
+import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
-import { accountId, argument, cursor, optional, text } from '../parameters.js';
+import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 
@@ -27,6 +27,43 @@ export const requestCommands = [
         },
         'no open holds',
       ) + morePages(nextCursor),
+  }),
+  command({
+    name: 'request list',
+    summary: 'List requests, running ones first, then ended ones, newest first',
+    parameters: {
+      account: optional(accountId, 'only requests of this account'),
+      from: optional(instant, 'start time, inclusive'),
+      to: optional(instant, 'end time, exclusive'),
+      project: optional(projectId, 'only this project'),
+      key: optional(keyId, 'only this key'),
+      model: optional(text(256, 'model'), 'only this model'),
+      upstream: optional(text(256, 'upstream'), 'only this upstream'),
+      ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),
+      limit: optional(wholeNumber(1, 200), 'ended requests on a page; default 100'),
+      cursor,
+    },
+    examples: ['request list', 'request list --account <account-id> --ending failed'],
+    endpoint: requestList,
+    request: ({ account, project, key, ...rest }) => ({ accountId: account, projectId: project, keyId: key, ...rest }),
+    render: ({ requests, nextCursor, searchedTo }) =>
+      renderTable(
+        requests,
+        {
+          REQUEST: (row) => row.requestId,
+          ACCOUNT: (row) => row.accountId,
+          MODEL: (row) => row.model,
+          UPSTREAM: (row) => row.upstream,
+          ENDING: (row) => row.ending ?? 'running',
+          PROMPT: (row) => row.usage?.promptTokens ?? null,
+          OUTPUT: (row) => row.usage?.outputTokens ?? null,
+          COST: (row) => row.costPicoUsd && renderDollars(row.costPicoUsd),
+          ENDED: (row) => row.settledAt,
+        },
+        'no requests',
+      ) +
+      (searchedTo ? `\nsearched back to ${searchedTo}` : '') +
+      morePages(nextCursor),
   }),
   command({
     name: 'request show',

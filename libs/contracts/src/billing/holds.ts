@@ -94,6 +94,8 @@ function sourceOf(field: keyof UsageSources) {
 export const SETTLE_REASONS = ['completed', 'failed', 'client-disconnected', 'released'] as const;
 /** `lease-expired`: lease and grace ended before a service settled, and the reaper billed the last meter reading. */
 export type SettleReason = (typeof SETTLE_REASONS)[number] | 'lease-expired';
+/** Every reason that a request can end for. */
+export const ENDINGS = [...SETTLE_REASONS, 'lease-expired'] as const satisfies readonly SettleReason[];
 
 /** Maps `client-left`, which services of the previous release send and store, to `client-disconnected`. Remove in the next release. */
 export function currentReason(reason: unknown): unknown {

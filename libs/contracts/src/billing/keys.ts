@@ -56,12 +56,17 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'Revokes an API key permanently',
 );
 
+export class KeyListRequest extends ListRequest {
+  /** Only this key. */
+  @IsOptional() @Id() keyId?: string;
+}
+
 export interface KeyListReply extends Paged {
   keys: ApiKey[];
 }
 
-export const keyList = new Endpoint<ListRequest, KeyListReply>(
+export const keyList = new Endpoint<KeyListRequest, KeyListReply>(
   'billing.v1.key.list',
-  ListRequest,
+  KeyListRequest,
   'Keys of one project or all, oldest first, revoked ones included',
 );

@@ -1,6 +1,7 @@
+import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Endpoint } from '../endpoint.js';
-import { Text } from './fields.js';
-import type { PinnedPrice, SettleReason, Settler, TokenUsage } from './holds.js';
+import { Id, Instant, type Paged, Text } from './fields.js';
+import { ENDINGS, type PinnedPrice, type SettleReason, type Settler, type TokenUsage } from './holds.js';
 
 export class RequestShowRequest {
   @Text(128) requestId!: string;
@@ -45,4 +46,55 @@ export const requestShow = new Endpoint<RequestShowRequest, BilledRequest>(
   'billing.v1.request.show',
   RequestShowRequest,
   'Hold, price, usage and settlement of one request',
+);
+
+export class RequestListRequest {
+  /** Default: all accounts. */
+  @IsOptional() @Id() accountId?: string;
+  /** Start, included. A request belongs to the time of its settlement, a running one to that of its hold. */
+  @IsOptional() @Instant() from?: string;
+  /** End, excluded. */
+  @IsOptional() @Instant() to?: string;
+  /** Only this project, key, model, upstream or ending. */
+  @IsOptional() @Id() projectId?: string;
+  @IsOptional() @Id() keyId?: string;
+  @IsOptional() @Text(256) model?: string;
+  @IsOptional() @Text(256) upstream?: string;
+  @IsOptional() @IsIn(ENDINGS) ending?: SettleReason;
+  /** Ended requests on one page. Default 100. */
+  @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
+  /** `nextCursor` of the page before, with the same filters. */
+  @IsOptional() @Text(2_000) cursor?: string;
+}
+
+/** A request in a list. After a late settlement ending, upstream, usage and cost are those of the late one. */
+export interface RequestRow {
+  requestId: string;
+  holdId: string;
+  accountId: string;
+  projectId: string;
+  keyId: string;
+  model: string;
+  upstream: string | null;
+  reservedAt: string;
+  heldPicoUsd: string;
+  /** This and the following are null while the request runs. */
+  settledAt: string | null;
+  ending: SettleReason | null;
+  usage: TokenUsage | null;
+  costPicoUsd: string | null;
+}
+
+export interface RequestListReply extends Paged {
+  /** Running requests, at most `limit` and on the first page only, then ended ones; newest first. */
+  requests: RequestRow[];
+  /** The list is complete back to this moment. Null: back to `from`, or to the first request. */
+  searchedTo: string | null;
+}
+
+/** Reads back over at most 50,000 requests for one page: a page may have few rows or none, and a `nextCursor`. */
+export const requestList = new Endpoint<RequestListRequest, RequestListReply>(
+  'billing.v1.request.list',
+  RequestListRequest,
+  'Requests of one account or all, newest first',
 );

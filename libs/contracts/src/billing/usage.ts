@@ -1,16 +1,19 @@
 import { ArrayMaxSize, ArrayUnique, IsArray, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { EmptyRequest } from '../catalog.js';
 import { Endpoint } from '../endpoint.js';
 import { Id, Instant, type Paged, Text } from './fields.js';
+import { ENDINGS, type SettleReason } from './holds.js';
 
-/** Fields that usage can be grouped by. */
-export const USAGE_GROUPS = ['project', 'key', 'model'] as const;
+/** Fields that usage can be grouped by. `ending` is the reason of the settlement. */
+export const USAGE_GROUPS = ['account', 'project', 'key', 'model', 'upstream', 'ending'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Hours and days in UTC. */
 export const USAGE_STEPS = ['hour', 'day'] as const;
 export type UsageStep = (typeof USAGE_STEPS)[number];
 
 export class UsageQueryRequest {
-  @Id() accountId!: string;
+  /** Default: all accounts. */
+  @IsOptional() @Id() accountId?: string;
   /** Start, included. */
   @Instant() from!: string;
   /** End, excluded; at most 366 days after `from`. Default: now. */
@@ -18,11 +21,13 @@ export class UsageQueryRequest {
   /** One row per hour or day. Default: one for the whole time. */
   @IsOptional() @IsIn(USAGE_STEPS) step?: UsageStep;
   /** One row per value. Default: all together. */
-  @IsOptional() @IsArray() @ArrayMaxSize(3) @ArrayUnique() @IsIn(USAGE_GROUPS, { each: true }) groupBy?: UsageGroup[];
-  /** Only this project, key or model. */
+  @IsOptional() @IsArray() @ArrayMaxSize(6) @ArrayUnique() @IsIn(USAGE_GROUPS, { each: true }) groupBy?: UsageGroup[];
+  /** Only this project, key, model, upstream or ending. */
   @IsOptional() @Id() projectId?: string;
   @IsOptional() @Id() keyId?: string;
   @IsOptional() @Text(256) model?: string;
+  @IsOptional() @Text(256) upstream?: string;
+  @IsOptional() @IsIn(ENDINGS) ending?: SettleReason;
   /** Rows on one page. Default 100. */
   @IsOptional() @IsInt() @Min(1) @Max(1_000) limit?: number;
   /** `nextCursor` of the page before, with the same question. */
@@ -30,15 +35,19 @@ export class UsageQueryRequest {
 }
 
 /**
- * Usage and cost of one group; fields that it is not grouped by are absent. A late settlement counts at its own time, as the difference to
- * the bill of the reaper: counts and cost can be negative.
+ * Usage and cost of one group; fields that it is not grouped by are absent. A late settlement counts at its own time: it takes the reaper's
+ * bill from the ending `lease-expired` and adds the whole request to its own ending and upstream. Counts and cost can be negative.
  */
 export interface UsageRow {
   /** Start of the hour or day. */
   start?: string;
+  accountId?: string;
   projectId?: string;
   keyId?: string;
   model?: string;
+  /** Null: the request reached none. */
+  upstream?: string | null;
+  ending?: SettleReason;
   /** Requests that ended in this time, at any cost. */
   requests: number;
   /** Requests with a prompt or output count that the upstream did not report. */
@@ -58,12 +67,27 @@ export interface UsageQueryReply extends Paged {
   /** The range in UTC. The first page fixes `to` for the following ones. */
   from: string;
   to: string;
-  /** In the order of time, project, key and model, as far as the usage is split by them. */
+  /** In the order of time, account, project, key, model, upstream and ending, as far as the usage is split by them. */
   rows: UsageRow[];
 }
 
 export const usageQuery = new Endpoint<UsageQueryRequest, UsageQueryReply>(
   'billing.v1.usage.query',
   UsageQueryRequest,
-  'Requests, tokens and costs of an account, by time, project, key and model',
+  'Requests, tokens and costs of one account or all, by time, account, project, key, model, upstream and ending',
+);
+
+export interface UsageRebuildReply {
+  /** Rows of the rollup by hour. */
+  hours: number;
+  /** Rows of the rollup by day. */
+  days: number;
+  milliseconds: number;
+}
+
+/** Queries stay exact meanwhile. Takes seconds for each million settlements: call with a timeout of minutes. */
+export const usageRebuild = new Endpoint<EmptyRequest, UsageRebuildReply>(
+  'billing.v1.usage.rebuild',
+  EmptyRequest,
+  'Makes the rollups of usage anew from the journal',
 );

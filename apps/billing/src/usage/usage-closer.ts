@@ -1,0 +1,80 @@
+import type { UsageRebuildReply } from '#contracts/billing/usage.js';
+import type { PgConnection } from '#database/pg-connection.js';
+import type { Logger } from '#observability/logger.js';
+import { guardCheck, YieldedToMigrationError } from '../ledger/guard-check.js';
+import { closeUsage, rebuildUsage } from './close-usage.js';
+
+export interface UsageCloserOptions {
+  /** Opens a connection for each round: the first one after an upgrade reads the whole journal, for minutes perhaps. */
+  connect: () => Promise<PgConnection>;
+  intervalMs: number;
+  /** Called after each round with the time of the last slice, of any replica. */
+  onClosed?: (at: Date) => void;
+  logger: Logger;
+}
+
+/** Adds the journal to the rollups of usage on a schedule, and makes them anew on request. A round yields to a migration. */
+export class UsageCloser {
+  private timer: NodeJS.Timeout | undefined;
+  private ticking: Promise<void> | undefined;
+  private rebuilding: Promise<UsageRebuildReply> | undefined;
+  private readonly stopping = new AbortController();
+
+  constructor(private readonly options: UsageCloserOptions) {}
+
+  start(): void {
+    const tick = (): void => {
+      this.ticking ??= this.tick().finally(() => {
+        this.ticking = undefined;
+      });
+    };
+    tick();
+    this.timer = setInterval(tick, this.options.intervalMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    // A round that is cancelled changes nothing.
+    this.stopping.abort();
+    await this.ticking;
+    await this.rebuilding?.catch(() => undefined);
+  }
+
+  /** One round. Never throws: the next round retries. */
+  async tick(): Promise<void> {
+    const { onClosed, logger } = this.options;
+    try {
+      const closedAt = await this.guarded(closeUsage);
+      if (closedAt) onClosed?.(closedAt);
+    } catch (error) {
+      if (this.stopping.signal.aborted) return;
+      if (error instanceof YieldedToMigrationError) return logger.info('usage rollup cancelled: a migration waited for it');
+      logger.warn({ err: error }, 'usage rollup failed');
+    }
+  }
+
+  /** Returns the rebuild that is running, or starts one. */
+  rebuild(): Promise<UsageRebuildReply> {
+    this.rebuilding ??= this.rebuildOnce().finally(() => {
+      this.rebuilding = undefined;
+    });
+    return this.rebuilding;
+  }
+
+  private async rebuildOnce(): Promise<UsageRebuildReply> {
+    const start = performance.now();
+    const rows = await this.guarded(rebuildUsage);
+    return { ...rows, milliseconds: Math.round(performance.now() - start) };
+  }
+
+  private async guarded<Result>(work: (connection: PgConnection) => Promise<Result>): Promise<Result> {
+    this.stopping.signal.throwIfAborted();
+    const { connect } = this.options;
+    const connection = await connect();
+    try {
+      return await guardCheck({ connection, connect, stopping: this.stopping.signal }, () => work(connection));
+    } finally {
+      await connection.end().catch(() => undefined);
+    }
+  }
+}
