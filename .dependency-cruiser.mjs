@@ -102,7 +102,7 @@ export const forbidden = [
       pathNot: [
         TESTS,
         '/src/(main|start-[a-z-]+)\\.ts$',
-        '\\.(module|controller|guard|filter|pipe)\\.ts$',
+        '\\.(module|controller|guard|filter|pipe|interceptor|decorator)\\.ts$',
         '^libs/messaging/src/', // the transport strategy
         '^libs/observability/src/logger\\.ts$', // the framework's log goes through ours
       ],
@@ -123,10 +123,24 @@ export const forbidden = [
     to: { path: npm('pg', '@prisma', 'prisma'), dependencyTypesNot: ['type-only'] },
   },
   {
-    name: 'only-billing-and-catalog-own-tables',
+    name: 'gateway-and-proxy-own-no-tables',
+    comment: 'Billing, the catalog and the panel own a schema each.',
     severity: 'error',
-    from: { path: '^apps/', pathNot: [TESTS, '^apps/(billing|catalog)/'] },
+    from: { path: '^apps/', pathNot: [TESTS, '^apps/(billing|catalog|panel)/'] },
     to: { path: '^libs/database/' },
+  },
+  {
+    name: 'panel-ui-knows-only-shapes',
+    comment: 'Browsers get the code of the UI: it uses the API like any other program, with the types of its requests and replies.',
+    severity: 'error',
+    from: { path: '^apps/panel/ui/' },
+    to: { path: '^(apps|libs)/', pathNot: ['^apps/panel/ui/', '^apps/panel/src/api/shapes/'] },
+  },
+  {
+    name: 'panel-server-knows-no-ui',
+    severity: 'error',
+    from: { path: '^apps/panel/src/' },
+    to: { path: '^apps/panel/ui/' },
   },
   {
     name: 'production-never-imports-tests',
@@ -138,7 +152,7 @@ export const forbidden = [
     name: 'production-needs-no-development-package',
     comment: 'A development package is missing in the image. Type imports are erased.',
     severity: 'error',
-    from: { path: PRODUCTION, pathNot: TESTS },
+    from: { path: PRODUCTION, pathNot: [TESTS, '^apps/panel/ui/'] }, // the build puts its packages into its files
     to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm'] },
   },
   {

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ensureBuilt } from './local/build.mjs';
+import { runDemoTraffic } from './local/demo-traffic.mjs';
 import { ensureDependencies } from './local/dependencies.mjs';
 import { AlreadyRunning, PidFile } from './local/pid-file.mjs';
 import { claimPort, otherPort } from './local/ports.mjs';
@@ -10,20 +11,24 @@ import { endCommands } from './local/run-command.mjs';
 import { removeStack, startStack } from './local/stack.mjs';
 import { createStatus, seconds } from './local/status.mjs';
 
-const HELP = `npm start [-- --reset]
+const HELP = `npm start [-- --reset] [--demo-traffic]
 
 Starts Tollgate on 127.0.0.1: installs packages, finds or installs PostgreSQL and NATS, migrates the database, builds,
 starts the services and a simulated upstream, and creates a demo account. Ctrl-C stops everything; data stays in .local/.
 
-  --reset       delete the data, keys and logs of earlier starts
-  --help        show this text
+  --reset         delete the data, keys and logs of earlier starts
+  --demo-traffic  once ready, send 75 seconds of mixed traffic: all formats, two projects, failures, clients that leave
+  --help          show this text
 
   PORT          port of the gateway (default 8080)
+  PANEL_PORT    port of the panel (default 8081)
   TOLLGATE_DATA folder for data, logs and secrets (default .local)
   DATABASE_URL  an existing PostgreSQL database, which is migrated. The services connect with it, or with the users in
-                BILLING_DATABASE_URL and CATALOG_DATABASE_URL, which are created if DATABASE_URL has the right to
+                BILLING_DATABASE_URL, CATALOG_DATABASE_URL and PANEL_DATABASE_URL, which are created if DATABASE_URL has
+                the right to
   NATS_URL      an existing NATS server with the users of config/nats.conf. Their passwords: NATS_GATEWAY_PASSWORD,
-                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_CLI_PASSWORD, NATS_INTERNAL_PASSWORD
+                NATS_BILLING_PASSWORD, NATS_CATALOG_PASSWORD, NATS_INFERENCE_PROXY_PASSWORD, NATS_PANEL_PASSWORD, NATS_CLI_PASSWORD,
+                NATS_INTERNAL_PASSWORD
 `;
 
 const INTERRUPTED = 130;
@@ -40,20 +45,26 @@ try {
 }
 
 async function main() {
-  const { reset, help } = readArguments();
+  const { reset, help, 'demo-traffic': demoTraffic } = readArguments();
   if (help) return void process.stdout.write(HELP);
   const started = performance.now();
-  const port = readPort();
+  const port = readPort('PORT', 8080);
+  const panelPort = readPort('PANEL_PORT', 8081);
   const status = createStatus();
   mkdirSync(DATA, { recursive: true });
   const pidFile = await PidFile.claim(DATA);
   process.once('exit', () => pidFile.release()); // its processes have stopped by then
   const { DATABASE_URL: databaseUrl, NATS_URL: natsUrl } = process.env;
-  const serviceDatabaseUrls = { billing: process.env.BILLING_DATABASE_URL, catalog: process.env.CATALOG_DATABASE_URL };
-  const untilSignal = stopOnSignal();
+  const serviceDatabaseUrls = {
+    billing: process.env.BILLING_DATABASE_URL,
+    catalog: process.env.CATALOG_DATABASE_URL,
+    panel: process.env.PANEL_DATABASE_URL,
+  };
+  const { untilSignal, signal: stopped } = stopOnSignal();
 
   // Checked first, because installing and building are slow.
-  await claimPort(port, otherPort(port));
+  await claimPort(port, otherPort('PORT', port));
+  await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
   if (reset) {
     removeStack(DATA);
     status.say('reset', 'deleted earlier data, keys and logs');
@@ -61,14 +72,15 @@ async function main() {
   await ensureDependencies(status);
   await ensureBuilt(status);
   const stack = await untilSignal((signal) =>
-    startStack({ dataDir: DATA, pidFile, port, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
+    startStack({ dataDir: DATA, pidFile, port, panelPort, databaseUrl, serviceDatabaseUrls, natsUrl, signal }),
   );
   process.stdout.write(greeting(stack, performance.now() - started));
+  if (demoTraffic) await runDemoTraffic({ dataDir: DATA, stack, say: status.say, signal: stopped });
 }
 
 /**
- * Installs signal handlers. A signal ends the running command, or stops the stack once the returned function has started it. A second
- * signal kills the stack.
+ * Installs signal handlers. A signal ends the running command, or stops the stack once `untilSignal` has started it, and aborts `signal`.
+ * A second signal kills the stack.
  */
 function stopOnSignal() {
   const abort = new AbortController();
@@ -88,7 +100,7 @@ function stopOnSignal() {
     });
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, onSignal);
-  return async (start) => {
+  const untilSignal = async (start) => {
     try {
       starting = start(abort.signal);
       stack = await starting;
@@ -98,15 +110,17 @@ function stopOnSignal() {
       throw error;
     }
   };
+  return { untilSignal, signal: abort.signal };
 }
 
-function greeting({ gatewayUrl, apiKey, logDir }, took) {
+function greeting({ gatewayUrl, apiKey, panelUrl, panelLink, logDir }, took) {
   const body = '{"model":"sim-fast","messages":[{"role":"user","content":"Hello"}]}';
   return `
 Tollgate is ready after ${seconds(took)}. Logs: ${logDir}; Ctrl-C stops it.
 
   base URL   ${gatewayUrl}/v1
   demo key   ${apiKey}
+  panel      ${panelUrl}/panel/${panelLink ? `\n  sign in    ${panelLink}\n             once, within 24 hours; for another: npm run -s tollgate -- panel invite --admin` : ''}
 
   curl ${gatewayUrl}/v1/chat/completions -H 'authorization: Bearer ${apiKey}' -H 'content-type: application/json' -d '${body}'
 
@@ -121,19 +135,23 @@ With the OpenAI SDK, in a file such as .local/hello.mjs:
 }
 
 function readArguments() {
-  // npm keeps options before the two dashes. Starting with the old data would be wrong.
-  if (process.env.npm_config_reset) throw new StartError('use two dashes before the option: npm start -- --reset');
+  // npm keeps options before the two dashes. Starting with the old data, or without the traffic, would be wrong.
+  for (const name of ['reset', 'demo-traffic']) {
+    const isKept = process.env[`npm_config_${name.replaceAll('-', '_')}`];
+    if (isKept) throw new StartError(`use two dashes before the option: npm start -- --${name}`);
+  }
+  const flag = { type: 'boolean' };
   try {
-    return parseArgs({ options: { reset: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } }).values;
+    return parseArgs({ options: { reset: flag, 'demo-traffic': flag, help: { ...flag, short: 'h' } } }).values;
   } catch (error) {
     throw new StartError(`${error.message.split('.')[0]}; see npm start -- --help`);
   }
 }
 
-function readPort() {
-  const text = process.env.PORT || '8080';
+function readPort(name, initial) {
+  const text = process.env[name] || String(initial);
   const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new StartError(`PORT must be a number from 0 to 65535, not ${text}`);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new StartError(`${name} must be a number from 0 to 65535, not ${text}`);
   return port;
 }
 

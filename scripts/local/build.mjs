@@ -33,7 +33,14 @@ async function compile(stamp) {
   const old = join(LOCAL, `dist-old.${process.pid}`);
   mkdirSync(LOCAL, { recursive: true });
   try {
-    const ignored = ['**/*.test.ts', '**/conformance*.ts', '**/test-*.ts', 'libs/testing/**', '{apps,libs}/*/test{,ing}/**'];
+    const ignored = [
+      '**/*.test.ts',
+      '**/conformance*.ts',
+      '**/test-*.ts',
+      'libs/testing/**',
+      '{apps,libs}/*/test{,ing}/**',
+      'apps/panel/ui/**',
+    ];
     await node(
       [packageFile('@swc/cli/bin/swc.js'), 'apps', 'libs', '--out-dir', fresh, '--quiet', ...ignored.flatMap((glob) => ['--ignore', glob])],
       'build',
@@ -55,7 +62,7 @@ async function node(args, failure) {
 function sourceFiles() {
   return ['apps', 'libs'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
-      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.startsWith('panel/ui/'))
       .map((file) => `${folder}/${file}`)
       .sort(),
   );

@@ -5,7 +5,7 @@ import { ROOT } from './project.mjs';
 const COMMON = /^(PATH|HOME|LANG|LC_[A-Z]+|TZ|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/;
 /** Variables of the launcher, and those that it sets itself for the services that need them. */
 const WITHHELD =
-  /^(npm_|NATS_|(BILLING_|CATALOG_)?DATABASE_URL$|KEY_PEPPER$|PORT$|HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
+  /^(npm_|NATS_|((BILLING|CATALOG|PANEL)_)?DATABASE_URL$|KEY_PEPPER$|(PANEL_)?PORT$|(PANEL_)?HOST$|OPS_|NODE_OPTIONS$|INIT_CWD$|TEST_|UPSTREAM_SIM_)/i;
 /** Variables that a service reads besides its settings. Secrets of upstreams can have any name, so the inference-proxy gets all others. */
 const ALSO_READ = { catalog: /^UPSTREAM_/, 'inference-proxy': /^/ };
 

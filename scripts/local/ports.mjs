@@ -41,9 +41,9 @@ export async function claimPort(port, advice) {
   if (error) throw new StartError(`port ${port} cannot be used (${error.code}); ${advice}`);
 }
 
-/** Advice for a port in use. */
-export function otherPort(port) {
-  return `choose another: PORT=${port < 65_535 ? port + 1 : 8080} npm start`;
+/** Advice for a port in use, which the setting `name` chooses. */
+export function otherPort(name, port) {
+  return `choose another: ${name}=${port < 65_535 ? port + 1 : 8080} npm start`;
 }
 
 async function isFree(port) {

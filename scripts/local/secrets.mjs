@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { StartError } from './project.mjs';
 
 /** Users of config/nats.conf. */
-export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'];
+export const NATS_USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal'];
 
 /** Services with tables, each with its own database user. */
-export const DATABASE_SERVICES = ['billing', 'catalog'];
+export const DATABASE_SERVICES = ['billing', 'catalog', 'panel'];
 
 /** Variable of a user's password in config/nats.conf, such as `NATS_INFERENCE_PROXY_PASSWORD`. */
 export function passwordVariable(user) {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DEMO_KEYS, DEMO_PROJECTS, RETIRED_KEY } from './demo-requests.mjs';
 import { commonEnvironment } from './environments.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
@@ -16,6 +17,57 @@ export async function createDemo({ natsUrl, natsPassword, usd = '100.00', reques
   ]);
   const { key } = await tollgate('key', 'create', '--project', projectId);
   return { accountId, projectId, apiKey: key };
+}
+
+/** Returns a one-time link that makes the first admin of the panel; undefined when there is one. */
+export async function createPanelLink({ natsUrl, natsPassword }) {
+  const tollgate = commandLine({ natsUrl, natsPassword });
+  const { users } = await tollgate('panel', 'users', '--role', 'admin');
+  if (users.length > 0) return undefined;
+  return (await tollgate('panel', 'invite', '--admin')).link;
+}
+
+const PLAN_DAYS = 20;
+const DAY_MS = 86_400_000;
+
+/**
+ * Creates the projects and keys of the demo traffic in an account, and movements of each kind on its statement. Returns the API keys by
+ * their names in `DEMO_KEYS`.
+ */
+export async function createDemoProjects({ natsUrl, natsPassword, accountId }) {
+  const tollgate = commandLine({ natsUrl, natsPassword });
+  const account = ['--account', accountId];
+  const projects = await eachOf(DEMO_PROJECTS, async (name, { requestsPerMinute, concurrency }) => {
+    const limits = ['--rpm', String(requestsPerMinute), '--concurrency', String(concurrency)];
+    return (await tollgate('project', 'create', ...account, '--name', name, ...limits)).projectId;
+  });
+  const keys = await eachOf(DEMO_KEYS, (name, project) => tollgate('key', 'create', '--project', projects[project], '--name', name));
+  await tollgate('key', 'revoke', keys[RETIRED_KEY].keyId);
+  const id = (what) => `demo-${what}-${accountId}`;
+  const expires = new Date(Date.now() + PLAN_DAYS * DAY_MS).toISOString();
+  await tollgate('plan', 'grant', ...account, '--usd', '20', '--expires', expires, '--grant-key', id('plan'));
+  await tollgate('topup', ...account, '--usd', '25', '--payment-id', id('payment'));
+  await tollgate(
+    'refund',
+    ...account,
+    '--usd',
+    '5',
+    '--payment-id',
+    id('payment'),
+    '--refund-id',
+    id('refund'),
+    '--reason',
+    'part of an order',
+  );
+  await tollgate('adjust', ...account, '--usd', '2.50', '--adjustment-id', id('goodwill'), '--reason', 'goodwill');
+  return Object.fromEntries(Object.entries(keys).map(([name, { key }]) => [name, key]));
+}
+
+/** Calls `work(name, value)` for each property in order, and returns the results by name. */
+async function eachOf(values, work) {
+  const results = {};
+  for (const [name, value] of Object.entries(values)) results[name] = await work(name, value);
+  return results;
 }
 
 /** Resolves to true when the gateway accepts the key. */

@@ -3,9 +3,9 @@ import { serviceEnvironment, settingsOf } from './environments.mjs';
 import { NODE, ROOT } from './project.mjs';
 
 /** In the order of their start. */
-export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway'];
-/** Stop order: first the gateway, so that no new requests come, then the inference-proxy, then the services that both need. */
-export const STOP_ORDER = [['gateway'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
+export const SERVICES = ['billing', 'catalog', 'upstream-sim', 'inference-proxy', 'gateway', 'panel'];
+/** Stop order: first the gateway and the panel, so that no new requests come, then the inference-proxy, then the services that both need. */
+export const STOP_ORDER = [['gateway', 'panel'], ['inference-proxy'], ['upstream-sim', 'billing', 'catalog']];
 
 const SHUTDOWN_GRACE_MS = 10_000;
 
@@ -48,6 +48,10 @@ function ownSettings(name, { connections, ports, secrets }) {
       return { DATABASE_URL: connections.databaseUrls.catalog, UPSTREAM_LOCAL_URL: `http://127.0.0.1:${upstreamPort}/v1` };
     case 'gateway':
       return { HOST: '127.0.0.1', PORT: String(connections.gatewayPort) };
+    case 'panel': {
+      const panelUrl = `http://127.0.0.1:${connections.panelPort}`;
+      return { DATABASE_URL: connections.databaseUrls.panel, PANEL_PORT: String(connections.panelPort), PANEL_URL: panelUrl };
+    }
     case 'upstream-sim':
       return { HOST: '127.0.0.1', UPSTREAM_SIM_PORT: upstreamPort };
     default:

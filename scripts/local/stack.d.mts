@@ -1,11 +1,15 @@
-export type ServiceName = 'billing' | 'catalog' | 'upstream-sim' | 'inference-proxy' | 'gateway';
+export type ServiceName = 'billing' | 'catalog' | 'upstream-sim' | 'inference-proxy' | 'gateway' | 'panel';
 export type ProgramName = ServiceName | 'postgres' | 'nats';
-export type NatsUser = 'gateway' | 'billing' | 'catalog' | 'inference-proxy' | 'cli' | 'internal';
+export type NatsUser = 'gateway' | 'billing' | 'catalog' | 'inference-proxy' | 'panel' | 'cli' | 'internal';
 
 /** Addresses and secrets of a running stack, as plain JSON. */
 export interface StackFacts {
   /** Without `/v1`. */
   gatewayUrl: string;
+  /** Origin of the panel. */
+  panelUrl: string;
+  /** One-time link that makes the first admin; absent when there is an admin. */
+  panelLink?: string;
   /** Key of the demo project, with its account and project. */
   apiKey: string;
   accountId: string;
@@ -43,6 +47,8 @@ export interface StackOptions {
   dataDir: string;
   /** Port of the gateway. 0, the default, takes a free one. */
   port?: number;
+  /** Port of the panel. 0, the default, takes a free one. */
+  panelPort?: number;
   /** Settings for every service, such as `{ LEASE_MS: '2000' }`. */
   env?: Record<string, string>;
   /** Settings for one service. */
@@ -53,7 +59,7 @@ export interface StackOptions {
   databaseUrl?: string;
   natsUrl?: string;
   /** URLs of the services on that server; absent: `databaseUrl`. */
-  serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog', string>>;
+  serviceDatabaseUrls?: Partial<Record<'billing' | 'catalog' | 'panel', string>>;
   /** False: Postgres does not wait for the disk. */
   durable?: boolean;
   demo?: false | { usd?: string; requestsPerMinute?: number; concurrency?: number };

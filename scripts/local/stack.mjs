@@ -8,7 +8,7 @@ import { localPostgres, postgresAnswers } from './postgres.mjs';
 import { NODE, ROOT, StartError } from './project.mjs';
 import { runCommand } from './run-command.mjs';
 import { DATABASE_SERVICES, loadSecrets, NATS_USERS, passwordVariable, readPrivate, writePrivate } from './secrets.mjs';
-import { createDemo, keyWorks } from './seed.mjs';
+import { createDemo, createPanelLink, keyWorks } from './seed.mjs';
 import { SERVICES, STOP_ORDER, serviceProgram } from './services.mjs';
 import { createStatus } from './status.mjs';
 import { Supervisor } from './supervisor.mjs';
@@ -40,9 +40,21 @@ export async function startStack(options) {
   }
 }
 
-async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services = SERVICES, supervisor, status, ...options }) {
+async function bringUp({
+  dataDir,
+  port = 0,
+  panelPort: wantedPanelPort = 0,
+  env = {},
+  serviceEnv = {},
+  services = SERVICES,
+  supervisor,
+  status,
+  ...options
+}) {
   const gatewayPort = port === 0 ? await freePort() : port;
-  await claimPort(gatewayPort, otherPort(gatewayPort));
+  const panelPort = wantedPanelPort === 0 ? await freePort() : wantedPanelPort;
+  await claimPort(gatewayPort, otherPort('PORT', gatewayPort));
+  await claimPort(panelPort, otherPort('PANEL_PORT', panelPort));
   const ports = await rememberPorts(join(dataDir, 'ports.json'), ['postgres', 'nats', ...SERVICES]);
   const secrets = loadSecrets(dataDir);
   if (options.natsUrl) secrets.natsPasswords = passwordsFromEnvironment();
@@ -51,7 +63,7 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
     database({ ...options, dataDir, port: ports.postgres, secrets, supervisor, status }),
     nats({ ...options, port: ports.nats, passwords: secrets.natsPasswords, supervisor, status }),
   ]);
-  const connections = { databaseUrls, natsUrl, gatewayPort };
+  const connections = { databaseUrls, natsUrl, gatewayPort, panelPort };
   const gatewayUrl = `http://127.0.0.1:${gatewayPort}`;
   await status.step('services', async () => {
     const program = (name) => serviceProgram(name, { connections, ports, secrets, env: { ...env, ...serviceEnv[name] } });
@@ -59,8 +71,12 @@ async function bringUp({ dataDir, port = 0, env = {}, serviceEnv = {}, services 
     return `ready: ${services.join(', ')}`;
   });
   const hasDemo = services.includes('gateway') && options.demo !== false;
-  const demo = hasDemo ? await demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {};
-  const facts = { gatewayUrl, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
+  const [demo, panelLink] = await Promise.all([
+    hasDemo ? demoOf({ dataDir, gatewayUrl, natsUrl, secrets, demo: options.demo, status }) : {},
+    hasDemo && services.includes('panel') ? createPanelLink({ natsUrl, natsPassword: secrets.natsPasswords.cli }) : undefined,
+  ]);
+  const panel = { panelUrl: `http://127.0.0.1:${panelPort}`, ...(panelLink && { panelLink }) };
+  const facts = { gatewayUrl, ...panel, ...demo, databaseUrl: databaseUrls.owner, natsUrl };
   writePrivate(join(dataDir, 'demo.json'), facts);
   return {
     ...facts,
@@ -86,7 +102,12 @@ async function database({ databaseUrl, serviceDatabaseUrls = {}, dataDir, port, 
   }
   await status.step('migrations', async () => {
     const script = join(ROOT, 'scripts/prisma/migrate-deploy.mjs');
-    const variables = { DATABASE_URL: urls.owner, BILLING_DATABASE_URL: urls.billing, CATALOG_DATABASE_URL: urls.catalog };
+    const variables = {
+      DATABASE_URL: urls.owner,
+      BILLING_DATABASE_URL: urls.billing,
+      CATALOG_DATABASE_URL: urls.catalog,
+      PANEL_DATABASE_URL: urls.panel,
+    };
     const env = { ...commonEnvironment(), ...variables };
     return lastWord(await runCommand(NODE, [script], { cwd: ROOT, env, failure: databaseUrl ? 'DATABASE_URL' : 'migrations' }));
   });
@@ -158,7 +179,8 @@ function controls(supervisor) {
 /** Deletes everything of a stopped stack: data, secrets, the demo key, logs. */
 export function removeStack(dataDir) {
   removeOwnedFolder(dataDir, 'postgres');
-  for (const name of ['demo.json', 'secrets.json', 'ports.json', 'logs']) rmSync(join(dataDir, name), { recursive: true, force: true });
+  for (const name of ['demo.json', 'demo-traffic.json', 'secrets.json', 'ports.json', 'logs'])
+    rmSync(join(dataDir, name), { recursive: true, force: true });
 }
 
 function lastWord(output) {

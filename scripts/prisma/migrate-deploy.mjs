@@ -1,6 +1,6 @@
 /**
- * Migrates the database of `DATABASE_URL`, the owner's, and creates the users of `BILLING_DATABASE_URL` and `CATALOG_DATABASE_URL` with the
- * rights in service-roles.mjs. Can be killed and repeated at any time. Fails with one line and exit code 1.
+ * Migrates the database of `DATABASE_URL`, the owner's, and creates the users of `BILLING_DATABASE_URL`,
+ * `CATALOG_DATABASE_URL` and `PANEL_DATABASE_URL` with the rights in service-roles.mjs. Can be killed and repeated at any time. Fails with one line and exit code 1.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -13,10 +13,12 @@ const { ensureServiceRoles } = await import('./service-roles.mjs');
 
 const FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-const { DATABASE_URL: owner, BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog } = process.env;
+const { DATABASE_URL: owner, BILLING_DATABASE_URL: billing, CATALOG_DATABASE_URL: catalog, PANEL_DATABASE_URL: panel } = process.env;
 if (!owner) fail('DATABASE_URL is not set');
 const applied = await applyMigrations(owner, FOLDER).catch((error) => fail(`migration failed: ${error.message}`));
-const roles = await ensureServiceRoles(owner, { billing, catalog }).catch((error) => fail(`database users failed: ${error.message}`));
+const roles = await ensureServiceRoles(owner, { billing, catalog, panel }).catch((error) =>
+  fail(`database users failed: ${error.message}`),
+);
 if (roles.length > 0) console.log(`database users: ${roles.join(', ')}`);
 console.log(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'migrated: nothing pending');
 

@@ -1,4 +1,4 @@
-export type DatabaseService = 'billing' | 'catalog';
+export type DatabaseService = 'billing' | 'catalog' | 'panel';
 
 export interface TableRights {
   select?: true;

@@ -21,7 +21,12 @@ export const GRANTS = {
   billing: {
     // Compiling a plan takes longer than the statements of billing.
     settings: { jit: 'off' },
-    functions: ['billing.demand(boolean, text)', 'billing.demand_new(uuid[], uuid[])'],
+    functions: [
+      'billing.demand(boolean, text)',
+      'billing.demand_new(uuid[], uuid[])',
+      'billing.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)',
+      'billing.audit_digest(bytea, billing.audit)',
+    ],
     tables: {
       account: {
         select: true,
@@ -67,6 +72,10 @@ export const GRANTS = {
       settlement: { select: true, insert: true },
       late_settlement: { select: true, insert: true },
       movement: { select: true, insert: true },
+      audit: { select: true, insert: true },
+      // A trigger writes them, with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
       // Sums of the journals, which a rebuild empties.
       usage_hour: { select: true, insert: true, update: SUMS, delete: true },
       usage_day: { select: true, insert: true, update: SUMS, delete: true },
@@ -75,7 +84,7 @@ export const GRANTS = {
   },
   catalog: {
     settings: {},
-    functions: [],
+    functions: ['catalog.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)', 'catalog.audit_digest(bytea, catalog.audit)'],
     tables: {
       state: { select: true, update: ['revision', 'start_file_digest', 'changed_at'] },
       upstream: {
@@ -116,6 +125,26 @@ export const GRANTS = {
       route: { select: true, insert: true, update: ['enabled', 'position', 'weight', 'priority', 'concurrency_max'] },
       // The price of a running request never changes.
       price: { select: true, insert: true },
+      audit: { select: true, insert: true },
+      // A trigger writes them, with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
+    },
+  },
+  panel: {
+    settings: {},
+    functions: ['panel.record_audit(jsonb, text, uuid, text, text, jsonb, jsonb)'],
+    tables: {
+      user: { select: true, insert: true, update: ['name', 'password_hash', 'disabled_at'] },
+      grant: { select: true, insert: true, update: ['role'], delete: true },
+      session: { select: true, insert: true, update: ['digest', 'confirmed_at', 'seen_at'], delete: true },
+      invite: { select: true, insert: true, update: ['accepted_at', 'accepted_by'], delete: true },
+      token: { select: true, insert: true, update: ['revoked_at', 'used_at'] },
+      login_failure: { select: true, insert: true, delete: true },
+      audit: { select: true, insert: true },
+      // Written by triggers with the rights of the owner.
+      audit_link: { select: true },
+      audit_head: { select: true },
     },
   },
 };
@@ -124,7 +153,7 @@ export const GRANTS = {
 const GRANTS_LOCK = 7_243_002;
 
 /**
- * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: … }`, with these passwords and the grants above, and
+ * Creates the users in `urls`, `{ billing?: 'postgres://user:password@…', catalog?: …, panel?: … }`, with these passwords and the grants above, and
  * revokes all other grants. Skips a missing URL and that of the owner: a service may run as the owner, protected by triggers and
  * constraints alone.
  *

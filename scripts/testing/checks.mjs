@@ -21,6 +21,8 @@ const CHECKS = {
     '0',
     '--ignore-pattern',
     '**/generated/**',
+    '--ignore-pattern',
+    'apps/panel/ui/**',
     'apps',
     'libs',
     'test',

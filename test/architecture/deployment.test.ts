@@ -88,9 +88,12 @@ test('only the inference-proxy gets secrets of upstreams; other services get onl
   });
 });
 
-test('only the gateway is published, and only on the host', () => {
+test('only the gateway and the panel are published, and only on the host', () => {
   const published = Object.entries(compose.services).flatMap(([name, { ports }]) => (ports ? [[name, ports]] : []));
-  expect(published).toEqual([['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]]]);
+  expect(published).toEqual([
+    ['gateway', [expect.stringMatching(/^127\.0\.0\.1:.*:8080$/)]],
+    ['panel', [expect.stringMatching(/^127\.0\.0\.1:.*:8081$/)]],
+  ]);
 });
 
 test('the CLI and the start apply the catalog file of the operator', () => {
@@ -110,7 +113,7 @@ test('only services with tables reach Postgres, and only the inference-proxy rea
     Object.entries(compose.services)
       .flatMap(([name, { networks }]) => (networks.includes(network) ? [name] : []))
       .sort();
-  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'postgres']);
+  expect(members('data')).toEqual(['billing', 'catalog', 'migrate', 'panel', 'postgres']);
   expect(members('upstreams')).toEqual(['inference-proxy', 'upstream-sim']);
   expect(compose.networks).toMatchObject({ data: { internal: true }, backbone: { internal: true } });
 });
@@ -179,12 +182,13 @@ test('metrics have a headless service of their own, so that publishing one publi
     const app = spec?.selector?.['app.kubernetes.io/name'];
     return kind === 'Service' ? [{ app, headless: spec.clusterIP === 'None', ports: spec.ports?.map(({ name }) => name) }] : [];
   });
-  const ours = ['gateway', 'billing', 'catalog', 'inference-proxy'];
+  const ours = ['gateway', 'panel', 'billing', 'catalog', 'inference-proxy'];
   expect(services.filter(({ ports }) => ports?.includes('ops'))).toEqual(
     expect.arrayContaining(ours.map((app) => ({ app, headless: true, ports: ['ops'] }))),
   );
   expect(services.filter(({ app, headless }) => ours.includes(app ?? '') && !headless)).toEqual([
     { app: 'gateway', headless: false, ports: ['http'] },
+    { app: 'panel', headless: false, ports: ['http'] },
   ]);
 });
 
@@ -233,11 +237,11 @@ function ofContainer({ image, command, args, ports, env, envFrom }: Container): 
   };
 }
 
-/** Compose publishes only the gateway: ports of other services follow from their settings. */
+/** Compose publishes only the gateway and the panel: ports of other services follow from their settings. */
 function ofService(name: string, { image, command, environment = {} }: ComposeService): Workload {
   const own: Record<string, number> = { nats: 4222, postgres: 5432 };
-  const ports = [environment.PORT, environment.OPS_PORT, environment.UPSTREAM_SIM_PORT, own[name]].flatMap((port) =>
-    port ? [Number(port)] : [],
+  const ports = [environment.PORT, environment.PANEL_PORT, environment.OPS_PORT, environment.UPSTREAM_SIM_PORT, own[name]].flatMap(
+    (port) => (port ? [Number(port)] : []),
   );
   return {
     image,

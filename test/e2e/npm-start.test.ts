@@ -189,6 +189,15 @@ test('--reset deletes earlier data', async () => {
   await ended(next);
 });
 
+test('--demo-traffic: asked to stop in the middle, it stops everything', async () => {
+  const next = launch(['--demo-traffic']);
+  while (!/demo traffic +\d+ of \d+ requests/.test(next.output())) await once(next.child.stdout as NodeJS.ReadableStream, 'data');
+  const pids = startedPids();
+  next.child.kill('SIGINT');
+  const { code, lines } = await ended(next);
+  expect({ code, last: lines.at(-1), left: pids.filter(isAlive) }).toEqual({ code: 0, last: 'stopped', left: [] });
+});
+
 test('a port in use gives one line', async () => {
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');

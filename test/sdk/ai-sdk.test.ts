@@ -77,10 +77,11 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   const ask = (prompt: string, request: Partial<Request> = {}) => from('sim-fast', { prompt, ...request } as Partial<Request>);
 
   test('generateText and streamText: one text, one usage', async () => {
-    const request = ask('Hello [[sim tokens=12 cached=4]]');
+    const request = ask('Hello [[sim tokens=16 cached=4]]');
     const plain = await generateText(request);
     const streamed = streamText(request);
-    const expected = { text: 'add bed age ivy eye ink bud ink far bus fun act ', finishReason: 'stop', ...usage(8, 4, 12) };
+    const text = 'The florist feeds a gull and tells a riddle in the small square.';
+    const expected = { text, finishReason: 'stop', ...usage(8, 4, 16) };
     expect({ text: plain.text, finishReason: plain.finishReason, ...countsOf(plain.usage) }).toEqual(expected);
     expect({ text: await streamed.text, finishReason: await streamed.finishReason, ...countsOf(await streamed.usage) }).toEqual(expected);
     expect([plain.warnings, await streamed.warnings]).toEqual([[], []]);
@@ -200,7 +201,8 @@ describe.each(PROVIDERS)('AI SDK 7, $name', ({ model, providerOptions, thinking 
   test('retryable errors are retried after Retry-After [H-4]', async () => {
     const calls = counting();
     const prompt = `Hello ${crypto.randomUUID()} [[sim status=429 retry-after=1 times=1 tokens=2]]`;
-    const { text } = await generateText(ask(prompt, { model: model('sim-vision', tenant.apiKey, calls.fetch), maxRetries: 2 }));
+    const sole = model('sim-tiny', tenant.apiKey, calls.fetch); // a model with one route
+    const { text } = await generateText(ask(prompt, { model: sole, maxOutputTokens: 100, maxRetries: 2 }));
     expect([text.length, calls.count()]).toEqual([8, 2]);
     expect(calls.gapMs()).toBeGreaterThanOrEqual(990);
   });

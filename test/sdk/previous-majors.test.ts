@@ -119,13 +119,13 @@ function ofMessage({ content, stop_reason: end, usage }: Anthropic.Message): Say
 
 describe.each(CLIENTS)('$name', ({ plain, streamed, errors }) => {
   test.each(['plain', 'streamed'])('reasoning, text and usage, %s', async (mode) => {
-    const said = await (mode === 'plain' ? plain : streamed)('Think [[sim tokens=6]]', 'sim-reason');
+    const said = await (mode === 'plain' ? plain : streamed)('Think [[sim tokens=16]]', 'sim-reason');
     expect(said).toEqual({
-      text: expect.stringMatching(/^[a-z ]{24}$/),
-      reasoning: expect.stringMatching(/^[a-z ]{64}$/),
+      text: expect.stringMatching(/^[A-Z][A-Za-z ,]{62}\.$/),
+      reasoning: expect.stringMatching(/^[A-Z][A-Za-z ,]{62}\.$/),
       calls: [],
       end: expect.stringMatching(/^(stop|completed|end_turn)$/),
-      usage: [expect.any(Number), 22],
+      usage: [expect.any(Number), 32],
     });
   });
 

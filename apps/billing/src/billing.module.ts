@@ -8,8 +8,9 @@ import type { Logger } from '#observability/logger.js';
 import { BillingConfig } from './billing.config.js';
 import { createBillingMetrics, forgetLedgerCheck, recordBatch, recordLedgerCheck } from './billing.metrics.js';
 import { AccountsController } from './controllers/accounts.controller.js';
+import { AuditController } from './controllers/audit.controller.js';
 import { HoldsController } from './controllers/holds.controller.js';
-import { MESSAGING, PRISMA } from './controllers/injected.js';
+import { LOGGER, MESSAGING, PRISMA } from './controllers/injected.js';
 import { KeysController } from './controllers/keys.controller.js';
 import { LedgerController } from './controllers/ledger.controller.js';
 import { MoneyController } from './controllers/money.controller.js';
@@ -123,11 +124,12 @@ export function billingModule({ config, logger, registry, prisma, messaging, rep
   const announcements = new ReplicaAnnouncements(replicaId, messaging, lanes);
   return {
     module: BillingModule,
-    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController],
+    controllers: [HoldsController, MoneyController, KeysController, AccountsController, UsageController, LedgerController, AuditController],
     providers: [
       { provide: BillingConfig, useValue: config },
       { provide: PRISMA, useValue: prisma },
       { provide: MESSAGING, useValue: messaging },
+      { provide: LOGGER, useValue: logger },
       { provide: HoldLanes, useValue: lanes },
       { provide: Renewals, useValue: renewals },
       { provide: KeyLookups, useValue: lookups },

@@ -36,9 +36,11 @@ export class LedgerFixture {
     readonly logger: Logger,
   ) {}
 
-  static async open(): Promise<LedgerFixture> {
+  /** Without `guarded`, the guards of the audit journal are off: tests make and break rows by plain SQL. */
+  static async open({ guarded = false } = {}): Promise<LedgerFixture> {
     const database = await createTestDatabase();
     const sql = await connectPg({ url: database.url, applicationName: 'test' });
+    if (!guarded) await sql.query('DROP FUNCTION billing.demand_audit() CASCADE');
     const prisma = createPrismaClient({ url: database.serviceUrls.billing, applicationName: 'test' });
     return new LedgerFixture(database, sql, prisma, createLogger('test', 'silent'));
   }
@@ -70,18 +72,25 @@ export class LedgerFixture {
     const { topup = 0n, requestsPerMinuteMax = 100_000, concurrencyMax = 100_000 } = options;
     const customer = { accountId: randomUUID(), projectId: randomUUID(), keyId: randomUUID() };
     const { accountId, projectId, keyId } = customer;
-    await this.sql.query('INSERT INTO billing.account (id, name) VALUES ($1, $2)', [accountId, 'test']);
-    await this.sql.query(
+    await this.add('account', `INSERT INTO billing.account (id, name) VALUES ($1, 'test')`, [accountId]);
+    await this.add(
+      'project',
       `INSERT INTO billing.project (id, account_id, name, requests_per_minute_max, concurrency_max) VALUES ($1, $2, 'test', $3, $4)`,
       [projectId, accountId, requestsPerMinuteMax, concurrencyMax],
     );
-    await this.sql.query(`INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, $3, 'abcd')`, [
+    await this.add('key', `INSERT INTO billing.api_key (id, project_id, digest, last_four) VALUES ($1, $2, $3, 'abcd')`, [
       keyId,
       projectId,
       Buffer.from((randomUUID() + randomUUID()).replaceAll('-', ''), 'hex'),
     ]);
     if (topup > 0n) await topUp(this.sql, { accountId, amount: picoUsd(topup), paymentId: randomUUID() });
     return customer;
+  }
+
+  /** Inserts a row with its audit row. */
+  private async add(kind: string, insert: string, values: unknown[]): Promise<void> {
+    const record = `billing.record_audit('{"actor": "test"}', 'test.add', NULL, '${kind}/' || id, NULL, NULL, NULL)`;
+    await this.sql.query(`WITH added AS (${insert} RETURNING id) SELECT ${record} FROM added`, values);
   }
 
   async account(accountId: string): Promise<Record<string, unknown>> {

@@ -2,6 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CatalogApplyRequest, catalogApply, modelList, routeList } from '#contracts/catalog.js';
 import type { RevisionRequest } from '#contracts/revisions.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
 import { Applier } from './apply/applier.js';
 import { CatalogFileError } from './file/catalog-file-error.js';
@@ -25,9 +26,9 @@ export class CatalogController {
   }
 
   @Serves(catalogApply)
-  async apply({ yaml, fileName }: CatalogApplyRequest) {
+  async apply({ yaml, fileName }: CatalogApplyRequest, { caller }: CallContext) {
     try {
-      return await this.applier.apply(yaml, fileName ?? 'catalog.yaml');
+      return await this.applier.apply(yaml, fileName ?? 'catalog.yaml', caller);
     } catch (error) {
       if (error instanceof CatalogFileError) throw new ServiceError('invalid_request', error.message, 'yaml');
       throw error;

@@ -9,6 +9,7 @@ import type { Logger } from '#observability/logger.js';
 import { Announcements } from './announcements.js';
 import { Applier } from './apply/applier.js';
 import { CatalogStore } from './apply/catalog-store.js';
+import { AuditController, PRISMA } from './audit.controller.js';
 import type { CatalogConfig } from './catalog.config.js';
 import { CatalogController } from './catalog.controller.js';
 import { createCatalogMetrics } from './catalog.metrics.js';
@@ -24,7 +25,7 @@ interface CatalogDependencies {
   file: StartFile;
 }
 
-@Module({ controllers: [CatalogController] })
+@Module({ controllers: [CatalogController, AuditController] })
 class CatalogModule {}
 
 /** The composition root: every object of the service with its dependencies. `BackgroundWork` starts and stops them. */
@@ -38,6 +39,7 @@ export function catalogModule(dependencies: CatalogDependencies): DynamicModule 
   return {
     module: CatalogModule,
     providers: [
+      { provide: PRISMA, useValue: prisma },
       { provide: Snapshot, useValue: snapshot },
       { provide: Applier, useValue: applier },
       { provide: BackgroundWork, useValue: new BackgroundWork(dependencies, announcements, snapshot, applier) },

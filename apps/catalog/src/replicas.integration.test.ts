@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { catalogApply, catalogChanged, type ModelListReply, modelList, type RouteListReply, routeList } from '#contracts/catalog.js';
 import type { ServiceError } from '#contracts/service-error.js';
+import { serviceAuthor } from '#database/audit-journal.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -117,6 +118,8 @@ async function startFollowers(refreshMs = HOUR_MS): Promise<{ models: ModelListR
 
 type Applied = Awaited<ReturnType<typeof startFollowers>>;
 
+const ORIGIN = { author: serviceAuthor('catalog'), fileName: 'catalog.yaml' };
+
 /** Resolves to the milliseconds until both have the revision. */
 async function seen({ models, routes }: Applied, revision: number): Promise<number> {
   const startedAt = performance.now();
@@ -126,7 +129,10 @@ async function seen({ models, routes }: Applied, revision: number): Promise<numb
 
 /** Applies as a third replica. Resolves when the server has the event, so that no replica gets a later request before it. */
 async function applyElsewhere(usd: number): Promise<number> {
-  const { revision } = await store.apply(parseCatalogFile(catalog(usd), 'catalog.yaml', () => undefined));
+  const { revision } = await store.apply(
+    parseCatalogFile(catalog(usd), 'catalog.yaml', () => undefined),
+    ORIGIN,
+  );
   catalogUser.publish(catalogChanged, { revision });
   catalogUser.link.outbox.flush();
   await catalogUser.link.connection.flush();
@@ -186,7 +192,10 @@ describe.each(['refusal', 'silence'] as const)('one of two replicas has lost its
 test('when a replica dies before it publishes a change, another publishes it', async () => {
   await startTwo({ catalogRefreshMs: 100 });
   const applied = await startFollowers();
-  const { revision } = await store.apply(parseCatalogFile(catalog(2), 'catalog.yaml', () => undefined));
+  const { revision } = await store.apply(
+    parseCatalogFile(catalog(2), 'catalog.yaml', () => undefined),
+    ORIGIN,
+  );
   await seen(applied, revision);
 });
 

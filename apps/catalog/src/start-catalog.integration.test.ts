@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '#config/load-config.js';
+import { type AuditEntry, catalogAuditCheck, catalogAuditList } from '#contracts/audit.js';
 import { catalogApply, catalogChanged, modelList, routeList } from '#contracts/catalog.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
 import type { Messaging } from '#messaging/messaging.js';
@@ -213,4 +214,49 @@ test('on an empty database the service is not ready and names the missing migrat
 test('a faulty file ends the start with its faults', async () => {
   await expect(startReplica('models: []\n')).rejects.toThrow(ConfigError);
   await expect(startReplica('models: []\n')).rejects.toThrow(/catalog\.yaml:1: upstreams: is missing/);
+});
+
+test('each applied revision is one audit entry: of the start, and of a caller', async () => {
+  await startReplica(catalog({ a: '1' }));
+  const cli = await connectAs('cli');
+  const actor = { actor: 'user/7', actorName: 'Ann', ip: '192.0.2.7', requestId: 'req_1' };
+  const yaml = catalog({ a: '2', b: '1' });
+  for (let count = 0; count < 2; count++) await cli.request(catalogApply, { yaml, fileName: 'mine.yaml' }, { actor });
+  const refused = cli.request(catalogApply, { yaml: 'models: 7' }, { actor });
+  await expect(refused).rejects.toMatchObject({ code: 'invalid_request' });
+
+  const { entries, nextCursor } = await cli.request(catalogAuditList, {});
+  const price = (version: number, input: string) => ({ version, inputPicoUsd: input, cachedInputPicoUsd: '0', outputPicoUsd: input });
+  const same = { action: 'catalog.apply', accountId: null, id: expect.any(String), at: expect.any(String) };
+  const expected: AuditEntry[] = [
+    {
+      ...{ ...same, ...actor, via: 'cli', target: 'revision/2', reason: null, before: { revision: 1 } },
+      after: {
+        ...{ revision: 2, fileName: 'mine.yaml', upstreams: { added: [], changed: [], disabled: [] } },
+        models: { added: ['b'], changed: [], disabled: [] },
+        repriced: [{ model: 'a', before: price(1, '1000000'), after: price(2, '2000000') }],
+      },
+    },
+    {
+      ...{ ...same, actor: 'service/catalog', actorName: null, via: null, ip: null, requestId: null },
+      ...{ target: 'revision/1', reason: 'start file', before: { revision: 0 } },
+      after: {
+        ...{ revision: 1, fileName: join(folder, 'catalog.yaml'), repriced: [] },
+        upstreams: { added: ['local'], changed: [], disabled: [] },
+        models: { added: ['a'], changed: [], disabled: [] },
+      },
+    },
+  ];
+  expect({ entries, nextCursor }).toEqual({ entries: expected, nextCursor: null });
+  expect((await cli.request(catalogAuditList, { actor: 'user/7' })).entries).toEqual(entries.slice(0, 1));
+  expect(await cli.request(catalogAuditCheck, {})).toEqual({ entries: 2, digest: expect.stringMatching(/^[0-9a-f]{64}$/), faults: [] });
+});
+
+test('no audit entry has a value of the environment or the address of an upstream', async () => {
+  process.env.UPSTREAM_MARKER_HOST = '127.0.0.111';
+  await startReplica(catalog({ a: '1' }).replace('http://127.0.0.1:9100', `http://\${UPSTREAM_MARKER_HOST}`));
+  const cli = await connectAs('cli');
+  const { entries } = await cli.request(catalogAuditList, {});
+  expect(entries).toHaveLength(1);
+  expect(JSON.stringify(entries)).not.toContain('127.0.0.111');
 });

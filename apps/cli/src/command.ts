@@ -1,8 +1,9 @@
 import type { Endpoint } from '#contracts/endpoint.js';
 import type { Messaging } from '#messaging/messaging.js';
+import { completeIds, type IdParameter } from './complete-ids.js';
 
 /** An option, flag or argument of a command. Its key in the table is its name: `paymentId` is `--payment-id`. */
-export interface Parameter<Value> {
+export interface Parameter<Value> extends IdParameter {
   kind: 'option' | 'flag' | 'argument';
   required: boolean;
   /** Placeholder of the value in the help: `--account <id>`. */
@@ -25,7 +26,11 @@ interface Definition<Table extends Parameters, Request extends object, Reply> {
   /** Arguments after `npm run -s tollgate --`. */
   examples: readonly string[];
   endpoint: Endpoint<Request, Reply>;
-  /** @throws UsageError when the values contradict each other */
+  /**
+   * Called with the complete ids, and before with the ids as typed, so that a wrong command line sends nothing.
+   *
+   * @throws UsageError when the values contradict each other
+   */
   request: (values: Values<Table>) => Request | Promise<Request>;
   /** Renders the reply as text. With `--json` the reply is printed unchanged. */
   render: (reply: Reply) => string;
@@ -58,11 +63,6 @@ export interface CliCommand {
   ): Promise<CommandResult>;
 }
 
-/** Thrown for values that contradict each other, and for unreadable files. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
 export function command<Table extends Parameters, Request extends object, Reply>(
   definition: Definition<Table, Request, Reply>,
 ): CliCommand {
@@ -70,8 +70,10 @@ export function command<Table extends Parameters, Request extends object, Reply>
   return {
     ...rest,
     async run(values, json, connect) {
-      const payload = await request(values as Values<Table>);
+      const checked = await request(values as Values<Table>);
       const messaging = await connect();
+      const complete = await completeIds(rest.parameters, values, messaging);
+      const payload = complete === values ? checked : await request(complete as Values<Table>);
       const reply = await messaging.request(endpoint, payload, timeoutMs === undefined ? undefined : { timeoutMs });
       return { text: json ? JSON.stringify(reply, null, 2) : render(reply), failed: isFailure?.(reply) ?? false };
     },

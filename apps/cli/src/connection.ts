@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError } from '#config/load-config.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
@@ -34,12 +35,22 @@ export async function connectCli({ url, password }: ConnectionSettings): Promise
       password,
       service: 'cli',
       logger: createLogger('cli', 'silent'),
+      actor: { actor: `cli/${osUser()}@${hostname()}` },
       requestTimeoutMs: ANSWER_TIMEOUT_MS,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
     });
   } catch (error) {
     if (!(error instanceof MessagingError)) throw error;
     throw new MessagingError(error.kind, `${hostsOf(url)}: ${error.message}`, { cause: error });
+  }
+}
+
+/** Returns the name of the user of this process, or its number in a container that has no name for it. */
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
   }
 }
 

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,6 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { type Account, type AccountListReply, accountCreate, accountList } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { connectMessaging } from '#messaging/connect-messaging.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { NatsTransport } from '#messaging/nats-transport.js';
 import { Serves } from '#messaging/serves.js';
 import { createLogger } from '#observability/logger.js';
@@ -33,7 +34,8 @@ class FakeBilling {
     return { accounts: [ACCOUNT], nextCursor: null };
   }
 
-  @Serves(accountCreate) async create({ name }: { name: string }): Promise<Account> {
+  @Serves(accountCreate) async create({ name }: { name: string }, { caller }: CallContext): Promise<Account> {
+    if (name === 'who am I') return { ...ACCOUNT, name: JSON.stringify(caller) };
     if (name === 'slow') return new Promise(() => undefined);
     throw new ServiceError('conflict', 'There is such an account.');
   }
@@ -115,6 +117,12 @@ test('needs no variables in the folder of npm start', async () => {
 
 test('a refusal of a service is one line and exit code 1', async () => {
   expect(await tollgate(['account', 'create', '--name', 'acme'])).toEqual({ code: 1, out: '', err: 'error: There is such an account.\n' });
+});
+
+test('sends the user of the operating system as the actor', async () => {
+  const { out } = await tollgate(['account', 'create', '--name', 'who am I', '--json']);
+  const actor = `cli/${userInfo().username}@${hostname()}`;
+  expect(JSON.parse(JSON.parse(out).name)).toEqual({ actor, actorName: null, via: 'cli', ip: null, requestId: null });
 });
 
 test('a missing service is one line and exit code 1', async () => {

@@ -1,11 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { parseUsd } from '#money/pico-usd.js';
 import type { Parameter } from './command.js';
+import type { Resource } from './complete-ids.js';
 
 /** The type of a value: its parser, and its placeholder in the help. */
 interface Kind<Value> {
   placeholder: string;
   parse: (text: string) => Value;
+  resource?: Resource;
 }
 
 export function required<Value>(kind: Kind<Value>, description: string): Parameter<Value> {
@@ -16,6 +18,17 @@ export function optional<Value>(kind: Kind<Value>, description: string): Paramet
   return { kind: 'option', required: false, description, ...kind };
 }
 
+/** An id that may be left out where only one account or project exists. */
+export function defaultingToOnly(kind: Kind<string>, description: string): Parameter<string> {
+  return {
+    kind: 'option',
+    required: false,
+    defaultsToOnly: true,
+    description: `${description}; may be left out where there is one`,
+    ...kind,
+  };
+}
+
 export function argument<Value>(kind: Kind<Value>, description: string): Parameter<Value> {
   return { kind: 'argument', required: true, description, ...kind };
 }
@@ -24,13 +37,27 @@ export function flag(description: string): Parameter<true | undefined> {
   return { kind: 'flag', required: false, description, placeholder: '', parse: () => true };
 }
 
+const EXAMPLE_ID = '0190a6f0-7c1e-7000-8000-000000000001';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-export const id: Kind<string> = {
-  placeholder: 'id',
-  parse: (text) => (UUID.test(text) ? text.toLowerCase() : invalid('Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.')),
-};
+export const accountId = idOf('account');
+export const projectId = idOf('project');
+export const keyId = idOf('key');
+
+function idOf(resource: Resource): Kind<string> {
+  return {
+    placeholder: 'id',
+    resource,
+    parse: (text) =>
+      isIdStart(text) ? text.toLowerCase() : invalid(`Must be an id such as ${EXAMPLE_ID}, or at least its first 4 characters.`),
+  };
+}
+
+/** True for the first four or more characters of a UUID. */
+function isIdStart(text: string): boolean {
+  return text.length >= 4 && UUID.test(text + EXAMPLE_ID.slice(text.length));
+}
 
 export function text(lengthMax: number, placeholder = 'text'): Kind<string> {
   return {

@@ -23,14 +23,15 @@ interface Result {
   closed: number;
 }
 
-/** Runs a command line against a service that answers with `reply`, or fails with it if it is an error. */
+/** Runs a command line against services that answer with `reply`, with what it returns for a subject, or fail with it if it is an error. */
 async function run(args: string[], reply: unknown = {}): Promise<Result> {
   const result: Result = { code: 0, out: '', err: '', asked: null, connections: 0, closed: 0 };
   const fake: Pick<Messaging, 'request' | 'close'> = {
     request: async <Request extends object, Reply>({ subject }: Endpoint<Request, Reply>, payload: Request) => {
       result.asked = { subject, payload: JSON.parse(JSON.stringify(payload)) };
-      if (reply instanceof Error) throw reply;
-      return reply as Reply;
+      const answer: unknown = typeof reply === 'function' ? reply(subject) : reply;
+      if (answer instanceof Error) throw answer;
+      return answer as Reply;
     },
     close: async () => {
       result.closed += 1;
@@ -65,6 +66,7 @@ describe('the request of each command', () => {
       { accountId: ID, name: 'web', requestsPerMinuteMax: 600, concurrencyMax: 50 },
     ],
     ['project list', 'billing.v1.project.list', {}],
+    ['usage rebuild', 'billing.v1.usage.rebuild', {}],
     [`request list --account ${ID} --ending failed --limit 7`, 'billing.v1.request.list', { accountId: ID, ending: 'failed', limit: 7 }],
     ['project list --cursor c', 'billing.v1.project.list', { cursor: 'c' }],
     ['account list --cursor c', 'billing.v1.account.list', { cursor: 'c' }],
@@ -154,6 +156,11 @@ describe('the request of each command', () => {
         limit: 7,
         cursor: 'c',
       },
+    ],
+    [
+      `usage --account ${ID} --to 2027-01-31T12:00:00Z`,
+      'billing.v1.usage.query',
+      { accountId: ID, from: '2027-01-01T00:00:00.000Z', to: '2027-01-31T12:00:00.000Z' },
     ],
     ['holds list', 'billing.v1.hold.list', {}],
     [`holds list --account ${ID} --cursor c`, 'billing.v1.hold.list', { accountId: ID, cursor: 'c' }],
@@ -257,7 +264,7 @@ ${AT}  topup   $25.00  inv-1      -        ${ID}
     );
   });
 
-  const checked = { accounts: 2, projects: 3, grants: 1, movements: 4, openHolds: 5, settlements: 6, lateSettlements: 0 };
+  const checked = { accounts: 2, projects: 3, grants: 1, movements: 4, openHolds: 5, settlements: 6, lateSettlements: 0, auditEntries: 7 };
   const ledgerReport = (violations: number) => ({
     checkedAt: AT,
     milliseconds: 12,
@@ -268,10 +275,16 @@ ${AT}  topup   $25.00  inv-1      -        ${ID}
     ],
     violations: Array.from({ length: violations }, () => ({ invariant: 'I1', subject: ID, accountId: ID })),
   });
-  const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements as of ${AT} in 12 ms`;
+  const counted = `checked 2 accounts, 3 projects, 1 grants, 4 movements, 5 open holds, 6 settlements, 0 late settlements, 7 audit entries as of ${AT} in 12 ms`;
+
+  const SOUND = { entries: 3, digest: 'ab', faults: [] };
+  const services =
+    (violations: number, catalogAudit: unknown = SOUND) =>
+    (subject: string): unknown =>
+      subject === 'billing.v1.ledger.check' ? ledgerReport(violations) : catalogAudit;
 
   test('a consistent ledger', async () => {
-    expect(await run(['ledger', 'check'], ledgerReport(0))).toMatchObject({
+    expect(await run(['ledger', 'check'], services(0))).toMatchObject({
       code: 0,
       err: '',
       out: `${counted}
@@ -281,12 +294,14 @@ I1            0  held money is the sum of the open holds
 I10           0  and so on
 
 the ledger is consistent
+
+the audit journal of the catalog is consistent: 3 entries
 `,
     });
   });
 
   test('violations of the ledger, with exit code 1', async () => {
-    expect(await run(['ledger', 'check'], ledgerReport(1))).toMatchObject({
+    expect(await run(['ledger', 'check'], services(1))).toMatchObject({
       code: 1,
       err: '',
       out: `${counted}
@@ -299,10 +314,64 @@ THE LEDGER IS INCONSISTENT: 1 violation
 
 INVARIANT  SUBJECT                               ACCOUNT
 I1         ${ID}  ${ID}
+
+the audit journal of the catalog is consistent: 3 entries
 `,
     });
-    const { code, out } = await run(['ledger', 'check', '--json'], ledgerReport(1));
-    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: ledgerReport(1) });
+    const { code, out } = await run(['ledger', 'check', '--json'], services(1));
+    expect({ code, reply: JSON.parse(out) }).toEqual({ code: 1, reply: { ...ledgerReport(1), catalogAudit: SOUND } });
+  });
+
+  test.each<[what: string, catalogAudit: unknown, lines: string]>([
+    ['is broken', { ...SOUND, faults: [ID, KEY_ID] }, `THE AUDIT JOURNAL OF THE CATALOG IS INCONSISTENT\n${ID}\n${KEY_ID}\n`],
+    [
+      'cannot be checked',
+      new MessagingError('unavailable', 'No service.'),
+      'the audit journal of the catalog was not checked: No service.\n',
+    ],
+  ])('the audit journal of the catalog %s: exit code 1 beside a consistent ledger', async (_, catalogAudit, lines) => {
+    const { code, out } = await run(['ledger', 'check'], services(0, catalogAudit));
+    expect({ code, end: out.slice(out.indexOf('the ledger is consistent')) }).toEqual({
+      code: 1,
+      end: `the ledger is consistent\n\n${lines}`,
+    });
+  });
+
+  test('the audit journals of both services, merged by time, with one cursor', async () => {
+    const by = { actor: 'user/7', actorName: 'Ann', via: 'panel', ip: null, requestId: null };
+    const entry = (number: number, rest: object) => ({
+      ...by,
+      id: `${ID.slice(0, -1)}${number}`,
+      at: AT,
+      accountId: null,
+      reason: null,
+      ...rest,
+    });
+    const frozen = { action: 'account.update', target: `account/${ID}`, accountId: ID, reason: 'disputed' };
+    const billing = {
+      entries: [
+        entry(4, { ...frozen, before: { status: 'active' }, after: { status: 'frozen' } }),
+        entry(2, { action: 'account.create', target: `account/${ID}`, accountId: ID, actorName: null, before: null, after: {} }),
+      ],
+      nextCursor: null,
+    };
+    const change = { action: 'catalog.apply', target: 'revision/2', before: { revision: 1 }, after: { revision: 2, fileName: 'c.yaml' } };
+    const catalog = { entries: [entry(3, change), entry(1, change)], nextCursor: null };
+    const journals = (subject: string) => (subject.startsWith('billing') ? billing : catalog);
+    expect((await run(['audit', '--limit', '3'], journals)).out).toBe(
+      `AT                        ACTOR         VIA    ACTION          TARGET                                        ACCOUNT                               CHANGE                      REASON
+${AT}  user/7 (Ann)  panel  account.update  account/${ID}  ${ID}  status "active" → "frozen"  disputed
+${AT}  user/7 (Ann)  panel  catalog.apply   revision/2                                    -                                     revision 1 → 2              -
+${AT}  user/7        panel  account.create  account/${ID}  ${ID}  -                           -
+more: --cursor ${ID.slice(0, -1)}2
+`,
+    );
+    const { asked, out } = await run(['audit', '--account', ID, '--action', 'key.create', '--json'], () => ({
+      entries: [],
+      nextCursor: null,
+    }));
+    expect(asked).toEqual({ subject: 'catalog.v1.audit.list', payload: { accountId: ID, action: 'key.create', limit: 50 } });
+    expect(JSON.parse(out)).toEqual({ entries: [], nextCursor: null });
   });
 
   test('a list of models', async () => {
@@ -345,11 +414,11 @@ describe('an error is one line and an exit code', () => {
     ],
     [
       'balance --account acme',
-      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+      "error: option '--account <id>' argument 'acme' is invalid. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
     ],
     [
       'key revoke nonsense',
-      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001.\n",
+      "error: command-argument value 'nonsense' is invalid for argument 'key-id'. Must be an id such as 0190a6f0-7c1e-7000-8000-000000000001, or at least its first 4 characters.\n",
     ],
     ['key revoke', "error: missing required argument 'key-id'\n"],
     [
@@ -378,8 +447,8 @@ describe('an error is one line and an exit code', () => {
       "error: option '--step <step>' argument 'week' is invalid. Must be hour or day.\n",
     ],
     [
-      `usage --account ${ID} --from 2027-01-01 --by model,upstream`,
-      "error: option '--by <what>' argument 'model,upstream' is invalid. Must be project, key or model.\n",
+      `usage --account ${ID} --from 2027-01-01 --by model,colour`,
+      "error: option '--by <what>' argument 'model,colour' is invalid. Must be account, project, key, model, upstream or ending.\n",
     ],
     [`project update ${ID}`, 'error: nothing to change: give --name, --rpm, --concurrency, --enabled or --disabled\n'],
     [`project update ${ID} --enabled --disabled`, 'error: --enabled and --disabled contradict each other\n'],

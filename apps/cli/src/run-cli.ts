@@ -2,9 +2,9 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '#config/load-config.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { type Messaging, MessagingError } from '#messaging/messaging.js';
-import { UsageError } from './command.js';
 import { COMMANDS, GROUPS } from './commands/table.js';
 import { buildProgram, type ProgramOutput } from './program.js';
+import { UsageError } from './usage-error.js';
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 

@@ -1,3 +1,4 @@
+import * as audit from './audit.js';
 import * as accounts from './billing/accounts.js';
 import * as billingEvents from './billing/events.js';
 import * as holds from './billing/holds.js';
@@ -11,6 +12,7 @@ import * as usage from './billing/usage.js';
 import * as catalog from './catalog.js';
 import { Endpoint, StreamEndpoint, Topic } from './endpoint.js';
 import * as inference from './inference.js';
+import * as panel from './panel.js';
 import * as probe from './probe.js';
 import * as routeStatus from './route-status.js';
 
@@ -25,11 +27,13 @@ const MODULES = [
   holds,
   requests,
   ledger,
+  audit,
   billingEvents,
   catalog,
   inference,
   routeStatus,
   probe,
+  panel,
 ];
 const contracts: unknown[] = MODULES.flatMap((module) => Object.values(module));
 

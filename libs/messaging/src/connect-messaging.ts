@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionOptions, connect, ErrorCode, Events, type NatsConnection, NatsError, type Status } from 'nats';
+import type { Actor } from '#contracts/audit.js';
 import type { Logger } from '#observability/logger.js';
 import { MessagingError } from './messaging.js';
 import { NatsMessaging } from './nats-messaging.js';
@@ -13,6 +14,8 @@ export interface ConnectOptions {
   /** Names the connection, the queue group and the inbox: `_INBOX.<service>.>` must be permitted to this user. */
   service: string;
   logger: Logger;
+  /** Actor of every call that names none. Default: none. */
+  actor?: Actor;
   /** Default 5,000. */
   requestTimeoutMs?: number;
   /** For commands: gives up the first connection after this long, and at once on refused credentials. Absent: tries without limit. */
@@ -42,6 +45,7 @@ export async function connectMessaging(options: ConnectOptions): Promise<NatsMes
   const messaging = new NatsMessaging(connection, {
     service,
     logger,
+    actor: options.actor,
     requestTimeoutMs: options.requestTimeoutMs ?? TIMEOUT_DEFAULT_MS,
     payloadBytesMax: options.payloadBytesMax ?? PAYLOAD_BYTES_MAX,
     closeGraceMs: options.closeGraceMs ?? CLOSE_GRACE_MS,

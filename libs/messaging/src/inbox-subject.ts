@@ -32,6 +32,11 @@ export function isInbox(subject: string): boolean {
   return subject.startsWith(PREFIX);
 }
 
+/** Returns the NATS user whose inbox the subject is in; undefined for any other subject. */
+export function ownerOf(subject: string): string | undefined {
+  return isInbox(subject) ? subject.split('.')[1] : undefined;
+}
+
 /** True when both subjects are in the inbox of the same connection. */
 export function sharesInbox(subject: string, other: string): boolean {
   const [, service, connection] = other.split('.');

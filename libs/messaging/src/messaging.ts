@@ -1,3 +1,4 @@
+import type { Actor, Caller } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import type { EncodedJson } from './encoded-json.js';
 
@@ -8,6 +9,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** W3C trace context, sent in a header. */
   traceparent?: string;
+  /** The person or program behind an administrative change, sent in headers: the audit journal records it. */
+  actor?: Actor;
 }
 
 /**
@@ -87,6 +90,8 @@ export class MessagingError extends Error {
 export interface CallContext {
   readonly subject: string;
   readonly traceparent: string | undefined;
+  /** The sender, for the audit journal. Parsed on demand: most handlers do not use it. */
+  readonly caller: Caller;
   /** Aborts when the caller cancelled or died, with reason `DETACHED` where the work may continue. Never aborts for plain requests. */
   readonly signal: AbortSignal;
   /**

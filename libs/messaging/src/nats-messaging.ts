@@ -1,4 +1,5 @@
 import type { NatsConnection } from 'nats';
+import type { Actor } from '#contracts/audit.js';
 import type { Endpoint, EveryReplicaEndpoint, StreamEndpoint, Topic } from '#contracts/endpoint.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
@@ -17,6 +18,7 @@ import { decodeJson, encodeJson, readError, requestHeaders, TIMEOUT_DEFAULT_MS }
 interface MessagingSettings {
   service: string;
   logger: Logger;
+  actor: Actor | undefined;
   requestTimeoutMs: number;
   payloadBytesMax: number;
   closeGraceMs: number;
@@ -64,7 +66,7 @@ export class NatsMessaging implements Messaging {
       reader.fail(refusal);
       return reader;
     }
-    reader.open(this.pack(payload, options.timeoutMs, options.traceparent));
+    reader.open(this.pack(payload, options.timeoutMs, options));
     return reader;
   }
 
@@ -125,7 +127,7 @@ export class NatsMessaging implements Messaging {
     const refusal = this.refusal(options.signal);
     if (refusal !== undefined) return Promise.reject(refusal);
     const timeoutMs = options.timeoutMs ?? this.settings.requestTimeoutMs;
-    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options.traceparent);
+    const { body, headers, withdraw } = this.pack(payload, timeoutMs === TIMEOUT_DEFAULT_MS ? undefined : timeoutMs, options);
     const answer = send(this.link, subject, body, { timeoutMs, headers, signal: options.signal }, this.readReply<Reply>);
     return withdraw === undefined ? answer : answer.finally(withdraw);
   }
@@ -137,10 +139,10 @@ export class NatsMessaging implements Messaging {
     return undefined;
   }
 
-  private pack(payload: object, timeoutMs: number | undefined, traceparent: string | undefined): PackedRequest {
+  private pack(payload: object, timeoutMs: number | undefined, options: CallOptions): PackedRequest {
     const encoded = payload instanceof EncodedJson ? payload : undefined;
     const body = encoded?.bytes ?? encodeJson(payload);
-    const headers = requestHeaders(timeoutMs, traceparent);
+    const headers = requestHeaders(timeoutMs, options.traceparent, options.actor ?? this.settings.actor);
     if (body.length <= this.link.messageBytesMax - HEADER_BYTES_RESERVED) {
       encoded?.onSent();
       return { body, headers };
@@ -169,7 +171,7 @@ export class NatsMessaging implements Messaging {
 }
 
 /** `max_payload` includes the headers. */
-const HEADER_BYTES_RESERVED = 512;
+const HEADER_BYTES_RESERVED = 4_096;
 const FLUSH_MS = 1_000;
 
 function parseReply(data: Uint8Array): unknown {

@@ -2,6 +2,7 @@ import { type CustomTransportStrategy, type MessageHandler, Server } from '@nest
 import type { ServiceMsg } from 'nats';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { VERSION } from '#config/version.js';
+import type { Caller } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
 import { within } from '#observability/grace.js';
 import type { Logger } from '#observability/logger.js';
@@ -17,7 +18,7 @@ import type { ServedExtras } from './serves.js';
 import { EndpointStatistics, type ServedEndpoint, ServiceRegistration } from './service-registration.js';
 import { StreamWriter } from './stream-writer.js';
 import { schemaOf, validatePayload } from './validate-payload.js';
-import { decodeJson, encodeJson, errorHeaders, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
+import { decodeJson, encodeJson, errorHeaders, readCaller, readTimeout, readTrace, TIMEOUT_DEFAULT_MS, toWireError } from './wire.js';
 
 interface NatsTransportOptions {
   messaging: NatsMessaging;
@@ -163,6 +164,9 @@ export class NatsTransport extends Server implements CustomTransportStrategy {
       const context: CallContext = {
         subject: route.subject,
         traceparent: readTrace(message),
+        get caller() {
+          return readCaller(message);
+        },
         signal: writer.signal,
         callerIsThere: () => isListening(this.link, peer),
       };
@@ -268,6 +272,10 @@ class PlainContext implements CallContext {
     private readonly message: IncomingMessage,
   ) {
     this.traceparent = readTrace(message);
+  }
+
+  get caller(): Caller {
+    return readCaller(this.message);
   }
 
   get signal(): AbortSignal {

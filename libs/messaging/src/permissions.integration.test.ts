@@ -15,7 +15,7 @@ import { subscribe } from './subscribe.js';
 import { decodeJson } from './wire.js';
 
 const CONFIG = new URL('../../../config/nats.conf', import.meta.url).pathname;
-const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'cli', 'internal'] as const;
+const USERS = ['gateway', 'billing', 'catalog', 'inference-proxy', 'panel', 'cli', 'internal'] as const;
 type User = (typeof USERS)[number];
 
 const passwordOf = (user: User): string => `secret-of-${user}`;
@@ -38,41 +38,48 @@ const CALLERS: Record<string, User[]> = {
   'billing.v1.hold.release': ['gateway'],
   'billing.v1.hold.renew': ['inference-proxy'],
   'billing.v1.hold.list': ['cli'],
-  'billing.v1.request.show': ['cli'],
-  'billing.v1.request.list': ['cli'],
-  'billing.v1.balance.get': ['gateway', 'cli', 'internal'],
-  'billing.v1.account.create': ['cli'],
-  'billing.v1.account.list': ['cli'],
-  'billing.v1.project.create': ['cli'],
-  'billing.v1.project.update': ['cli'],
-  'billing.v1.project.list': ['cli'],
-  'billing.v1.key.create': ['cli'],
-  'billing.v1.key.revoke': ['cli'],
-  'billing.v1.key.list': ['cli'],
-  'billing.v1.account.update': ['cli'],
-  'billing.v1.topup.create': ['cli'],
-  'billing.v1.refund.create': ['cli'],
-  'billing.v1.adjustment.create': ['cli'],
-  'billing.v1.movement.list': ['cli', 'internal'],
-  'billing.v1.usage.query': ['cli', 'internal'],
+  'billing.v1.request.show': ['cli', 'panel'],
+  'billing.v1.request.list': ['cli', 'panel'],
+  'billing.v1.balance.get': ['gateway', 'cli', 'panel', 'internal'],
+  'billing.v1.account.create': ['cli', 'panel'],
+  'billing.v1.account.list': ['cli', 'panel'],
+  'billing.v1.project.create': ['cli', 'panel'],
+  'billing.v1.project.update': ['cli', 'panel'],
+  'billing.v1.project.list': ['cli', 'panel'],
+  'billing.v1.key.create': ['cli', 'panel'],
+  'billing.v1.key.revoke': ['cli', 'panel'],
+  'billing.v1.key.list': ['cli', 'panel'],
+  'billing.v1.account.update': ['cli', 'panel'],
+  'billing.v1.topup.create': ['cli', 'panel'],
+  'billing.v1.refund.create': ['cli', 'panel'],
+  'billing.v1.adjustment.create': ['cli', 'panel'],
+  'billing.v1.movement.list': ['cli', 'panel', 'internal'],
+  'billing.v1.usage.query': ['cli', 'panel', 'internal'],
   'billing.v1.usage.rebuild': ['cli'],
-  'billing.v1.ledger.check': ['cli'],
-  'billing.v1.plan.grant': ['cli'],
-  'catalog.v1.model.list': ['gateway', 'cli', 'internal'],
+  'billing.v1.ledger.check': ['cli', 'panel'],
+  'billing.v1.audit.list': ['cli', 'panel'],
+  'billing.v1.plan.grant': ['cli', 'panel'],
+  'catalog.v1.model.list': ['gateway', 'cli', 'panel', 'internal'],
   'catalog.v1.route.list': ['inference-proxy'],
-  'catalog.v1.catalog.apply': ['cli'],
-  'inference.v1.route.status': ['cli'],
+  'catalog.v1.catalog.apply': ['cli', 'panel'],
+  'catalog.v1.audit.list': ['cli', 'panel'],
+  'catalog.v1.audit.check': ['cli'],
+  'inference.v1.route.status': ['cli', 'panel'],
+  'panel.v1.invite.create': ['cli'],
+  'panel.v1.user.list': ['cli'],
+  'panel.v1.user.update': ['cli'],
+  'panel.v1.session.end': ['cli'],
 };
 
-/** Users that receive each event, besides `internal`, which receives all. */
+/** Users that receive each event, besides `internal` and `panel`, which receive all. */
 const CACHES: Record<string, User[]> = {
   'billing.v1.event.key-changed': ['gateway'],
   'billing.v1.event.replica-ready': ['gateway'],
   'catalog.v1.event.changed': ['gateway', 'inference-proxy'],
 };
 
-/** Reader of each stream. The inference-proxy serves all of them. */
-const READERS: Record<string, User> = { 'inference.v1.generate': 'gateway', 'inference.v1.upstream.test': 'cli' };
+/** Readers of each stream. The inference-proxy serves all of them. */
+const READERS: Record<string, User[]> = { 'inference.v1.generate': ['gateway'], 'inference.v1.upstream.test': ['cli', 'panel'] };
 
 /** Returns the contract with a request without fields: the messages of these tests have none. */
 function unchecked<Contract extends Endpoint<object, unknown> | StreamEndpoint<object, object>>(contract: Contract): Contract {
@@ -115,6 +122,7 @@ beforeAll(async () => {
     billing: answering('billing.'),
     catalog: answering('catalog.'),
     'inference-proxy': [Upstream, answering('inference.')],
+    panel: answering('panel.'),
   };
   for (const [user, controller] of Object.entries(controllers)) {
     services.push(await as(user as User));
@@ -211,7 +219,7 @@ describe('as a user', () => {
   );
 
   test.each(streams.map((endpoint) => [endpoint.subject, endpoint] as const))(
-    '%s streams only to its reader',
+    '%s streams only to its readers',
     async (subject, endpoint) => {
       const outcomes = await Promise.all(
         [...callers].map(async ([user, messaging]) => {
@@ -226,7 +234,7 @@ describe('as a user', () => {
       );
       const refused = `Publishing to ${subject} is not permitted.`;
       expect(Object.fromEntries(outcomes)).toEqual(
-        Object.fromEntries(USERS.map((user) => [user, READERS[subject] === user ? 200 : refused])),
+        Object.fromEntries(USERS.map((user) => [user, READERS[subject]?.includes(user) ? 200 : refused])),
       );
     },
   );
@@ -247,7 +255,7 @@ describe('as a user', () => {
     '%s reaches its receivers, only from its owner',
     async (subject, topic) => {
       const owner = subject.split('.')[0] as User;
-      const listeners: User[] = [...(CACHES[subject] ?? []), 'internal'];
+      const listeners: User[] = [...(CACHES[subject] ?? []), 'panel', 'internal'];
       const heard: unknown[] = [];
       // The owner may subscribe to all of its subjects, so it is left out.
       const stops = USERS.filter((user) => user !== owner).map((user) =>
@@ -333,7 +341,7 @@ describe('as a user', () => {
     const names: string[] = [];
     for await (const { name } of await connection.services.client({ strategy: RequestStrategy.Timer, maxWait: 300 }).ping())
       names.push(name);
-    expect(names.sort()).toEqual(['billing', 'catalog', 'gateway', 'inference-proxy']);
+    expect(names.sort()).toEqual(['billing', 'catalog', 'gateway', 'inference-proxy', 'panel']);
     await connection.close();
   });
 

@@ -1,6 +1,16 @@
 import { headers } from 'nats';
 import { ServiceError } from '#contracts/service-error.js';
-import { decodeJson, encodeJson, errorHeaders, readError, readTimeout, readTrace, requestHeaders, toWireError } from './wire.js';
+import {
+  decodeJson,
+  encodeJson,
+  errorHeaders,
+  readCaller,
+  readError,
+  readTimeout,
+  readTrace,
+  requestHeaders,
+  toWireError,
+} from './wire.js';
 
 const message = (data: string, carried?: ReturnType<typeof headers>) => ({ subject: 'test', data: Buffer.from(data), headers: carried });
 
@@ -15,6 +25,25 @@ test('sends headers only if they are needed', () => {
   const both = message('', requestHeaders(250, '00-abc\r\n'));
   expect([readTimeout(both), readTrace(both)]).toEqual([250, '00-abc']);
   expect([readTimeout(message('')), readTrace(message(''))]).toEqual([undefined, undefined]);
+});
+
+test('the sender of a request is its actor, and the NATS user whose inbox the reply goes to', () => {
+  const actor = { actor: 'user/7', actorName: 'Zoë\nMüller', ip: '192.0.2.7', requestId: 'req_1' };
+  const sent = { ...message('', requestHeaders(undefined, undefined, actor)), reply: '_INBOX.panel.abc.c1' };
+  expect(readCaller(sent)).toEqual({ ...actor, actorName: 'Zoë Müller', via: 'panel' });
+
+  const nameless = { ...message('', requestHeaders(undefined, undefined, { actor: 'token/1' })), reply: '_INBOX.panel.abc.c1' };
+  expect(readCaller(nameless)).toEqual({ actor: 'token/1', actorName: null, via: 'panel', ip: null, requestId: null });
+});
+
+test('a request without an actor is sent by its NATS user; a forged header has no control character and is cut', () => {
+  const none = { actorName: null, ip: null, requestId: null };
+  expect(readCaller({ ...message(''), reply: '_INBOX.cli.abc.c1' })).toEqual({ ...none, actor: 'nats/cli', via: 'cli' });
+  expect(readCaller(message(''))).toEqual({ ...none, actor: 'nats/unknown', via: null });
+
+  const forged = headers();
+  forged.set('Tollgate-Actor', `user/\u0000\u001b7${'x'.repeat(1_000)}`);
+  expect(readCaller(message('', forged)).actor).toBe(`user/ 7${'x'.repeat(249)}`);
 });
 
 test('errors survive encoding and decoding', () => {

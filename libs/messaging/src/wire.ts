@@ -1,6 +1,8 @@
 import { headers, type MsgHdrs } from 'nats';
+import type { Actor, Caller } from '#contracts/audit.js';
 import { ServiceError, type ServiceErrorCode, type ServiceErrorDetails } from '#contracts/service-error.js';
 import { ERROR_CODES, isErrorCode } from '#inference/errors.js';
+import { ownerOf } from './inbox-subject.js';
 import type { IncomingMessage } from './receiver.js';
 
 /** Milliseconds that the caller still waits, from arrival. Without the header a plain request has `TIMEOUT_DEFAULT_MS`. */
@@ -8,6 +10,11 @@ const TIMEOUT_HEADER = 'Tollgate-Timeout-Ms';
 export const TIMEOUT_DEFAULT_MS = 5_000;
 /** W3C trace context. */
 const TRACE_HEADER = 'traceparent';
+/** The person or program behind the call. */
+const ACTOR_HEADER = 'Tollgate-Actor';
+const ACTOR_NAME_HEADER = 'Tollgate-Actor-Name';
+const ACTOR_ADDRESS_HEADER = 'Tollgate-Actor-Address';
+const REQUEST_ID_HEADER = 'Tollgate-Request-Id';
 /** Size of a payload too large for one message, and the subject that serves its pieces. The body is then empty. */
 export const PAYLOAD_BYTES_HEADER = 'Tollgate-Payload-Bytes';
 export const PAYLOAD_FROM_HEADER = 'Tollgate-Payload-From';
@@ -34,12 +41,33 @@ export function decodeJson(data: Uint8Array): unknown {
 }
 
 /** `timeoutMs` undefined: the default, or for a stream no limit. */
-export function requestHeaders(timeoutMs: number | undefined, traceparent: string | undefined): MsgHdrs | undefined {
-  if (timeoutMs === undefined && traceparent === undefined) return undefined;
+export function requestHeaders(timeoutMs: number | undefined, traceparent: string | undefined, actor?: Actor): MsgHdrs | undefined {
+  if (timeoutMs === undefined && traceparent === undefined && actor === undefined) return undefined;
   const result = headers();
   if (timeoutMs !== undefined) result.set(TIMEOUT_HEADER, String(timeoutMs));
   if (traceparent !== undefined) result.set(TRACE_HEADER, oneLine(traceparent));
+  if (actor !== undefined) setActor(result, actor);
   return result;
+}
+
+function setActor(result: MsgHdrs, { actor, actorName, ip, requestId }: Actor): void {
+  result.set(ACTOR_HEADER, oneLine(actor));
+  if (actorName) result.set(ACTOR_NAME_HEADER, oneLine(actorName));
+  if (ip) result.set(ACTOR_ADDRESS_HEADER, oneLine(ip));
+  if (requestId) result.set(REQUEST_ID_HEADER, oneLine(requestId));
+}
+
+/** Returns the sender of a request. A request without the actor's header has the NATS user as its actor. */
+export function readCaller(message: IncomingMessage): Caller {
+  const read = (name: string): string | null => oneLine(message.headers?.get(name) ?? '') || null;
+  const via = ownerOf(message.reply ?? '') ?? null;
+  return {
+    actor: read(ACTOR_HEADER) ?? `nats/${via ?? 'unknown'}`,
+    actorName: read(ACTOR_NAME_HEADER),
+    via,
+    ip: read(ACTOR_ADDRESS_HEADER),
+    requestId: read(REQUEST_ID_HEADER),
+  };
 }
 
 /** Milliseconds from arrival; undefined without the header. */
@@ -113,7 +141,10 @@ function isServiceErrorCode(code: unknown): code is ServiceErrorCode {
   return isErrorCode(code) || (typeof code === 'string' && Object.hasOwn(INTERNAL_STATUS, code));
 }
 
-/** Header values cannot contain line breaks. */
+/** Header values cannot contain line breaks, and Postgres stores no NUL. */
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, HEADER_TEXT_MAX);
+  return text
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, HEADER_TEXT_MAX);
 }

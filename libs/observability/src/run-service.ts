@@ -24,6 +24,7 @@ export function runService<Config extends { logLevel: string }>(name: string, lo
     return;
   }
   let logger: Logger | undefined;
+  process.on('exit', () => logger?.flush());
   const fail = (error: unknown): never => {
     if (!logger) console.error(error);
     else if (error instanceof Error && error.name === 'ConfigError') logger.fatal(error.message);

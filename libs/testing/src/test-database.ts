@@ -18,7 +18,11 @@ export interface TestDatabase {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { name, url, migrate, drop: dropDatabase } = await createEmptyDatabase();
   await migrate();
-  const serviceUrls = { billing: withUser(url, `${name}_billing`), catalog: withUser(url, `${name}_catalog`) };
+  const serviceUrls = {
+    billing: withUser(url, `${name}_billing`),
+    catalog: withUser(url, `${name}_catalog`),
+    panel: withUser(url, `${name}_panel`),
+  };
   const { ensureServiceRoles } = await import('../../../scripts/prisma/service-roles.mjs');
   const roles = await ensureServiceRoles(url.href, serviceUrls);
   const drop = async (): Promise<void> => {

@@ -12,8 +12,8 @@ export const TURNS: { user: string; answer: string }[] = [
   },
   { user: 'And what to wear? [[sim say="A hat."]]', answer: 'A hat.' },
   {
-    user: 'call get_weather {"city":"Oslo","days":[1,2]}, call get_time {"city":"Oslo"} [[sim interleave tokens=2 think="Two\\nthings."]]',
-    answer: 'The result is: 21 °C in Oslo, "sunny" 🙂 | {"hour":12}. act ice',
+    user: 'call get_weather {"city":"Oslo","days":[1,2]}, call get_time {"city":"Oslo"} [[sim tokens=2 interleave think="Both\\nthings."]]',
+    answer: 'The result is: 21 °C in Oslo, "sunny" 🙂 | {"hour":12}. A quiet',
   },
   { user: 'call list_trips', answer: 'The result is: .' },
   { user: 'Thanks [[sim say="Say \\"bye\\",\\n\\tthen go."]]', answer: 'Say "bye",\n\tthen go.' },

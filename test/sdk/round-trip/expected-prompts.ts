@@ -11,7 +11,7 @@ interface Transcript {
 }
 
 /** Reasoning of the model, by index of its message in the chat history. */
-const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8: 'Two\nthings.', 11: 'Two\nthings.' };
+const THOUGHTS: Record<number, string> = { 2: 'Rome, then.', 4: 'Rome, then.', 8: 'Both\nthings.', 11: 'Both\nthings.' };
 
 /** Expected request bodies of each upstream, in order. `echoed`: the client sends reasoning back. */
 export function expectedPrompts({ stream, echoed }: { stream: boolean; echoed: boolean }): Record<RoutedModel, unknown[]> {

@@ -8,19 +8,24 @@ import type {
   ListRequest,
 } from '#contracts/billing/accounts.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { parseUsd } from '#money/pico-usd.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
-import { isDuplicate, isMissing } from './database-refusal.js';
+import { isDuplicate } from './database-refusal.js';
 
 /**
  * Opens an account. A repeated request with the same id and name returns the same account.
  * @throws {ServiceError} `conflict` when the id belongs to an account with another name.
  */
-export async function createAccount(prisma: PrismaClient, request: AccountCreateRequest): Promise<Account> {
+export async function createAccount(prisma: PrismaClient, request: AccountCreateRequest, author = OWN_AUTHOR): Promise<Account> {
   const id = request.accountId ?? randomUUID();
   try {
-    return renderAccount(await prisma.account.create({ data: { id, name: request.name } }));
+    return await audited(prisma, 'billing', author, async (tx) => {
+      const account = renderAccount(await tx.account.create({ data: { id, name: request.name } }));
+      return { result: account, change: { ...changeOf('account.create', account, null), before: null, after: { ...account } } };
+    });
   } catch (error) {
     if (!isDuplicate(error)) throw error;
     const existing = await prisma.account.findUniqueOrThrow({ where: { id } });
@@ -33,7 +38,7 @@ export async function createAccount(prisma: PrismaClient, request: AccountCreate
  * Changes the given fields. A frozen account is refused from its next reserve on.
  * @throws {ServiceError} `not_found`.
  */
-export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest): Promise<Account> {
+export async function updateAccount(prisma: PrismaClient, request: AccountUpdateRequest, author = OWN_AUTHOR): Promise<Account> {
   const { accountId: id, name, status, statusReason, lowBalanceUsd } = request;
   if (statusReason && status !== 'frozen') {
     throw new ServiceError('invalid_request', 'statusReason needs the status frozen.', 'statusReason');
@@ -43,12 +48,19 @@ export async function updateAccount(prisma: PrismaClient, request: AccountUpdate
     ...(status && { status, statusReason: statusReason ?? null }),
     ...(lowBalanceUsd && { lowBalance: thresholdOf(lowBalanceUsd) }),
   };
-  try {
-    return renderAccount(await prisma.account.update({ where: { id }, data }));
-  } catch (error) {
-    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
-    throw error;
-  }
+  return audited(prisma, 'billing', author, async (tx) => {
+    // Locked first, so that `before` is the row that this change replaces.
+    await tx.$queryRaw`SELECT FROM billing.account WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+    const row = await tx.account.findUnique({ where: { id } });
+    if (!row) throw new ServiceError('not_found', 'There is no such account.', 'accountId');
+    const account = renderAccount(await tx.account.update({ where: { id }, data }));
+    const changed = changedFields(renderAccount(row), account);
+    return { result: account, change: changed && { ...changeOf('account.update', account, statusReason ?? null), ...changed } };
+  });
+}
+
+function changeOf(action: string, { accountId }: Account, reason: string | null) {
+  return { action, accountId, target: `account/${accountId}`, reason };
 }
 
 /** Lists all accounts, or the one with `accountId`; oldest first. */

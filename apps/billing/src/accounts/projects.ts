@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { ListRequest } from '#contracts/billing/accounts.js';
 import type { Project, ProjectCreateRequest, ProjectListReply, ProjectUpdateRequest } from '#contracts/billing/projects.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { audited, changedFields } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { isDuplicate, isMissing } from './database-refusal.js';
 
@@ -16,13 +18,22 @@ interface LimitDefaults {
  * Adds a project to an account. A repeated request with the same id, account and name returns the project as it is now.
  * @throws {ServiceError} `not_found` for an unknown account, `conflict` when the id belongs to another project.
  */
-export async function createProject(prisma: PrismaClient, request: ProjectCreateRequest, defaults: LimitDefaults): Promise<Project> {
+export async function createProject(
+  prisma: PrismaClient,
+  request: ProjectCreateRequest,
+  defaults: LimitDefaults,
+  author = OWN_AUTHOR,
+): Promise<Project> {
   const { accountId, name } = request;
   const requestsPerMinuteMax = request.requestsPerMinuteMax ?? defaults.requestsPerMinute;
   const concurrencyMax = request.concurrencyMax ?? defaults.concurrency;
   const id = request.projectId ?? randomUUID();
   try {
-    return renderProject(await prisma.project.create({ data: { id, accountId, name, requestsPerMinuteMax, concurrencyMax } }));
+    return await audited(prisma, 'billing', author, async (tx) => {
+      const data = { id, accountId, name, requestsPerMinuteMax, concurrencyMax };
+      const project = renderProject(await tx.project.create({ data }));
+      return { result: project, change: { ...changeOf('project.create', project), before: null, after: { ...project } } };
+    });
   } catch (error) {
     if (isDuplicate(error)) return renderProject(await sameProject(prisma, id, request, error));
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such account.', 'accountId', { cause: error });
@@ -45,16 +56,22 @@ async function sameProject(
  * Changes the given fields. New limits apply from the next reserve on.
  * @throws {ServiceError} `not_found`.
  */
-export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest): Promise<Project> {
-  const { projectId, name, enabled, requestsPerMinuteMax, concurrencyMax } = request;
-  try {
-    return renderProject(
-      await prisma.project.update({ where: { id: projectId }, data: { name, enabled, requestsPerMinuteMax, concurrencyMax } }),
-    );
-  } catch (error) {
-    if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
-    throw error;
-  }
+export async function updateProject(prisma: PrismaClient, request: ProjectUpdateRequest, author = OWN_AUTHOR): Promise<Project> {
+  const { projectId: id, name, enabled, requestsPerMinuteMax, concurrencyMax } = request;
+  return audited(prisma, 'billing', author, async (tx) => {
+    // Locked first, so that `before` is the row that this change replaces.
+    await tx.$queryRaw`SELECT FROM billing.project WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+    const row = await tx.project.findUnique({ where: { id } });
+    if (!row) throw new ServiceError('not_found', 'There is no such project.', 'projectId');
+    const data = { name, enabled, requestsPerMinuteMax, concurrencyMax };
+    const project = renderProject(await tx.project.update({ where: { id }, data }));
+    const changed = changedFields(renderProject(row), project);
+    return { result: project, change: changed && { ...changeOf('project.update', project), ...changed } };
+  });
+}
+
+function changeOf(action: string, { accountId, projectId }: Project) {
+  return { action, accountId, target: `project/${projectId}`, reason: null };
 }
 
 export async function listProjects(prisma: PrismaClient, request: ListRequest): Promise<ProjectListReply> {

@@ -10,32 +10,34 @@ import {
 import { keyChanged } from '#contracts/billing/events.js';
 import { ProjectCreateRequest, ProjectUpdateRequest, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import type { Messaging } from '#messaging/messaging.js';
+import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
 import { createAccount, listAccounts, updateAccount } from '../accounts/accounts.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { createProject, listProjects, updateProject } from '../accounts/projects.js';
 import { BillingConfig } from '../billing.config.js';
 import { BillingEvents } from '../events/billing-events.js';
-import { MESSAGING, PRISMA } from './injected.js';
+import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
 export class AccountsController {
   constructor(
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
+    @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: BillingConfig,
     private readonly events: BillingEvents,
   ) {}
 
   @Serves(accountCreate)
-  async createAccount(request: AccountCreateRequest) {
-    return orUnavailable(createAccount(this.prisma, request));
+  async createAccount(request: AccountCreateRequest, { caller }: CallContext) {
+    return orUnavailable(createAccount(this.prisma, request, { caller, logger: this.logger }));
   }
 
   @Serves(accountUpdate)
-  async updateAccount(request: AccountUpdateRequest) {
-    const account = await orUnavailable(updateAccount(this.prisma, request));
+  async updateAccount(request: AccountUpdateRequest, { caller }: CallContext) {
+    const account = await orUnavailable(updateAccount(this.prisma, request, { caller, logger: this.logger }));
     if (request.lowBalanceUsd) this.events.thresholdChanged(account.accountId);
     return account;
   }
@@ -46,14 +48,15 @@ export class AccountsController {
   }
 
   @Serves(projectCreate)
-  async createProject(request: ProjectCreateRequest) {
+  async createProject(request: ProjectCreateRequest, { caller }: CallContext) {
     const { requestsPerMinuteDefault: requestsPerMinute, concurrencyDefault: concurrency } = this.config;
-    return orUnavailable(createProject(this.prisma, request, { requestsPerMinute, concurrency }));
+    const author = { caller, logger: this.logger };
+    return orUnavailable(createProject(this.prisma, request, { requestsPerMinute, concurrency }, author));
   }
 
   @Serves(projectUpdate)
-  async updateProject(request: ProjectUpdateRequest) {
-    const project = await orUnavailable(updateProject(this.prisma, request));
+  async updateProject(request: ProjectUpdateRequest, { caller }: CallContext) {
+    const project = await orUnavailable(updateProject(this.prisma, request, { caller, logger: this.logger }));
     this.messaging.publish(keyChanged, { projectId: project.projectId });
     return project;
   }

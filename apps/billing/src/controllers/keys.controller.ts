@@ -12,19 +12,21 @@ import {
   keyRevoke,
 } from '#contracts/billing/keys.js';
 import type { PrismaClient } from '#database/prisma-client.js';
-import type { Messaging } from '#messaging/messaging.js';
+import type { CallContext, Messaging } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { BillingConfig } from '../billing.config.js';
 import { KeyLookups } from '../keys/key-lookups.js';
 import { createKey, listKeys, revokeKey } from '../keys/keys.js';
-import { MESSAGING, PRISMA } from './injected.js';
+import { LOGGER, MESSAGING, PRISMA } from './injected.js';
 
 @Controller()
 export class KeysController {
   constructor(
     @Inject(PRISMA) private readonly prisma: PrismaClient,
     @Inject(MESSAGING) private readonly messaging: Pick<Messaging, 'publish'>,
+    @Inject(LOGGER) private readonly logger: Logger,
     private readonly config: BillingConfig,
     private readonly lookups: KeyLookups,
   ) {}
@@ -35,13 +37,13 @@ export class KeysController {
   }
 
   @Serves(keyCreate)
-  async create(request: KeyCreateRequest): Promise<ApiKey & { key: string }> {
-    return orUnavailable(createKey(this.prisma, request, this.config.keyPepper));
+  async create(request: KeyCreateRequest, { caller }: CallContext): Promise<ApiKey & { key: string }> {
+    return orUnavailable(createKey(this.prisma, request, this.config.keyPepper, { caller, logger: this.logger }));
   }
 
   @Serves(keyRevoke)
-  async revoke({ keyId }: KeyRevokeRequest) {
-    const key = await orUnavailable(revokeKey(this.prisma, keyId));
+  async revoke({ keyId }: KeyRevokeRequest, { caller }: CallContext) {
+    const key = await orUnavailable(revokeKey(this.prisma, keyId, { caller, logger: this.logger }));
     const { projectId, revokedAt } = key;
     this.messaging.publish(keyChanged, { keyId: key.keyId, projectId });
     if (revokedAt) this.messaging.publish(keyRevoked, { keyId: key.keyId, projectId, revokedAt });

@@ -14,18 +14,21 @@ import {
 } from '#contracts/billing/money.js';
 import { MovementListRequest, movementList } from '#contracts/billing/movements.js';
 import type { PrismaClient } from '#database/prisma-client.js';
+import type { CallContext } from '#messaging/messaging.js';
 import { Serves } from '#messaging/serves.js';
+import type { Logger } from '#observability/logger.js';
 import { orUnavailable } from '../accounts/database-refusal.js';
 import { listMovements } from '../ledger/list-movements.js';
 import { MoneyOperations } from '../ledger/money-operations.js';
 import { readBalance } from '../ledger/read-balance.js';
-import { PRISMA } from './injected.js';
+import { LOGGER, PRISMA } from './injected.js';
 
 @Controller()
 export class MoneyController {
   constructor(
     private readonly operations: MoneyOperations,
     @Inject(PRISMA) private readonly prisma: PrismaClient,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Serves(balanceGet)
@@ -34,23 +37,23 @@ export class MoneyController {
   }
 
   @Serves(topupCreate)
-  async topUp(request: TopupCreateRequest) {
-    return this.operations.topUp(request);
+  async topUp(request: TopupCreateRequest, { caller }: CallContext) {
+    return this.operations.topUp(request, { caller, logger: this.logger });
   }
 
   @Serves(planGrant)
-  async grant(request: PlanGrantRequest) {
-    return this.operations.grant(request);
+  async grant(request: PlanGrantRequest, { caller }: CallContext) {
+    return this.operations.grant(request, { caller, logger: this.logger });
   }
 
   @Serves(refundCreate)
-  async refund(request: RefundCreateRequest) {
-    return this.operations.refund(request);
+  async refund(request: RefundCreateRequest, { caller }: CallContext) {
+    return this.operations.refund(request, { caller, logger: this.logger });
   }
 
   @Serves(adjustmentCreate)
-  async adjust(request: AdjustmentCreateRequest) {
-    return this.operations.adjust(request);
+  async adjust(request: AdjustmentCreateRequest, { caller }: CallContext) {
+    return this.operations.adjust(request, { caller, logger: this.logger });
   }
 
   @Serves(movementList)

@@ -3,8 +3,10 @@ import { digestApiKey } from '#contracts/api-key.js';
 import type { ListRequest } from '#contracts/billing/accounts.js';
 import type { ApiKey, KeyCreateRequest, KeyListReply } from '#contracts/billing/keys.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { audited } from '#database/audit-journal.js';
 import type { Prisma, PrismaClient } from '#database/prisma-client.js';
 import { isDuplicate, isMissing } from '../accounts/database-refusal.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { oldestFirst, pageOf } from '../paging/page-of.js';
 import { storedDigest } from './key-digest.js';
 import { makeApiKey } from './make-api-key.js';
@@ -13,12 +15,22 @@ import { makeApiKey } from './make-api-key.js';
  * Makes a key. The reply is the only place that has the whole key.
  * @throws {ServiceError} `not_found` for an unknown project, `conflict` when the id was used before.
  */
-export async function createKey(prisma: PrismaClient, request: KeyCreateRequest, pepper: string): Promise<ApiKey & { key: string }> {
+export async function createKey(
+  prisma: PrismaClient,
+  request: KeyCreateRequest,
+  pepper: string,
+  author = OWN_AUTHOR,
+): Promise<ApiKey & { key: string }> {
   const key = makeApiKey();
   const digest = storedDigest(digestApiKey(key), pepper);
   try {
     const data = { id: request.keyId ?? randomUUID(), projectId: request.projectId, name: request.name, digest, lastFour: key.slice(-4) };
-    return { ...renderKey(await prisma.apiKey.create({ data })), key };
+    return await audited(prisma, 'billing', author, async (tx) => {
+      const { project, ...row } = await tx.apiKey.create({ data, include: { project: true } });
+      const made = renderKey(row);
+      const change = { action: 'key.create', accountId: project.accountId, target: `key/${made.keyId}`, reason: null };
+      return { result: { ...made, key }, change: { ...change, before: null, after: { ...made } } };
+    });
   } catch (error) {
     if (isMissing(error)) throw new ServiceError('not_found', 'There is no such project.', 'projectId', { cause: error });
     if (isDuplicate(error)) {
@@ -34,11 +46,16 @@ export async function createKey(prisma: PrismaClient, request: KeyCreateRequest,
  * Revokes a key permanently. Repeating it changes nothing.
  * @throws {ServiceError} `not_found`.
  */
-export async function revokeKey(prisma: PrismaClient, keyId: string): Promise<ApiKey> {
-  await prisma.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
-  const row = await prisma.apiKey.findUnique({ where: { id: keyId } });
-  if (!row) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
-  return renderKey(row);
+export async function revokeKey(prisma: PrismaClient, keyId: string, author = OWN_AUTHOR): Promise<ApiKey> {
+  return audited(prisma, 'billing', author, async (tx) => {
+    const { count } = await tx.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
+    const row = await tx.apiKey.findUnique({ where: { id: keyId }, include: { project: true } });
+    if (!row) throw new ServiceError('not_found', 'There is no such key.', 'keyId');
+    const key = renderKey(row);
+    const change = { action: 'key.revoke', accountId: row.project.accountId, target: `key/${keyId}`, reason: null };
+    const [before, after] = [{ revokedAt: null }, { revokedAt: key.revokedAt }];
+    return { result: key, change: count === 0 ? null : { ...change, before, after } };
+  });
 }
 
 /** Lists keys, oldest first, revoked ones included. */

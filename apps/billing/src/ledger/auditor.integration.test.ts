@@ -72,12 +72,13 @@ test('a correct ledger: counts, and no violation', async () => {
   const before = await checkLedger(ledger.sql, OVERDUE_MS);
   await busyCustomer();
   const report = await checkLedger(ledger.sql, OVERDUE_MS);
-  const added = { accounts: 1, projects: 1, grants: 1, movements: 3, openHolds: 1, settlements: 2, lateSettlements: 1 };
+  const added = { accounts: 1, projects: 1, grants: 1, movements: 3, openHolds: 1, settlements: 2, lateSettlements: 1, auditEntries: 6 };
   const expected = Object.entries(added).map(([kind, count]) => [kind, count + before.checked[kind as keyof typeof added]]);
   expect(report).toEqual({
     checkedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     milliseconds: expect.any(Number),
     checked: Object.fromEntries(expected),
+    auditDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
     invariants: INVARIANTS.map(({ id, rule }) => ({ id, rule, violations: 0 })),
     violations: [],
   });
@@ -155,6 +156,11 @@ describe('each invariant detects its violation', () => {
     ],
     ['I12', 'usage by hour that is in no journal', (customer) => [usageRow('hour', customer)]],
     ['I12', 'usage by day that is in no hour', (customer) => [usageRow('day', customer)]],
+    [
+      'I13',
+      'a changed audit row',
+      ({ accountId }) => [`UPDATE billing.audit SET actor = 'other' WHERE account_id = '${accountId}' AND action = 'refund.create'`],
+    ],
   ];
   const usageRow = (unit: 'hour' | 'day', { accountId, projectId, keyId }: Customer): string =>
     `INSERT INTO billing.usage_${unit} VALUES ('${accountId}', '2026-03-02', '${projectId}', '${keyId}', 'sim-fast', '', 'completed', 1, 0, 1, 0, 0, 0, 1, 0, '2026-03-02')`;

@@ -1,4 +1,5 @@
 import type { LedgerCheckReply } from '#contracts/billing/ledger.js';
+import { serviceAuthor } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import type { Logger } from '#observability/logger.js';
 import { checkLedger } from './check-ledger.js';
@@ -79,11 +80,11 @@ export class Auditor {
       const connection = await this.lead();
       if (!connection) return this.options.onFollowing?.();
       const report = await this.checkOn(connection);
-      const { milliseconds, checked, invariants, violations } = report;
+      const { milliseconds, checked, auditDigest, invariants, violations } = report;
       const broken = invariants.filter((invariant) => invariant.violations > 0);
-      if (violations.length === 0) logger.info({ milliseconds, ...checked }, 'ledger check passed');
+      if (violations.length === 0) logger.info({ milliseconds, ...checked, auditDigest }, 'ledger check passed');
       else logger.error({ milliseconds, broken, violations }, 'LEDGER CHECK FAILED');
-      const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report));
+      const newlyFrozen = await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger));
       if (newlyFrozen.length > 0) logger.error({ accounts: newlyFrozen }, 'accounts frozen by the ledger check');
       this.options.onChecked?.(report, await countFrozen(connection));
     } catch (error) {

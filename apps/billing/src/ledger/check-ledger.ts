@@ -13,7 +13,7 @@ export async function checkLedger(connection: PgConnection, overdueMs: number, s
   const start = performance.now();
   await connection.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   try {
-    const { at, ...checked } = await count(connection);
+    const { at, auditDigest, ...checked } = await count(connection);
     const invariants: LedgerInvariant[] = [];
     const violations: LedgerViolation[] = [];
     for (const invariant of INVARIANTS) {
@@ -22,14 +22,23 @@ export async function checkLedger(connection: PgConnection, overdueMs: number, s
       invariants.push({ id: invariant.id, rule: invariant.rule, violations: found.total });
       violations.push(...found.first);
     }
-    return { checkedAt: at.toISOString(), milliseconds: Math.round(performance.now() - start), checked, invariants, violations };
+    return {
+      checkedAt: at.toISOString(),
+      milliseconds: Math.round(performance.now() - start),
+      checked,
+      auditDigest,
+      invariants,
+      violations,
+    };
   } finally {
     await connection.query('ROLLBACK').catch(() => undefined); // the server rolls back by itself when the connection breaks
   }
 }
 
-async function count(connection: PgConnection): Promise<LedgerCounts & { at: Date }> {
-  const { rows } = await connection.query<LedgerCounts & { at: Date }>(COUNTS);
+type Snapshot = LedgerCounts & { at: Date; auditDigest: string };
+
+async function count(connection: PgConnection): Promise<Snapshot> {
+  const { rows } = await connection.query<Snapshot>(COUNTS);
   if (!rows[0]) throw new TypeError('counting the ledger returned no row');
   return rows[0];
 }

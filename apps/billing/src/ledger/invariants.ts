@@ -1,3 +1,4 @@
+import { auditChainFaults } from '#database/audit-chain.js';
 import { DIMENSIONS, MEASURES, USAGE_ENTRIES } from '../usage/usage-entries.js';
 
 /** An invariant of the ledger, as the query that finds its violations: rows of `subject` and `account_id`. */
@@ -140,11 +141,18 @@ export const INVARIANTS: readonly Invariant[] = [
         UNION ALL
         ${differing('day', `SELECT date_trunc('day', hour, 'UTC') AS start, last_at, 1 AS sign, ${ROLLUP_COLUMNS} FROM billing.usage_hour`)}) d`,
   },
+  {
+    id: 'I13',
+    rule: 'the audit journal is an unbroken chain: no row was changed, removed or inserted',
+    freezesAccount: false,
+    sql: auditChainFaults('billing'),
+  },
 ];
 
-/** Row counts of the snapshot. */
+/** Row counts of the snapshot, its time, and the end of the audit chain. */
 export const COUNTS = `SELECT now() AS at,
   (SELECT count(*)::int FROM billing.account) AS accounts, (SELECT count(*)::int FROM billing.project) AS projects,
   (SELECT count(*)::int FROM billing.movement WHERE kind = 'grant') AS grants, (SELECT count(*)::int FROM billing.movement) AS movements,
   (SELECT count(*)::int FROM billing.hold) AS "openHolds", (SELECT count(*)::int FROM billing.settlement) AS settlements,
-  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements"`;
+  (SELECT count(*)::int FROM billing.late_settlement) AS "lateSettlements",
+  (SELECT count(*)::int FROM billing.audit) AS "auditEntries", coalesce((SELECT encode(digest, 'hex') FROM billing.audit_head), '') AS "auditDigest"`;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { picoUsd } from '#money/pico-usd.js';
 import type { Customer } from '../../test/ledger-fixture.js';
 import { LedgerFixture, reserveOf, usageOf } from '../../test/ledger-fixture.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
 import { grantPlan } from './grant-plan.js';
 import { MoneyOperations } from './money-operations.js';
 import { readBalance } from './read-balance.js';
@@ -154,22 +155,22 @@ test('a payment is credited once, however often it is sent', async () => {
 test('dollars become pico-USD exactly; a grant key is granted once; invalid amounts are refused', async () => {
   const { accountId } = await ledger.customer();
   const operations = new MoneyOperations((work) => work(ledger.sql));
-  expect(await operations.topUp({ accountId, usd: '0.1', paymentId: randomUUID() })).toEqual({
+  expect(await operations.topUp({ accountId, usd: '0.1', paymentId: randomUUID() }, OWN_AUTHOR)).toEqual({
     accountId,
     credited: true,
     topupBalancePicoUsd: '100000000000',
   });
   const expiresAt = new Date(clock + SOON).toISOString();
   const request = { accountId, usd: '20.00', expiresAt, grantKey: '2026-11' };
-  const granted = await operations.grant(request);
+  const granted = await operations.grant(request, OWN_AUTHOR);
   expect(granted).toEqual({ accountId, grantId: expect.any(String), granted: true, planBalancePicoUsd: '20000000000000', expiresAt });
-  expect(await operations.grant(request)).toEqual({ ...granted, granted: false });
-  await expect(operations.grant({ ...request, usd: '21' })).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
-  await expect(operations.grant({ ...request, expiresAt: '2020-01-01' })).rejects.toMatchObject({
+  expect(await operations.grant(request, OWN_AUTHOR)).toEqual({ ...granted, granted: false });
+  await expect(operations.grant({ ...request, usd: '21' }, OWN_AUTHOR)).rejects.toMatchObject({ code: 'conflict', param: 'grantKey' });
+  await expect(operations.grant({ ...request, expiresAt: '2020-01-01' }, OWN_AUTHOR)).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'expiresAt',
   });
-  await expect(operations.topUp({ accountId, usd: '0.00', paymentId: 'zero' })).rejects.toMatchObject({
+  await expect(operations.topUp({ accountId, usd: '0.00', paymentId: 'zero' }, OWN_AUTHOR)).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'usd',
   });

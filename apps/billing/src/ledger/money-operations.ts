@@ -10,6 +10,7 @@ import type {
   TopupCreateRequest,
 } from '#contracts/billing/money.js';
 import { ServiceError } from '#contracts/service-error.js';
+import type { Author } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, parseUsd } from '#money/pico-usd.js';
 import { adjust } from './adjust.js';
@@ -33,18 +34,18 @@ export class MoneyOperations {
     private readonly events?: MoneyEvents,
   ) {}
 
-  async topUp({ accountId, usd, paymentId }: TopupCreateRequest): Promise<TopupCreateReply> {
+  async topUp({ accountId, usd, paymentId }: TopupCreateRequest, author: Author): Promise<TopupCreateReply> {
     const amount = positive(usd);
-    const { credited, topup } = await this.onConnection((connection) => topUp(connection, { accountId, amount, paymentId }));
+    const { credited, topup } = await this.onConnection((connection) => topUp(connection, { accountId, amount, paymentId }, author));
     return { accountId, credited, topupBalancePicoUsd: String(topup) };
   }
 
-  async grant({ accountId, usd, expiresAt, grantKey }: PlanGrantRequest): Promise<PlanGrantReply> {
+  async grant({ accountId, usd, expiresAt, grantKey }: PlanGrantRequest, author: Author): Promise<PlanGrantReply> {
     const amount = positive(usd);
     const endsAt = new Date(expiresAt);
     if (!(endsAt.getTime() > Date.now())) throw new ServiceError('invalid_request', 'A plan must end in the future.', 'expiresAt');
     const grant = { grantId: randomUUID(), accountId, amount, endsAt, grantKey };
-    const granted = await this.onConnection((connection) => grantPlan(connection, grant));
+    const granted = await this.onConnection((connection) => grantPlan(connection, grant, author));
     if (granted.ended) {
       this.events?.planEnded({ accountId, ...granted.ended });
       if (granted.ended.amount > amount) this.events?.balanceFell(accountId, granted.ended.amount - amount);
@@ -58,18 +59,18 @@ export class MoneyOperations {
     };
   }
 
-  async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest): Promise<RefundCreateReply> {
+  async refund({ accountId, refundId, paymentId, usd, reason }: RefundCreateRequest, author: Author): Promise<RefundCreateReply> {
     if (!usd && !paymentId) throw new ServiceError('invalid_request', 'Give a payment id, an amount, or both.', 'usd');
     const wanted = { accountId, refundId, paymentId, amount: usd ? positive(usd) : undefined, reason };
-    const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted));
+    const { refunded, amount, topup } = await this.onConnection((connection) => refund(connection, wanted, author));
     if (refunded) this.events?.balanceFell(accountId, amount);
     return { accountId, refunded, amountPicoUsd: String(amount), topupBalancePicoUsd: String(topup) };
   }
 
-  async adjust({ accountId, adjustmentId, usd, reason }: AdjustmentCreateRequest): Promise<AdjustmentCreateReply> {
+  async adjust({ accountId, adjustmentId, usd, reason }: AdjustmentCreateRequest, author: Author): Promise<AdjustmentCreateReply> {
     const kind = usd.startsWith('-') ? 'debit' : 'credit';
     const adjustment = { accountId, adjustmentId, kind, amount: positive(usd.replace('-', '')), reason } as const;
-    const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment));
+    const { adjusted, topup } = await this.onConnection((connection) => adjust(connection, adjustment, author));
     if (adjusted && kind === 'debit') this.events?.balanceFell(accountId, adjustment.amount);
     return { accountId, adjusted, topupBalancePicoUsd: String(topup) };
   }

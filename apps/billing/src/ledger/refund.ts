@@ -1,7 +1,11 @@
 import type { QueryResult } from 'pg';
+import type { AuditEntry } from '#contracts/audit.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { logAudit } from '#database/audit-journal.js';
 import type { PgConnection } from '#database/pg-connection.js';
 import { type PicoUsd, picoUsd, renderUsd } from '#money/pico-usd.js';
+import { OWN_AUTHOR } from '../audit/own-author.js';
+import { recordMovement } from '../audit/record-movement.js';
 import { underAccountLock } from './under-account-lock.js';
 
 export interface Refund {
@@ -26,12 +30,14 @@ interface Refunded {
  * @throws {ServiceError} `not_found` for an unknown account or payment, `conflict` when the id belongs to another refund,
  * `insufficient_balance` with the amounts.
  */
-export async function refund(connection: PgConnection, wanted: Refund): Promise<Refunded> {
+export async function refund(connection: PgConnection, wanted: Refund, author = OWN_AUTHOR): Promise<Refunded> {
   const { accountId, refundId, paymentId = null, amount, reason = null } = wanted;
   const key = `refund:${refundId}`;
   const payment = paymentId === null ? null : `topup:${paymentId}`;
   const [changed, result] = await underAccountLock(connection, accountId, () => [
-    connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key]),
+    connection.query(REFUND, [accountId, payment, amount === undefined ? null : String(amount), reason, key, author.caller]) as Promise<
+      QueryResult<{ audit: AuditEntry }>
+    >,
     connection.query(READ_RESULT, [accountId, payment, key]) as Promise<QueryResult<ResultRow>>,
   ]);
   const [row] = result.rows;
@@ -39,6 +45,7 @@ export async function refund(connection: PgConnection, wanted: Refund): Promise<
   if (row.recorded === null) throw refusal(wanted, row);
   const isSame = row.is_same && (amount === undefined || BigInt(row.recorded) === amount);
   if (!isSame) throw new ServiceError('conflict', 'This refund id was used before, for another refund.', 'refundId');
+  for (const { audit } of changed.rows) logAudit(author, audit);
   return { refunded: changed.rowCount === 1, amount: BigInt(row.recorded), topup: BigInt(row.topup) };
 }
 
@@ -57,9 +64,11 @@ const REFUND = `WITH ${LIMITS}, refunded AS (
     INSERT INTO billing.movement (account_id, kind, amount, refund_of, reason, idempotency_key)
     SELECT id, 'refund', coalesce($3::numeric, refundable), (SELECT id FROM payment), $4, $5 FROM limits
     WHERE coalesce($3::numeric, refundable) BETWEEN 1 AND least(refundable, free)
-    ON CONFLICT (idempotency_key) DO NOTHING RETURNING account_id, amount
+    ON CONFLICT (idempotency_key) DO NOTHING RETURNING *
+  ), changed AS (
+    UPDATE billing.account a SET topup = a.topup - r.amount FROM refunded r WHERE a.id = r.account_id RETURNING r.*, a.topup
   )
-  UPDATE billing.account a SET topup = a.topup - r.amount FROM refunded r WHERE a.id = r.account_id`;
+  ${recordMovement('refund.create', '$6')}`;
 
 const READ_RESULT = `WITH ${LIMITS}
   SELECT a.topup, l.free, l.refundable, m.amount AS recorded,

@@ -19,14 +19,15 @@ afterAll(async () => {
   await ledger.close();
 });
 
-const JOURNALS = ['settlement', 'late_settlement', 'movement'];
+const JOURNALS = ['settlement', 'late_settlement', 'movement', 'audit', 'audit_link'];
 
 test.each(JOURNALS.flatMap((journal) => ['UPDATE', 'DELETE', 'TRUNCATE'].map((verb) => [verb, journal] as const)))(
   '%s on %s: the service may not, and the owner is stopped by a trigger',
   async (verb, journal) => {
     const table = `billing.${journal}`;
+    const column = journal === 'audit_link' ? 'audit_id' : 'account_id';
     const statement: Record<string, string> = {
-      UPDATE: `UPDATE ${table} SET account_id = account_id`,
+      UPDATE: `UPDATE ${table} SET ${column} = ${column}`,
       DELETE: `DELETE FROM ${table}`,
       TRUNCATE: `TRUNCATE ${table} CASCADE`,
     };
@@ -51,6 +52,8 @@ test.each([
   'UPDATE billing.project SET account_id = gen_random_uuid()',
   'UPDATE billing.api_key SET digest = digest',
   'UPDATE billing.hold SET amount = 0',
+  'INSERT INTO billing.audit_link (sequence) VALUES (1)',
+  'UPDATE billing.audit_head SET sequence = 0',
   'UPDATE billing.hold SET input_price = 0',
   'TRUNCATE billing.hold',
   'ALTER TABLE billing.account DROP CONSTRAINT account_topup_covers_held',
@@ -59,6 +62,7 @@ test.each([
   'CREATE TABLE billing.mine (id integer)',
   'CREATE OR REPLACE FUNCTION billing.demand(condition boolean, what text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$',
   'SELECT * FROM catalog.price',
+  'SELECT * FROM panel.session',
   'UPDATE catalog.upstream SET base_url = base_url',
   'SET ROLE pg_database_owner',
 ])('the service may not: %s', async (statement) => {
@@ -69,12 +73,12 @@ test('service-roles.mjs covers every table and column of the services', async ()
   const { GRANTS } = await import('../../../../scripts/prisma/service-roles.mjs');
   const { rows } = await ledger.sql.query<{ schema: string; table: string; columns: string[] }>(
     `SELECT table_schema AS schema, table_name AS table, array_agg(column_name::text ORDER BY column_name) AS columns
-     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog') GROUP BY 1, 2 ORDER BY 1, 2`,
+     FROM information_schema.columns WHERE table_schema IN ('billing', 'catalog', 'panel') GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   const granted = Object.entries(GRANTS).flatMap(([schema, { tables }]) => Object.keys(tables).map((table) => `${schema}.${table}`));
   expect(granted.sort()).toEqual(rows.map(({ schema, table }) => `${schema}.${table}`));
   for (const { schema, table, columns } of rows) {
-    const { update = [] } = GRANTS[schema as 'billing' | 'catalog'].tables[table] ?? {};
+    const { update = [] } = GRANTS[schema as keyof typeof GRANTS].tables[table] ?? {};
     expect(columns).toEqual(expect.arrayContaining(update));
   }
 });

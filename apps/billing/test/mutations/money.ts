@@ -275,7 +275,7 @@ export const MUTATIONS_OF_MONEY: MutationsByFile = {
   'apps/billing/src/ledger/auditor.ts': [
     [
       'a wrong account is frozen',
-      'await freezeAccounts(connection, accountsToFreeze(report))',
+      "await freezeAccounts(connection, accountsToFreeze(report), serviceAuthor('billing', logger))",
       '[]',
       AUDITOR,
       'freezes an account whose money is wrong; the others go on',

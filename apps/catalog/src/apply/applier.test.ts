@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { serviceAuthor } from '#database/audit-journal.js';
 import type { Logger } from '#observability/logger.js';
 import { createCatalogMetrics } from '../catalog.metrics.js';
 import type { Snapshot } from '../snapshot.js';
@@ -12,7 +13,7 @@ test('the log of a refused catalog has its name and first faults, and no pasted 
   const applier = new Applier({} as CatalogStore, {} as Snapshot, {} as never, () => undefined, createCatalogMetrics(registry), logger);
   const entry = '  - { id: u, kind: openai-chat, baseUrl: "http://user:sk-secret@h/v1", apiKeyEnv: sk-secret }\n';
 
-  await expect(applier.apply(`upstreams:\n${entry.repeat(3)}models: []\n`, 'mine.yaml')).rejects.toThrow(
+  await expect(applier.apply(`upstreams:\n${entry.repeat(3)}models: []\n`, 'mine.yaml', serviceAuthor('catalog').caller)).rejects.toThrow(
     'mine.yaml:2: upstreams[0].baseUrl',
   );
   const name = 'must be the name of an environment variable such as LOCAL_API_KEY, never the secret itself';

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Caller } from '#contracts/audit.js';
 import type { CatalogApplyReply } from '#contracts/catalog.js';
 import { ServiceError } from '#contracts/service-error.js';
+import { serviceAuthor } from '#database/audit-journal.js';
 import type { Logger } from '#observability/logger.js';
 import type { Announcements } from '../announcements.js';
 import type { CatalogMetrics } from '../catalog.metrics.js';
@@ -28,9 +30,10 @@ export class Applier {
    * @throws {CatalogFileError} when the text is invalid; nothing is applied.
    * @throws {ServiceError} `unavailable` when the database fails, which may be after the commit.
    */
-  async apply(text: string, fileName: string): Promise<CatalogApplyReply> {
+  async apply(text: string, fileName: string, caller: Caller): Promise<CatalogApplyReply> {
     const wanted = this.#parse(text, fileName);
-    const outcome = await this.#counted(() => this.store.apply(wanted)).catch((error: unknown) => {
+    const origin = { author: { caller, logger: this.logger }, fileName };
+    const outcome = await this.#counted(() => this.store.apply(wanted, origin)).catch((error: unknown) => {
       this.logger.error({ err: error, fileName }, 'catalog cannot be stored');
       throw new ServiceError('unavailable', 'The catalog could not be stored. Applying it again is safe.');
     });
@@ -47,7 +50,8 @@ export class Applier {
   /** Applies the start file if it has changed since the last start (see `CatalogStore.applyAtStart`). */
   async applyAtStart(text: string, fileName: string): Promise<void> {
     const wanted = this.#parse(text, fileName);
-    const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted)));
+    const origin = { author: serviceAuthor('catalog', this.logger), fileName, reason: 'start file' };
+    const outcome = await this.#counted(() => this.store.applyAtStart(wanted, digestOf(text, wanted), origin));
     if (outcome.known) this.logger.info({ fileName, revision: outcome.revision }, 'catalog file unchanged since the last start');
     await this.#announce(outcome, fileName);
   }

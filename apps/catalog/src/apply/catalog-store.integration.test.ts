@@ -1,12 +1,14 @@
+import { serviceAuthor } from '#database/audit-journal.js';
 import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
 import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
 import { parseCatalogFile } from '../file/parse-catalog-file.js';
-import { CatalogStore } from './catalog-store.js';
+import { type ApplyOrigin, CatalogStore } from './catalog-store.js';
 
 let database: TestDatabase;
 let prisma: PrismaClient;
 let other: PrismaClient;
 let store: CatalogStore;
+const ORIGIN: ApplyOrigin = { author: serviceAuthor('catalog'), fileName: 'c.yaml' };
 
 beforeEach(async () => {
   database = await createTestDatabase();
@@ -60,7 +62,7 @@ const priceRow = (modelId: string, version: number, price: bigint) => ({
 });
 
 test('an applied catalog is read back whole', async () => {
-  expect((await store.apply(catalog({ a: '1', b: '2' }))).revision).toBe(1);
+  expect((await store.apply(catalog({ a: '1', b: '2' }), ORIGIN)).revision).toBe(1);
   const wanted = catalog({ a: '1', b: '2' });
   expect(await store.read()).toEqual({
     revision: 1,
@@ -75,15 +77,15 @@ test('an applied catalog is read back whole', async () => {
 });
 
 test('applying the same file again keeps the revision', async () => {
-  await store.apply(catalog({ a: '1' }));
-  expect(await store.apply(catalog({ a: '1' }))).toEqual({ revision: 1, changes: null });
+  await store.apply(catalog({ a: '1' }), ORIGIN);
+  expect(await store.apply(catalog({ a: '1' }), ORIGIN)).toEqual({ revision: 1, changes: null });
   expect(await store.readRevision()).toBe(1);
 });
 
 test('a changed price is a new version', async () => {
-  await store.apply(catalog({ a: '1', b: '2' }));
-  await store.apply(catalog({ a: '3', b: '2' }));
-  await store.apply(catalog({ a: '1', b: '2' }));
+  await store.apply(catalog({ a: '1', b: '2' }), ORIGIN);
+  await store.apply(catalog({ a: '3', b: '2' }), ORIGIN);
+  await store.apply(catalog({ a: '1', b: '2' }), ORIGIN);
   expect(await prices()).toEqual([
     priceRow('a', 1, 1_000_000n),
     priceRow('a', 2, 3_000_000n),
@@ -104,7 +106,7 @@ test.each([
   'DELETE FROM catalog.model',
   'DELETE FROM catalog.upstream',
 ])('the database refuses: %s, to the service and to the owner', async (statement) => {
-  await store.apply(catalog({ a: '1' }));
+  await store.apply(catalog({ a: '1' }), ORIGIN);
   await expect(prisma.$executeRawUnsafe(statement)).rejects.toThrow(/permission denied/);
   const owner = createPrismaClient({ url: database.url, applicationName: 'test-owner' });
   await expect(owner.$executeRawUnsafe(statement)).rejects.toThrow(/keeps every row/);
@@ -112,13 +114,13 @@ test.each([
 });
 
 test('an entry that is no longer named is disabled, and returns with its history', async () => {
-  await store.apply(catalog({ a: '1', b: '2' }));
-  await store.apply(catalog({ b: '2' }));
+  await store.apply(catalog({ a: '1', b: '2' }), ORIGIN);
+  await store.apply(catalog({ b: '2' }), ORIGIN);
   expect((await store.read()).models.map(({ id, enabled }) => [id, enabled])).toEqual([
     ['a', false],
     ['b', true],
   ]);
-  await store.apply(catalog({ a: '1', b: '2' }));
+  await store.apply(catalog({ a: '1', b: '2' }), ORIGIN);
   expect((await store.read()).models.map(({ id, enabled, price }) => [id, enabled, price.version])).toEqual([
     ['a', true, 1],
     ['b', true, 1],
@@ -127,7 +129,7 @@ test('an entry that is no longer named is disabled, and returns with its history
 
 test('two replicas that apply at once are serial: one change, then none', async () => {
   const outcomes = await Promise.all(
-    [store, new CatalogStore(other), store, new CatalogStore(other)].map((replica) => replica.apply(catalog({ a: '1', b: '2' }))),
+    [store, new CatalogStore(other), store, new CatalogStore(other)].map((replica) => replica.apply(catalog({ a: '1', b: '2' }), ORIGIN)),
   );
   expect(outcomes.map(({ revision }) => revision)).toEqual([1, 1, 1, 1]);
   expect(outcomes.filter(({ changes }) => changes !== null)).toHaveLength(1);
@@ -135,7 +137,7 @@ test('two replicas that apply at once are serial: one change, then none', async 
 });
 
 test('two different catalogs applied at once end as one of them', async () => {
-  await Promise.all([store.apply(catalog({ a: '1' })), new CatalogStore(other).apply(catalog({ b: '2' }))]);
+  await Promise.all([store.apply(catalog({ a: '1' }), ORIGIN), new CatalogStore(other).apply(catalog({ b: '2' }), ORIGIN)]);
   const { revision, models } = await store.read();
   expect(revision).toBe(2);
   expect(models.filter(({ enabled }) => enabled)).toHaveLength(1);
@@ -144,10 +146,10 @@ test('two different catalogs applied at once end as one of them', async () => {
 test('a start applies its file once; a restart with the same file keeps a later apply', async () => {
   const first = 'a'.repeat(64);
   const second = 'b'.repeat(64);
-  expect(await store.applyAtStart(catalog({ a: '1' }), first)).toMatchObject({ revision: 1, known: false });
-  await store.apply(catalog({ a: '5' }));
-  expect(await store.applyAtStart(catalog({ a: '1' }), first)).toEqual({ revision: 2, changes: null, known: true });
-  expect(await store.applyAtStart(catalog({ a: '2' }), second)).toMatchObject({ revision: 3, known: false });
+  expect(await store.applyAtStart(catalog({ a: '1' }), first, ORIGIN)).toMatchObject({ revision: 1, known: false });
+  await store.apply(catalog({ a: '5' }), ORIGIN);
+  expect(await store.applyAtStart(catalog({ a: '1' }), first, ORIGIN)).toEqual({ revision: 2, changes: null, known: true });
+  expect(await store.applyAtStart(catalog({ a: '2' }), second, ORIGIN)).toMatchObject({ revision: 3, known: false });
   expect((await store.read()).models[0]?.price).toEqual({
     version: 3,
     inputPicoUsd: 2_000_000n,

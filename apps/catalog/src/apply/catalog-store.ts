@@ -1,4 +1,5 @@
 import type { CatalogChanges, UpstreamHealthCheck, UpstreamTls } from '#contracts/catalog.js';
+import { type AuditedChange, type Author, audited } from '#database/audit-journal.js';
 import { Prisma, type PrismaClient } from '#database/prisma-client.js';
 import { CapabilitiesEntry, TimeoutsEntry } from '../file/catalog-file.schema.js';
 import type { WantedCatalog } from '../file/parse-catalog-file.js';
@@ -15,6 +16,14 @@ export interface ApplyOutcome {
 
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
+/** The sender of an apply, and the name of the file for the audit journal. */
+export interface ApplyOrigin {
+  author: Author;
+  fileName: string;
+  /** Reason of an apply that no caller asked for. */
+  reason?: string;
+}
+
 /** The tables of the catalog. Every method is one transaction. */
 export class CatalogStore {
   constructor(private readonly prisma: PrismaClient) {}
@@ -29,16 +38,16 @@ export class CatalogStore {
   }
 
   /** Makes the stored catalog equal to `wanted`. Idempotent; applies of several replicas are serial. */
-  apply(wanted: WantedCatalog): Promise<ApplyOutcome> {
-    return this.inTurn((tx, revision) => applyWanted(tx, revision, wanted));
+  apply(wanted: WantedCatalog, origin: ApplyOrigin): Promise<ApplyOutcome> {
+    return this.inTurn(origin, (tx, revision) => applyWanted(tx, revision, wanted));
   }
 
   /**
    * Applies the start file unless the last start applied the same one: an operator may have applied another since, and a restart must not
    * change a price.
    */
-  applyAtStart(wanted: WantedCatalog, digest: string): Promise<ApplyOutcome & { known: boolean }> {
-    return this.inTurn(async (tx, revision, startFileDigest) => {
+  applyAtStart(wanted: WantedCatalog, digest: string, origin: ApplyOrigin): Promise<ApplyOutcome & { known: boolean }> {
+    return this.inTurn(origin, async (tx, revision, startFileDigest) => {
       if (startFileDigest === digest) return { revision, changes: null, known: true };
       const outcome = await applyWanted(tx, revision, wanted);
       await tx.catalogState.update({ where: { id: 1 }, data: { startFileDigest: digest } });
@@ -47,13 +56,24 @@ export class CatalogStore {
   }
 
   /** Holds the lock of the state row until the end of the transaction, so that `work` reads what the last apply left. */
-  private inTurn<Result>(work: (tx: Database, revision: number, startFileDigest: string | null) => Promise<Result>): Promise<Result> {
-    return this.prisma.$transaction(async (tx) => {
+  private inTurn<Outcome extends ApplyOutcome>(
+    origin: ApplyOrigin,
+    work: (tx: Database, revision: number, startFileDigest: string | null) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    return audited(this.prisma, 'catalog', origin.author, async (tx) => {
       await tx.$queryRaw`SELECT id FROM catalog.state WHERE id = 1 FOR UPDATE`;
       const { revision, startFileDigest } = await tx.catalogState.findUniqueOrThrow({ where: { id: 1 } });
-      return work(tx, revision, startFileDigest);
-    }, TRANSACTION_LIMITS);
+      const result = await work(tx, revision, startFileDigest);
+      return { result, change: changeOf(revision, result, origin) };
+    });
   }
+}
+
+/** Names the changed entries and fields. Of their values it has prices alone. */
+function changeOf(before: number, { revision, changes }: ApplyOutcome, { fileName, reason }: ApplyOrigin): AuditedChange | null {
+  if (changes === null) return null;
+  const change = { action: 'catalog.apply', accountId: null, target: `revision/${revision}`, reason: reason ?? null };
+  return { ...change, before: { revision: before }, after: { revision, fileName, ...changes } };
 }
 
 async function applyWanted(tx: Database, revision: number, wanted: WantedCatalog): Promise<ApplyOutcome> {

@@ -456,6 +456,7 @@ test('the catalog of the repository is valid and offers the simulated models', (
   const { upstreams, models } = parseCatalogFile(text, 'config/catalog.yaml', noVariables);
   expect(upstreams.map(({ id, baseUrl, allowPrivateNetwork }) => ({ id, baseUrl, allowPrivateNetwork }))).toEqual([
     { id: 'local', baseUrl: 'http://127.0.0.1:9100/v1', allowPrivateNetwork: true },
+    { id: 'standby', baseUrl: 'http://127.0.0.1:9100/v1', allowPrivateNetwork: true },
   ]);
   expect(
     models.map(({ id, contextTokens, maxOutputTokens, input, reasoning }) => ({ id, contextTokens, maxOutputTokens, input, reasoning })),

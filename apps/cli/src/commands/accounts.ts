@@ -1,8 +1,9 @@
 import { type Account, accountCreate, accountList, accountUpdate } from '#contracts/billing/accounts.js';
 import { balanceGet } from '#contracts/billing/money.js';
-import { command, UsageError } from '../command.js';
-import { argument, cursor, flag, id, optional, required, text, usd } from '../parameters.js';
+import { command } from '../command.js';
+import { accountId, argument, cursor, defaultingToOnly, flag, optional, required, text, usd } from '../parameters.js';
 import { morePages, renderFields, renderMoney, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 
 export const accountCommands = [
   command({
@@ -37,7 +38,7 @@ export const accountCommands = [
     name: 'account update',
     summary: 'Freeze or reactivate an account, rename it, or set its low-balance threshold',
     parameters: {
-      accountId: argument(id, 'id of the account'),
+      accountId: argument(accountId, 'id of the account'),
       name: optional(text(200), 'display name'),
       frozen: flag('refuse new requests; running requests are settled'),
       reason: optional(text(500), 'reason for the freeze'),
@@ -71,7 +72,7 @@ export const accountCommands = [
   command({
     name: 'balance',
     summary: 'Show the balance of an account: total, held and available',
-    parameters: { account: required(id, 'id of the account') },
+    parameters: { account: defaultingToOnly(accountId, 'id of the account') },
     examples: ['balance --account <account-id>'],
     endpoint: balanceGet,
     request: ({ account }) => ({ accountId: account }),

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { catalogApply, modelList } from '#contracts/catalog.js';
-import { command, UsageError } from '../command.js';
+import { command } from '../command.js';
 import { argument, text } from '../parameters.js';
 import { renderPerMillion, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 import { renderApplied } from './catalog-apply-report.js';
 
 /** Same limit as in the catalog service. */

@@ -1,13 +1,13 @@
 import { keyCreate, keyList, keyRevoke } from '#contracts/billing/keys.js';
 import { command } from '../command.js';
-import { argument, cursor, id, optional, required, text } from '../parameters.js';
+import { argument, cursor, defaultingToOnly, keyId, optional, projectId, text } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
 
 export const keyCommands = [
   command({
     name: 'key create',
     summary: 'Create an API key for a project and show it once',
-    parameters: { project: required(id, 'id of the project'), name: optional(text(200), 'display name') },
+    parameters: { project: defaultingToOnly(projectId, 'id of the project'), name: optional(text(200), 'display name') },
     examples: ['key create --project <project-id>', 'key create --project <project-id> --name ci'],
     endpoint: keyCreate,
     request: ({ project, name }) => ({ projectId: project, name }),
@@ -17,7 +17,7 @@ export const keyCommands = [
   command({
     name: 'key list',
     summary: 'List API keys by their last four characters',
-    parameters: { project: optional(id, 'only keys of this project'), cursor },
+    parameters: { project: optional(projectId, 'only keys of this project'), cursor },
     examples: ['key list', 'key list --project <project-id>'],
     endpoint: keyList,
     request: ({ project, cursor }) => ({ projectId: project, cursor }),
@@ -38,7 +38,7 @@ export const keyCommands = [
   command({
     name: 'key revoke',
     summary: 'Revoke an API key permanently; it stops working within a second',
-    parameters: { keyId: argument(id, 'id of the key, as in key list') },
+    parameters: { keyId: argument(keyId, 'id of the key, as in key list') },
     examples: ['key revoke <key-id>'],
     endpoint: keyRevoke,
     request: ({ keyId }) => ({ keyId }),

@@ -1,15 +1,28 @@
 import { adjustmentCreate, planGrant, refundCreate, topupCreate } from '#contracts/billing/money.js';
 import { MOVEMENT_KINDS, movementList } from '#contracts/billing/movements.js';
-import { command, UsageError } from '../command.js';
-import { cursor, id, instant, optional, required, signedUsd, someOf, text, usd, wholeNumber } from '../parameters.js';
+import { command } from '../command.js';
+import {
+  accountId,
+  cursor,
+  defaultingToOnly,
+  instant,
+  optional,
+  required,
+  signedUsd,
+  someOf,
+  text,
+  usd,
+  wholeNumber,
+} from '../parameters.js';
 import { morePages, renderDollars, renderFields, renderMoney, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 
 export const moneyCommands = [
   command({
     name: 'topup',
     summary: 'Credit a payment to an account, once for each payment id',
     parameters: {
-      account: required(id, 'id of the account'),
+      account: defaultingToOnly(accountId, 'id of the account'),
       usd: required(usd, 'amount'),
       paymentId: required(text(200), 'idempotency key: a payment is credited once'),
     },
@@ -27,7 +40,7 @@ export const moneyCommands = [
     name: 'refund',
     summary: 'Refund a top-up, in whole or in part, once for each refund id',
     parameters: {
-      account: required(id, 'id of the account'),
+      account: defaultingToOnly(accountId, 'id of the account'),
       refundId: required(text(200), 'idempotency key: a refund is made once'),
       paymentId: optional(text(200), 'the top-up to refund; default: all top-ups of the account together'),
       usd: optional(usd, 'amount; default: the part of the payment that was not refunded yet'),
@@ -53,7 +66,7 @@ export const moneyCommands = [
     name: 'adjust',
     summary: 'Correct the top-up balance, up or down, once for each adjustment id',
     parameters: {
-      account: required(id, 'id of the account'),
+      account: defaultingToOnly(accountId, 'id of the account'),
       adjustmentId: required(text(200), 'idempotency key: an adjustment is made once'),
       usd: required(signedUsd, 'amount; --usd=-2.50 debits the balance'),
       reason: required(text(500), 'for the statement of account'),
@@ -75,7 +88,7 @@ export const moneyCommands = [
     name: 'movements list',
     summary: 'Show the statement of an account, newest first: every movement of money except requests',
     parameters: {
-      account: required(id, 'id of the account'),
+      account: defaultingToOnly(accountId, 'id of the account'),
       from: optional(instant, 'start time, inclusive'),
       to: optional(instant, 'end time, exclusive'),
       kinds: optional(someOf(MOVEMENT_KINDS, 'kinds'), `only these kinds, separated by commas: ${MOVEMENT_KINDS.join(', ')}`),
@@ -103,7 +116,7 @@ export const moneyCommands = [
     name: 'plan grant',
     summary: "Replace an account's plan balance by a new grant",
     parameters: {
-      account: required(id, 'id of the account'),
+      account: defaultingToOnly(accountId, 'id of the account'),
       usd: required(usd, 'amount'),
       expires: required(instant, 'time at which the rest of the grant expires'),
       grantKey: optional(text(200), 'idempotency key: a grant is made once'),

@@ -1,7 +1,8 @@
 import { type Project, projectCreate, projectList, projectUpdate } from '#contracts/billing/projects.js';
-import { command, UsageError } from '../command.js';
-import { argument, cursor, flag, id, optional, required, text, wholeNumber } from '../parameters.js';
+import { command } from '../command.js';
+import { accountId, argument, cursor, defaultingToOnly, flag, optional, projectId, required, text, wholeNumber } from '../parameters.js';
 import { morePages, renderFields, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
 
 const rpm = optional(wholeNumber(1, 1_000_000), 'maximum of requests in any minute');
 const concurrency = optional(wholeNumber(1, 100_000), 'maximum of concurrent requests');
@@ -10,7 +11,7 @@ export const projectCommands = [
   command({
     name: 'project create',
     summary: 'Add a project to an account; limits default to those of the billing service',
-    parameters: { account: required(id, 'id of the account'), name: required(text(200), 'display name'), rpm, concurrency },
+    parameters: { account: defaultingToOnly(accountId, 'id of the account'), name: required(text(200), 'display name'), rpm, concurrency },
     examples: [
       'project create --account <account-id> --name web',
       'project create --account <account-id> --name web --rpm 600 --concurrency 50',
@@ -27,7 +28,7 @@ export const projectCommands = [
   command({
     name: 'project list',
     summary: 'List projects',
-    parameters: { account: optional(id, 'only projects of this account'), cursor },
+    parameters: { account: optional(accountId, 'only projects of this account'), cursor },
     examples: ['project list', 'project list --account <account-id>'],
     endpoint: projectList,
     request: ({ account, cursor }) => ({ accountId: account, cursor }),
@@ -49,7 +50,7 @@ export const projectCommands = [
     name: 'project update',
     summary: 'Change the limits, name or state of a project',
     parameters: {
-      projectId: argument(id, 'id of the project'),
+      projectId: argument(projectId, 'id of the project'),
       name: optional(text(200), 'display name'),
       rpm,
       concurrency,

@@ -1,7 +1,7 @@
 import { ENDINGS, holdList } from '#contracts/billing/holds.js';
 import { requestList, requestShow } from '#contracts/billing/requests.js';
 import { command } from '../command.js';
-import { argument, cursor, id, instant, oneOf, optional, text, wholeNumber } from '../parameters.js';
+import { accountId, argument, cursor, instant, keyId, oneOf, optional, projectId, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
 import { renderRequest } from './request-report.js';
 
@@ -9,7 +9,7 @@ export const requestCommands = [
   command({
     name: 'holds list',
     summary: 'List the open holds of running requests, oldest first',
-    parameters: { account: optional(id, 'only holds of this account'), cursor },
+    parameters: { account: optional(accountId, 'only holds of this account'), cursor },
     examples: ['holds list', 'holds list --account <account-id>'],
     endpoint: holdList,
     request: ({ account, ...rest }) => ({ accountId: account, ...rest }),
@@ -32,11 +32,11 @@ export const requestCommands = [
     name: 'request list',
     summary: 'List requests, running ones first, then ended ones, newest first',
     parameters: {
-      account: optional(id, 'only requests of this account'),
+      account: optional(accountId, 'only requests of this account'),
       from: optional(instant, 'start time, inclusive'),
       to: optional(instant, 'end time, exclusive'),
-      project: optional(id, 'only this project'),
-      key: optional(id, 'only this key'),
+      project: optional(projectId, 'only this project'),
+      key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
       upstream: optional(text(256, 'upstream'), 'only this upstream'),
       ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),

@@ -1,9 +1,11 @@
 import type { CliCommand } from '../command.js';
 import { accountCommands } from './accounts.js';
+import { auditCommands } from './audit.js';
 import { catalogCommands } from './catalog.js';
 import { keyCommands } from './keys.js';
 import { ledgerCommands } from './ledger.js';
 import { moneyCommands } from './money.js';
+import { panelCommands } from './panel.js';
 import { projectCommands } from './projects.js';
 import { requestCommands } from './requests.js';
 import { upstreamTestCommands } from './upstreams-probe.js';
@@ -19,9 +21,11 @@ export const COMMANDS: readonly CliCommand[] = [
   ...usageCommands,
   ...requestCommands,
   ...ledgerCommands,
+  ...auditCommands,
   ...catalogCommands,
   ...upstreamStatusCommands,
   ...upstreamTestCommands,
+  ...panelCommands,
 ];
 
 /** Descriptions of the command groups. */
@@ -37,4 +41,5 @@ export const GROUPS: Readonly<Record<string, string>> = {
   catalog: 'Models, prices and upstreams',
   models: 'Available models',
   upstreams: 'Servers of the models',
+  panel: 'People of the panel',
 };

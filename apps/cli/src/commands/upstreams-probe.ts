@@ -9,8 +9,9 @@ import {
   upstreamProbe,
 } from '#contracts/probe.js';
 import { ServiceError } from '#contracts/service-error.js';
-import { type CliCommand, type Parameters, UsageError, type Values } from '../command.js';
+import { type CliCommand, type Parameters, type Values } from '../command.js';
 import { argument, flag, oneOf, optional, text, wholeNumber } from '../parameters.js';
+import { UsageError } from '../usage-error.js';
 import { renderCheck, renderEnd, renderStart } from './upstreams-probe-report.js';
 
 const PARAMETERS = {

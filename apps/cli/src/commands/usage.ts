@@ -1,34 +1,65 @@
-import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery } from '#contracts/billing/usage.js';
+import { ENDINGS } from '#contracts/billing/holds.js';
+import { USAGE_GROUPS, USAGE_STEPS, type UsageRow, usageQuery, usageRebuild } from '#contracts/billing/usage.js';
 import { command } from '../command.js';
-import { cursor, id, instant, oneOf, optional, required, someOf, text, wholeNumber } from '../parameters.js';
+import { accountId, cursor, instant, keyId, oneOf, optional, projectId, someOf, text, wholeNumber } from '../parameters.js';
 import { morePages, renderDollars, renderTable } from '../render.js';
+
+/** Days of a query without `--from`. */
+const DAYS_DEFAULT = 30;
 
 export const usageCommands = [
   command({
     name: 'usage',
-    summary: 'Show requests, tokens and costs of an account, by time, project, key and model',
+    summary: 'Show requests, tokens and costs of an account or of all, by time, project, key, model and more',
     parameters: {
-      account: required(id, 'id of the account'),
-      from: required(instant, 'start time, inclusive'),
+      account: optional(accountId, 'only this account; default: all together'),
+      from: optional(instant, `start time, inclusive; default: midnight UTC, ${DAYS_DEFAULT} days before the end`),
       to: optional(instant, 'end time, exclusive; default: now'),
       step: optional(oneOf(USAGE_STEPS, 'step'), 'one row for each hour or day in UTC'),
       by: optional(someOf(USAGE_GROUPS, 'what'), `one row for each value of these, separated by commas: ${USAGE_GROUPS.join(', ')}`),
-      project: optional(id, 'only this project'),
-      key: optional(id, 'only this key'),
+      project: optional(projectId, 'only this project'),
+      key: optional(keyId, 'only this key'),
       model: optional(text(256, 'model'), 'only this model'),
+      upstream: optional(text(256, 'upstream'), 'only this upstream'),
+      ending: optional(oneOf(ENDINGS, 'ending'), 'only requests that ended like this'),
       limit: optional(wholeNumber(1, 1_000), 'rows on a page; default 100'),
       cursor,
     },
     examples: [
+      'usage --by model',
       'usage --account <account-id> --from 2027-01-01 --step day --by model',
       'usage --account <account-id> --from 2027-01-01 --json',
     ],
     endpoint: usageQuery,
-    request: ({ account, by, project, key, ...rest }) => ({ accountId: account, groupBy: by, projectId: project, keyId: key, ...rest }),
+    request: ({ account, from, to, by, project, key, ...rest }) => ({
+      accountId: account,
+      from: from ?? defaultFrom(to),
+      to,
+      groupBy: by,
+      projectId: project,
+      keyId: key,
+      ...rest,
+    }),
     render: ({ rows, nextCursor }) => renderTable(rows, columnsOf(rows), 'no usage') + morePages(nextCursor),
-    timeoutMs: 15_000,
+    timeoutMs: 30_000,
+  }),
+  command({
+    name: 'usage rebuild',
+    summary: 'Make the rollups of usage anew from the journal, after a violation of I12',
+    parameters: {},
+    examples: ['usage rebuild'],
+    endpoint: usageRebuild,
+    request: () => ({}),
+    render: ({ hours, days, milliseconds }) => `rebuilt ${hours} rows by hour and ${days} by day in ${milliseconds} ms`,
+    timeoutMs: 600_000,
   }),
 ];
+
+/** Midnight, so that the query of the next page is the same one. */
+function defaultFrom(to: string | undefined): string {
+  const end = to === undefined ? new Date() : new Date(to);
+  return new Date(Date.UTC(end.getUTCFullYear(), end.getUTCMonth(), end.getUTCDate() - DAYS_DEFAULT)).toISOString();
+}
 
 type Columns = Record<string, (row: UsageRow) => string | number | null>;
 
@@ -37,9 +68,12 @@ function columnsOf(rows: readonly UsageRow[]): Columns {
   const [first] = rows;
   return {
     ...(first?.start && { FROM: ({ start }) => start ?? null }),
+    ...(first?.accountId && { ACCOUNT: ({ accountId }) => accountId ?? null }),
     ...(first?.projectId && { PROJECT: ({ projectId }) => projectId ?? null }),
     ...(first?.keyId && { KEY: ({ keyId }) => keyId ?? null }),
     ...(first?.model && { MODEL: ({ model }) => model ?? null }),
+    ...(first?.upstream !== undefined && { UPSTREAM: ({ upstream }) => upstream ?? null }),
+    ...(first?.ending && { ENDING: ({ ending }) => ending ?? null }),
     REQUESTS: ({ requests }) => requests,
     ESTIMATED: ({ estimatedRequests }) => estimatedRequests,
     PROMPT: ({ promptTokens }) => promptTokens,

@@ -5,8 +5,9 @@ import { SimError } from '../sim-error.js';
 import type { SimModel } from './models.js';
 import { type PlannedCall, requestedCalls } from './requested-calls.js';
 import { schemaValue } from './schema-value.js';
-import { seededWords, seedOf } from './seeded-words.js';
+import { seededText, seededUnicode, seedOf } from './seeded-text.js';
 import { completionTokens, messageImages, messageText, promptTokens, tokensOf } from './usage-rule.js';
+import { SCENES, THOUGHTS } from './vocabulary.js';
 
 interface ReplyUsage {
   prompt_tokens: number;
@@ -72,9 +73,10 @@ interface Reply {
 
 function untrimmedReply(request: ChatRequest, model: SimModel, directives: Directives, lastUserText: string, seed: number): Reply {
   const calls = requestedCalls(request, lastUserText);
-  const words = (count: number): string => seededWords(seed, count, directives.unicode);
+  const write = directives.unicode ? seededUnicode : seededText;
+  const words = (count: number): string => write(seed, count, SCENES);
   const text = directives.refusal ?? directives.say ?? defaultText(request, calls.length > 0, directives.tokens, words);
-  const thoughts = (): string => seededWords(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, directives.unicode);
+  const thoughts = (): string => write(seed ^ 0x5bd1e995, directives.reasoning ?? model.reasoningTokens, THOUGHTS);
   return { reasoning: directives.think ?? thoughts(), text, calls };
 }
 

@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../dialects/chat/parse-request.js';
 import { withoutDirectives } from '../directives.js';
 import { schemaValue } from './schema-value.js';
-import { seedOf } from './seeded-words.js';
+import { seedOf } from './seeded-text.js';
 
 /** The search for the end of an object stops here. */
 const ARGUMENTS_LENGTH_MAX = 65_536;

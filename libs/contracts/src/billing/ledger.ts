@@ -10,10 +10,11 @@ export interface LedgerCounts {
   openHolds: number;
   settlements: number;
   lateSettlements: number;
+  auditEntries: number;
 }
 
 export interface LedgerInvariant {
-  /** `I1` to `I12`. */
+  /** `I1` to `I13`. */
   id: string;
   rule: string;
   violations: number;
@@ -34,6 +35,8 @@ export interface LedgerCheckReply {
   milliseconds: number;
   checked: LedgerCounts;
   invariants: LedgerInvariant[];
+  /** Digest of the last audit row, which covers all rows. Kept elsewhere, it shows when the whole journal was rewritten. */
+  auditDigest: string;
   /** The first hundred of each invariant. Empty: the ledger is correct. */
   violations: LedgerViolation[];
 }

@@ -1,0 +1,85 @@
+import type { Caller } from '#contracts/audit.js';
+import { checkAuditChain } from '#database/audit-chain.js';
+import { connectPg, type PgConnection } from '#database/pg-connection.js';
+import { createPrismaClient, type PrismaClient } from '#database/prisma-client.js';
+import { createTestDatabase, type TestDatabase } from '#testing/test-database.js';
+
+/** The database refuses the commit of a change of the catalog without its audit row, and shows changes of the journal. */
+let database: TestDatabase;
+let owner: PgConnection;
+let service: PgConnection;
+let prisma: PrismaClient;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  owner = await connectPg({ url: database.url, applicationName: 'test-owner' });
+  service = await connectPg({ url: database.serviceUrls.catalog, applicationName: 'test' });
+  await tamper(MODEL, UPSTREAM);
+  prisma = createPrismaClient({ url: database.serviceUrls.catalog, applicationName: 'test' });
+});
+afterAll(async () => {
+  await Promise.all([owner.end(), service.end(), prisma.$disconnect()]);
+  await database.drop();
+});
+
+const CALLER: Caller = { actor: 'cli/ann@host', actorName: null, via: 'cli', ip: null, requestId: null };
+const record = (connection: PgConnection, target: string) =>
+  connection.query(`SELECT catalog.record_audit($1, 'test', NULL, $2, NULL, NULL, NULL)`, [CALLER, target]);
+
+/** Changes rows as the owner, with all triggers off. */
+async function tamper(...statements: string[]): Promise<void> {
+  await owner.query('SET session_replication_role = replica');
+  for (const statement of statements) await owner.query(statement);
+  await owner.query('SET session_replication_role = DEFAULT');
+}
+
+const MODEL = `INSERT INTO catalog.model VALUES ('m', true, 0, 'us', 0, 1000, 100, 100, '{text}', false, 1)`;
+const UPSTREAM = `INSERT INTO catalog.upstream (id, enabled, position, kind, base_url, allow_private_network, capabilities, timeouts, connections_max)
+  VALUES ('u', true, 0, 'openai-chat', 'https://h', false, '{}', '{}', 1)`;
+
+const CHANGES = {
+  state: 'UPDATE catalog.state SET revision = revision + 1',
+  upstream: 'UPDATE catalog.upstream SET position = 7',
+  model: 'UPDATE catalog.model SET position = 7',
+  price: `INSERT INTO catalog.price (model_id, version, input_price, cached_input_price, output_price) VALUES ('m', 1, 1, 1, 1)`,
+  route: `INSERT INTO catalog.route (model_id, upstream_id, upstream_model, enabled, position, weight, priority)
+    VALUES ('m', 'u', 'm', true, 0, 1, 0)`,
+};
+
+test.each(Object.entries(CHANGES))('catalog.%s: a change is refused without an audit row of the revision', async (table, sql) => {
+  const trigger = `${table}_is_audited`;
+  await service.query('BEGIN');
+  await service.query(sql);
+  await record(service, 'revision/77');
+  await expect(service.query('COMMIT')).rejects.toMatchObject({ code: '23514', constraint: trigger });
+
+  await owner.query('BEGIN');
+  await owner.query(`DROP TRIGGER ${trigger} ON catalog.${table}`);
+  await owner.query(sql);
+  await owner.query('SET CONSTRAINTS ALL IMMEDIATE');
+  await owner.query('ROLLBACK');
+
+  await owner.query('BEGIN');
+  await owner.query(sql);
+  await record(owner, `revision/${table === 'state' ? 1 : 0}`);
+  await owner.query('SET CONSTRAINTS ALL IMMEDIATE');
+  await owner.query('ROLLBACK');
+});
+
+test('the service may not change the journal, and the check finds a change by the owner', async () => {
+  await record(service, 'revision/0');
+  for (const statement of [
+    `UPDATE catalog.audit SET actor = 'x'`,
+    'DELETE FROM catalog.audit',
+    'DELETE FROM catalog.audit_link',
+    'UPDATE catalog.audit_head SET sequence = 0',
+  ]) {
+    await expect(service.query(statement)).rejects.toMatchObject({ code: '42501' });
+  }
+  await expect(owner.query(`UPDATE catalog.audit SET actor = 'x'`)).rejects.toMatchObject({ code: '23001' });
+  const sound = await checkAuditChain(prisma, 'catalog');
+  expect(sound).toEqual({ entries: 1, digest: expect.stringMatching(/^[0-9a-f]{64}$/), faults: [] });
+
+  await tamper(`UPDATE catalog.audit SET actor = 'x'`);
+  const { rows } = await owner.query<{ id: string }>('SELECT id::text FROM catalog.audit');
+  expect(await checkAuditChain(prisma, 'catalog')).toEqual({ ...sound, faults: rows.map(({ id }) => id) });
+});

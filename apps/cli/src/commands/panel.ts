@@ -1,0 +1,87 @@
+import {
+  PANEL_ROLES,
+  type PanelRole,
+  type PanelUser,
+  panelInvite,
+  panelSessionsEnd,
+  panelUserList,
+  panelUserUpdate,
+} from '#contracts/panel.js';
+import { command } from '../command.js';
+import { accountId, argument, cursor, flag, oneOf, optional, text } from '../parameters.js';
+import { morePages, renderFields, renderTable } from '../render.js';
+import { UsageError } from '../usage-error.js';
+
+const email = text(254, 'e-mail');
+
+export const panelCommands = [
+  command({
+    name: 'panel invite',
+    summary: 'Make a one-time link with which a person gets a role, or an existing person a new password',
+    parameters: {
+      admin: flag('the role admin of the whole platform'),
+      role: optional(oneOf(PANEL_ROLES, 'role'), 'the role'),
+      account: optional(accountId, 'account of the roles owner, finance, developer and viewer'),
+      email: optional(email, 'e-mail of the person; default: the person types it'),
+    },
+    examples: ['panel invite --admin', 'panel invite --role owner --account <account-id> --email ada@example.com'],
+    endpoint: panelInvite,
+    request: ({ admin, role, account, email }) => ({ role: roleOf(admin, role), accountId: account, email }),
+    render: ({ link, role, accountId, email, expiresAt }) =>
+      renderFields({ link, role, account: accountId, 'e-mail': email ?? 'typed by the person who opens the link', expires: expiresAt }),
+  }),
+  command({
+    name: 'panel users',
+    summary: 'List the people of the panel',
+    parameters: { role: optional(oneOf(PANEL_ROLES, 'role'), 'only people with this role'), cursor },
+    examples: ['panel users', 'panel users --role admin'],
+    endpoint: panelUserList,
+    request: ({ role, cursor }) => ({ role, cursor }),
+    render: ({ users, nextCursor }) =>
+      renderTable(
+        users,
+        {
+          USER: (row) => row.userId,
+          'E-MAIL': (row) => row.email,
+          NAME: (row) => row.name,
+          ROLES: rolesOf,
+          DISABLED: (row) => row.disabledAt ?? '-',
+        },
+        'no people yet: make the first admin with panel invite --admin',
+      ) + morePages(nextCursor),
+  }),
+  command({
+    name: 'panel disable',
+    summary: 'Keep a person out of the panel and end their sessions and tokens; --undo lets them in again',
+    parameters: { email: argument(email, 'e-mail of the person'), undo: flag('let them in again') },
+    examples: ['panel disable ada@example.com', 'panel disable ada@example.com --undo'],
+    endpoint: panelUserUpdate,
+    request: ({ email, undo }) => ({ email, disabled: !undo }),
+    render: (user) =>
+      renderFields({
+        user: user.userId,
+        'e-mail': user.email,
+        name: user.name,
+        roles: rolesOf(user),
+        disabled: user.disabledAt ?? 'no',
+      }),
+  }),
+  command({
+    name: 'panel end-sessions',
+    summary: 'End all sessions of a person',
+    parameters: { email: argument(email, 'e-mail of the person') },
+    examples: ['panel end-sessions ada@example.com'],
+    endpoint: panelSessionsEnd,
+    request: ({ email }) => ({ email }),
+    render: ({ userId, sessionsEnded }) => renderFields({ user: userId, 'sessions ended': String(sessionsEnded) }),
+  }),
+];
+
+function roleOf(admin: true | undefined, role: PanelRole | undefined): PanelRole {
+  if ((admin === undefined) === (role === undefined)) throw new UsageError('give --admin or --role, one of them');
+  return role ?? 'admin';
+}
+
+function rolesOf({ grants }: PanelUser): string {
+  return grants.map(({ accountId, role }) => (accountId === null ? role : `${role} of ${accountId}`)).join(', ') || '-';
+}

@@ -1,0 +1,79 @@
+import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsArray, IsBoolean, IsIn, IsOptional } from 'class-validator';
+import { Id, Instant, Text } from '#contracts/billing/fields.js';
+import { PageQuery } from '../http/page.js';
+import { PERMISSIONS } from '../permissions/permissions.js';
+import { ROLES } from '../permissions/roles.js';
+import type {
+  ConfirmBody,
+  InviteAcceptBody,
+  InviteCreateBody,
+  InviteShowBody,
+  MemberUpdateBody,
+  MeUpdateBody,
+  Permission,
+  Role,
+  SignInBody,
+  TokenCreateBody,
+} from './shapes/identity.js';
+
+/** Longer than any e-mail or password, so that a hash never gets more. */
+const CREDENTIAL_MAX = 1_000;
+
+export class SignInRequest implements SignInBody {
+  @Text(CREDENTIAL_MAX) email!: string;
+  @Text(CREDENTIAL_MAX) password!: string;
+}
+
+export class ConfirmRequest implements ConfirmBody {
+  @Text(CREDENTIAL_MAX) password!: string;
+}
+
+export class MeUpdateRequest implements MeUpdateBody {
+  @IsOptional() @Text(200) name?: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) password?: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) currentPassword?: string;
+}
+
+export class ScopeQuery {
+  @IsOptional() @Id() accountId?: string;
+}
+
+export class ScopedPageQuery extends PageQuery {
+  @IsOptional() @Id() accountId?: string;
+}
+
+export class MemberUpdateRequest implements MemberUpdateBody {
+  @IsOptional() @Id() accountId?: string;
+  @IsOptional() @IsIn(ROLES) role?: Role;
+  @IsOptional() @IsBoolean() disabled?: boolean;
+}
+
+export class InviteCreateRequest implements InviteCreateBody {
+  @Text(CREDENTIAL_MAX) email!: string;
+  @IsOptional() @Id() accountId?: string;
+  @IsIn(ROLES) role!: Role;
+}
+
+export class InviteShowRequest implements InviteShowBody {
+  @Text(100) token!: string;
+}
+
+export class InviteAcceptRequest implements InviteAcceptBody {
+  @Text(100) token!: string;
+  @IsOptional() @Text(CREDENTIAL_MAX) email?: string;
+  @IsOptional() @Text(200) name?: string;
+  @Text(CREDENTIAL_MAX) password!: string;
+}
+
+export class TokenCreateRequest implements TokenCreateBody {
+  @IsOptional() @Id() tokenId?: string;
+  @Text(200) name!: string;
+  @IsOptional() @Id() accountId?: string;
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(PERMISSIONS.length)
+  @ArrayUnique()
+  @IsIn(PERMISSIONS, { each: true })
+  permissions!: Permission[];
+  @Instant() expiresAt!: string;
+}

@@ -1,0 +1,57 @@
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { Handles } from '../http/handles.decorator.js';
+import { IdPipe } from '../http/id.pipe.js';
+import { clientOf, originOf } from '../http/origin-of.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { SessionCookie } from '../http/session-cookie.js';
+import { Invites } from '../identity/invites.js';
+import { People } from '../identity/people.js';
+import { InviteAcceptRequest, InviteCreateRequest, InviteShowRequest, ScopedPageQuery } from './identity.dto.js';
+import { accountsOf } from './members.controller.js';
+import type { CreatedInvite, InviteListReply, InviteView, Me } from './shapes/identity.js';
+
+/** One-time links that give a person a role. */
+@Controller()
+export class InvitesController {
+  constructor(
+    private readonly invites: Invites,
+    private readonly people: People,
+    private readonly cookie: SessionCookie,
+  ) {}
+
+  @Handles('listInvites')
+  list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<InviteListReply> {
+    return this.invites.list(accountsOf(callerOf(request).access, 'members.read', query.accountId), query);
+  }
+
+  @Handles('createInvite')
+  create(@Req() request: PanelRequest, @Body() body: InviteCreateRequest): Promise<CreatedInvite> {
+    const { email, role } = body;
+    const accountId = body.accountId ?? null;
+    callerOf(request).access.require('members', accountId);
+    return this.invites.create({ email, accountId, role, setsPassword: false }, originOf(request));
+  }
+
+  @Handles('withdrawInvite')
+  async withdraw(@Req() request: PanelRequest, @Param('inviteId', IdPipe) inviteId: string): Promise<void> {
+    const { access } = callerOf(request);
+    await this.invites.withdraw(inviteId, (accountId) => access.require('members', accountId), originOf(request));
+  }
+
+  @Handles('showInvite')
+  show(@Body() { token }: InviteShowRequest): Promise<InviteView> {
+    return this.invites.show(token);
+  }
+
+  @Handles('acceptInvite')
+  async accept(
+    @Req() request: PanelRequest,
+    @Res({ passthrough: true }) response: Response,
+    @Body() body: InviteAcceptRequest,
+  ): Promise<Me> {
+    const { secret, userId } = await this.invites.accept(body, clientOf(request), originOf(request));
+    response.setHeader('set-cookie', this.cookie.set(secret));
+    return this.people.show(userId);
+  }
+}

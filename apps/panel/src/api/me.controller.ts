@@ -1,0 +1,26 @@
+import { Body, Controller, Req } from '@nestjs/common';
+import { Handles } from '../http/handles.decorator.js';
+import { originOf } from '../http/origin-of.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { People } from '../identity/people.js';
+import { MeUpdateRequest } from './identity.dto.js';
+import type { Me } from './shapes/identity.js';
+
+/** The signed-in person. */
+@Controller()
+export class MeController {
+  constructor(private readonly people: People) {}
+
+  @Handles('showMe')
+  show(@Req() request: PanelRequest): Promise<Me> {
+    return this.people.show(callerOf(request).userId);
+  }
+
+  @Handles('updateMe')
+  async update(@Req() request: PanelRequest, @Body() { name, password, currentPassword }: MeUpdateRequest): Promise<Me> {
+    const caller = callerOf(request);
+    if (password !== undefined) await this.people.changePassword(caller, currentPassword, password, originOf(request));
+    if (name !== undefined) await this.people.rename(caller, name, originOf(request));
+    return this.people.show(caller.userId);
+  }
+}

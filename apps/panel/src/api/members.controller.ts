@@ -1,0 +1,46 @@
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
+import { Handles } from '../http/handles.decorator.js';
+import { IdPipe } from '../http/id.pipe.js';
+import { originOf } from '../http/origin-of.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Members } from '../identity/members.js';
+import type { Access } from '../permissions/access.js';
+import { MemberUpdateRequest, ScopedPageQuery, ScopeQuery } from './identity.dto.js';
+import type { Member, MemberListReply, Permission } from './shapes/identity.js';
+
+/** People and their roles. */
+@Controller()
+export class MembersController {
+  constructor(private readonly members: Members) {}
+
+  @Handles('listMembers')
+  list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<MemberListReply> {
+    return this.members.list(accountsOf(callerOf(request).access, 'members.read', query.accountId), query);
+  }
+
+  @Handles('updateMember')
+  async update(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Body() body: MemberUpdateRequest): Promise<Member> {
+    const { access, session, userId: own } = callerOf(request);
+    const { accountId = null, role, disabled } = body;
+    access.require('members', disabled === undefined ? accountId : null);
+    if (role !== undefined)
+      await this.members.setRole(userId, accountId, role, originOf(request), userId === own ? session?.id : undefined);
+    if (disabled !== undefined) await this.members.setDisabled(userId, disabled, originOf(request));
+    return this.members.show(userId, access.accountsWith('members.read'));
+  }
+
+  @Handles('removeMember')
+  async remove(@Req() request: PanelRequest, @Param('userId', IdPipe) userId: string, @Query() query: ScopeQuery): Promise<void> {
+    const accountId = query.accountId ?? null;
+    const { access, session, userId: own } = callerOf(request);
+    access.require('members', accountId);
+    await this.members.setRole(userId, accountId, null, originOf(request), userId === own ? session?.id : undefined);
+  }
+}
+
+/** Returns the accounts of a list: the one that the query names, if the caller may read it, or all that they may read. */
+export function accountsOf(access: Access, permission: Permission, accountId: string | undefined): 'all' | string[] {
+  if (accountId === undefined) return access.accountsWith(permission);
+  access.require(permission, accountId);
+  return [accountId];
+}

@@ -1,0 +1,208 @@
+/** One thing that a caller may do. One that ends with `.read` is included in the permission without that ending. */
+export type Permission =
+  | 'usage.read'
+  | 'requests.read'
+  | 'models.read'
+  | 'playground'
+  | 'projects'
+  | 'keys'
+  | 'budgets'
+  | 'money.read'
+  | 'money.write'
+  | 'accounts'
+  | 'upstreams'
+  | 'upstreams.read'
+  | 'catalog'
+  | 'catalog.read'
+  | 'ledger'
+  | 'ledger.read'
+  | 'audit.read'
+  | 'members'
+  | 'members.read'
+  | 'tokens';
+
+/** Roles of the whole platform. */
+export type PlatformRole = 'admin' | 'auditor';
+/** Roles in one account. */
+export type AccountRole = 'owner' | 'finance' | 'developer' | 'viewer';
+export type Role = PlatformRole | AccountRole;
+
+/** A role of a person: on the whole platform when `accountId` is null. */
+export interface Grant {
+  accountId: string | null;
+  role: Role;
+  /** Everything the role allows, `.read` forms included. */
+  permissions: Permission[];
+}
+
+/** `GET /me`, and the reply of `POST /session` and `POST /invites/accept`. */
+export interface Me {
+  userId: string;
+  email: string;
+  name: string;
+  createdAt: string;
+  grants: Grant[];
+}
+
+/** `PATCH /me`. Replies `Me`. A new password ends all other sessions. */
+export interface MeUpdateBody {
+  name?: string;
+  password?: string;
+  /** Required with `password`. */
+  currentPassword?: string;
+}
+
+/** `POST /session`. Sets the cookie. */
+export interface SignInBody {
+  email: string;
+  password: string;
+}
+
+/** `POST /session/confirm`. Replies `Session` and replaces the cookie. */
+export interface ConfirmBody {
+  password: string;
+}
+
+/** `GET /session` replies the one of the cookie. */
+export interface Session {
+  sessionId: string;
+  createdAt: string;
+  /** The last time that the person typed their password. Routes that need a confirmation accept it for 10 minutes. */
+  confirmedAt: string;
+  seenAt: string;
+  /** Ends earlier after 30 minutes without a request. */
+  expiresAt: string;
+  address: string;
+  userAgent: string | null;
+  isCurrent: boolean;
+}
+
+/** `GET /sessions`, newest first. */
+export interface SessionListReply {
+  sessions: Session[];
+}
+
+/** `GET /members?accountId&limit&cursor`: people with a role in the account, or without `accountId` on the platform or anywhere. */
+export interface MemberListReply {
+  members: Member[];
+  nextCursor: string | null;
+}
+
+export interface Member {
+  userId: string;
+  email: string;
+  name: string;
+  createdAt: string;
+  /** Moment since which the person cannot sign in. */
+  disabledAt: string | null;
+  /** Roles that the caller may see. */
+  grants: Grant[];
+}
+
+/** `PATCH /members/{userId}`. Replies `Member`. A change of a role ends the person's sessions. */
+export interface MemberUpdateBody {
+  /** The role's account. Absent: the platform. */
+  accountId?: string;
+  role?: Role;
+  /** Only for admins. A disabled person cannot sign in, and their tokens are refused. */
+  disabled?: boolean;
+}
+
+// `DELETE /members/{userId}?accountId` removes the person's role there.
+
+/** `GET /invites?accountId&limit&cursor`: open invites, newest first. */
+export interface InviteListReply {
+  invites: Invite[];
+  nextCursor: string | null;
+}
+
+export interface Invite {
+  inviteId: string;
+  /** Null: the person who opens the link types it. */
+  email: string | null;
+  accountId: string | null;
+  role: Role;
+  /** `user/<id>` or `cli/<os-user>@<host>`. */
+  invitedBy: string;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** `POST /invites`. Replies `CreatedInvite`. */
+export interface InviteCreateBody {
+  email: string;
+  /** Absent: the platform. */
+  accountId?: string;
+  role: Role;
+}
+
+export interface CreatedInvite extends Invite {
+  /** Works once, within 24 hours. Shown once. */
+  link: string;
+}
+
+/** `POST /invites/show`, without a session: the invite of a link. Replies `InviteView`. */
+export interface InviteShowBody {
+  /** The part of the link after `#`. */
+  token: string;
+}
+
+export interface InviteView {
+  email: string | null;
+  accountId: string | null;
+  role: Role;
+  expiresAt: string;
+  /** `new`: choose a name and a password. `sign-in`: type the present password. `new-password`: choose another one. */
+  password: 'new' | 'sign-in' | 'new-password';
+}
+
+/** `POST /invites/accept`, without a session. Signs in and replies `Me`. */
+export interface InviteAcceptBody {
+  token: string;
+  /** Only for an invite without an e-mail. */
+  email?: string;
+  /** For a new person. Default: the part of the e-mail before `@`. */
+  name?: string;
+  password: string;
+}
+
+/** `GET /tokens?accountId&limit&cursor`, newest first, expired and revoked tokens included. */
+export interface TokenListReply {
+  tokens: Token[];
+  nextCursor: string | null;
+}
+
+export interface Token {
+  tokenId: string;
+  name: string;
+  lastFour: string;
+  accountId: string | null;
+  permissions: Permission[];
+  /** The maker's user id. The token never has more permissions than its maker has. */
+  createdBy: string;
+  createdAt: string;
+  expiresAt: string;
+  revokedAt: string | null;
+  /** To the minute. */
+  usedAt: string | null;
+}
+
+/** `POST /tokens`. Replies `CreatedToken`. */
+export interface TokenCreateBody {
+  /** Repeating it with the same id is a `conflict`, because the token is shown once. Default: a new id. */
+  tokenId?: string;
+  name: string;
+  /** Absent: the platform. */
+  accountId?: string;
+  /** Not `members` or `tokens`, nor any that the caller has not. */
+  permissions: Permission[];
+  /** At most 366 days ahead. */
+  expiresAt: string;
+}
+
+export interface CreatedToken extends Token {
+  /** The whole token, `tg_adm_…`, shown once. */
+  token: string;
+}
+
+// `DELETE /tokens/{tokenId}` revokes the token permanently and replies `Token`.

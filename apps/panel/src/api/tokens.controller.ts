@@ -1,0 +1,33 @@
+import { Body, Controller, Param, Query, Req } from '@nestjs/common';
+import { Handles } from '../http/handles.decorator.js';
+import { IdPipe } from '../http/id.pipe.js';
+import { originOf } from '../http/origin-of.js';
+import { callerOf, type PanelRequest } from '../http/panel-request.js';
+import { Tokens } from '../identity/tokens.js';
+import { ScopedPageQuery, TokenCreateRequest } from './identity.dto.js';
+import { accountsOf } from './members.controller.js';
+import type { CreatedToken, Token, TokenListReply } from './shapes/identity.js';
+
+/** Credentials of programs. */
+@Controller()
+export class TokensController {
+  constructor(private readonly tokens: Tokens) {}
+
+  @Handles('listTokens')
+  list(@Req() request: PanelRequest, @Query() query: ScopedPageQuery): Promise<TokenListReply> {
+    return this.tokens.list(accountsOf(callerOf(request).access, 'tokens', query.accountId), query);
+  }
+
+  @Handles('createToken')
+  create(@Req() request: PanelRequest, @Body() body: TokenCreateRequest): Promise<CreatedToken> {
+    const caller = callerOf(request);
+    caller.access.require('tokens', body.accountId ?? null);
+    return this.tokens.create(body, caller, originOf(request));
+  }
+
+  @Handles('revokeToken')
+  revoke(@Req() request: PanelRequest, @Param('tokenId', IdPipe) tokenId: string): Promise<Token> {
+    const { access } = callerOf(request);
+    return this.tokens.revoke(tokenId, (accountId) => access.require('tokens', accountId), originOf(request));
+  }
+}

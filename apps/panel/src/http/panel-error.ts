@@ -1,0 +1,61 @@
+import { ERROR_CODES, type ErrorCode } from '#inference/errors.js';
+
+type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'] | 'conflict_error';
+
+/** Every error code of the panel, with its HTTP status and type. Those of the gateway mean the same here. */
+export const PANEL_ERROR_CODES = {
+  invalid_request: ERROR_CODES.invalid_request,
+  invalid_json: ERROR_CODES.invalid_json,
+  authentication_required: ERROR_CODES.authentication_required,
+  invalid_credentials: { status: 401, type: 'authentication_error' },
+  insufficient_balance: ERROR_CODES.insufficient_balance,
+  origin_not_allowed: ERROR_CODES.origin_not_allowed,
+  permission_denied: { status: 403, type: 'permission_error' },
+  confirmation_required: { status: 403, type: 'permission_error' },
+  not_found: { status: 404, type: 'not_found_error' },
+  conflict: { status: 409, type: 'conflict_error' },
+  request_too_large: ERROR_CODES.request_too_large,
+  rate_limit_exceeded: ERROR_CODES.rate_limit_exceeded,
+  internal_error: ERROR_CODES.internal_error,
+  unavailable: { status: 503, type: 'api_error' },
+} as const satisfies Record<string, { status: number; type: ErrorType }>;
+
+export type PanelErrorCode = keyof typeof PANEL_ERROR_CODES;
+
+export function isPanelErrorCode(code: string): code is PanelErrorCode {
+  return Object.hasOwn(PANEL_ERROR_CODES, code);
+}
+
+interface PanelErrorOptions {
+  /** The field at fault, of the body or the query. */
+  param?: string;
+  /** Logged, never sent. */
+  cause?: unknown;
+  /** Whole seconds, sent as `Retry-After`. */
+  retryAfterSeconds?: number;
+  /** Overrides the status of the code: 405. */
+  status?: number;
+}
+
+/** The only error that reaches a caller of the panel. Its `message` is sent unchanged. */
+export class PanelError extends Error {
+  override readonly name = 'PanelError';
+  readonly status: number;
+  readonly param: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    readonly code: PanelErrorCode,
+    message: string,
+    { param, cause, retryAfterSeconds, status = PANEL_ERROR_CODES[code].status }: PanelErrorOptions = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.status = status;
+    this.param = param;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  get type(): ErrorType {
+    return PANEL_ERROR_CODES[this.code].type;
+  }
+}

@@ -1,0 +1,35 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ROUTE } from './handles.decorator.js';
+import { PanelError } from './panel-error.js';
+import { callerOf, type PanelRequest } from './panel-request.js';
+import { type Route, scopeOf } from './routes.js';
+
+/** Milliseconds after a sign-in or confirmation in which routes that ask for it can be used. */
+export const CONFIRMED_MS = 10 * 60_000;
+
+/** Refuses callers without the permission of the route. */
+@Injectable()
+export class PermissionGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const route = this.reflector.get<Route>(ROUTE, context.getHandler());
+    if (route.access === 'public') return true;
+    const request = context.switchToHttp().getRequest<PanelRequest>();
+    const { access, session } = callerOf(request);
+    if (route.access === 'own') {
+      if (!session) throw new PanelError('permission_denied', 'A token cannot do this; it needs a signed-in person.');
+    } else if (scopeOf(route) === 'any') access.requireAnywhere(route.access);
+    else access.require(route.access, scopeOf(route) === 'account' ? accountOf(request) : null);
+    if (route.confirmed && session && Date.now() - session.confirmedAt.getTime() > CONFIRMED_MS)
+      throw new PanelError('confirmation_required', 'Confirm with your password: the last time was over 10 minutes ago.');
+    return true;
+  }
+}
+
+/** Returns the account of the path; null for `all`, the whole platform. */
+function accountOf({ params }: PanelRequest): string | null {
+  const accountId = String(params.accountId).toLowerCase();
+  return accountId === 'all' ? null : accountId;
+}

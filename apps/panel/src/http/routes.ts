@@ -1,0 +1,109 @@
+import type { Permission } from '../api/shapes/identity.js';
+
+/** All endpoints are below it. */
+export const API_PREFIX = '/panel/v1';
+
+/**
+ * An endpoint. `@Handles` binds a method of a controller to it, the guards enforce it, and the test matrix and the OpenAPI document are
+ * made of it.
+ */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  /** Path below `API_PREFIX`. */
+  path: string;
+  /** The permission it needs; `own` for a signed-in person, whatever their roles; `public` for callers without credentials. */
+  access: Permission | 'own' | 'public';
+  /**
+   * Where the permission must be held. `account`, the default of a path with `:accountId`: in that account, or on the whole platform for
+   * the id `all`. `platform`: on the whole platform. `any`: anywhere; the handler narrows the reply with `access.accountsWith` or calls `access.require` with the row's account.
+   */
+  scope?: 'account' | 'platform' | 'any';
+  /** True when a person must have signed in or confirmed within 10 minutes. Does not apply to tokens. */
+  confirmed?: true;
+  /** Status of a success. Default: 200. */
+  status?: 201 | 204;
+  summary: string;
+}
+
+/** All endpoints. Paths match exactly, except for a trailing slash. */
+export const ROUTES = {
+  // ---- sessions and people ----
+  signIn: { method: 'POST', path: '/session', access: 'public', status: 201, summary: 'Signs in with e-mail and password' },
+  showSession: { method: 'GET', path: '/session', access: 'own', summary: 'The session of the cookie' },
+  signOut: { method: 'DELETE', path: '/session', access: 'own', status: 204, summary: 'Ends the session of the cookie' },
+  confirmSession: { method: 'POST', path: '/session/confirm', access: 'own', summary: 'Confirms the session with the password' },
+  listSessions: { method: 'GET', path: '/sessions', access: 'own', summary: 'Sessions of the signed-in person' },
+  endSessions: { method: 'DELETE', path: '/sessions', access: 'own', status: 204, summary: 'Ends all other sessions of the person' },
+  endSession: { method: 'DELETE', path: '/sessions/:sessionId', access: 'own', status: 204, summary: 'Ends one session of the person' },
+  showMe: { method: 'GET', path: '/me', access: 'own', summary: 'The signed-in person, with their roles and permissions' },
+  updateMe: { method: 'PATCH', path: '/me', access: 'own', summary: 'Changes the name or the password' },
+  listMembers: { method: 'GET', path: '/members', access: 'members.read', scope: 'any', summary: 'People and their roles' },
+  updateMember: {
+    method: 'PATCH',
+    path: '/members/:userId',
+    access: 'members',
+    scope: 'any',
+    confirmed: true,
+    summary: 'Changes a role; disables a person',
+  },
+  removeMember: {
+    method: 'DELETE',
+    path: '/members/:userId',
+    access: 'members',
+    scope: 'any',
+    confirmed: true,
+    status: 204,
+    summary: 'Takes a role from a person',
+  },
+  listInvites: { method: 'GET', path: '/invites', access: 'members.read', scope: 'any', summary: 'Open invites' },
+  createInvite: {
+    method: 'POST',
+    path: '/invites',
+    access: 'members',
+    scope: 'any',
+    confirmed: true,
+    status: 201,
+    summary: 'Makes a one-time link that gives a role',
+  },
+  withdrawInvite: {
+    method: 'DELETE',
+    path: '/invites/:inviteId',
+    access: 'members',
+    scope: 'any',
+    confirmed: true,
+    status: 204,
+    summary: 'Ends an open invite',
+  },
+  showInvite: { method: 'POST', path: '/invites/show', access: 'public', summary: 'The invite of a link' },
+  acceptInvite: { method: 'POST', path: '/invites/accept', access: 'public', status: 201, summary: 'Accepts an invite and signs in' },
+  listTokens: { method: 'GET', path: '/tokens', access: 'tokens', scope: 'any', summary: 'Tokens of programs' },
+  createToken: {
+    method: 'POST',
+    path: '/tokens',
+    access: 'tokens',
+    scope: 'any',
+    confirmed: true,
+    status: 201,
+    summary: 'Makes a token, which is shown once',
+  },
+  revokeToken: {
+    method: 'DELETE',
+    path: '/tokens/:tokenId',
+    access: 'tokens',
+    scope: 'any',
+    confirmed: true,
+    summary: 'Revokes a token',
+  },
+  // ---- resources ----
+} as const satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof ROUTES;
+
+export function routeOf(name: RouteName): Route {
+  return ROUTES[name];
+}
+
+/** Returns where the permission of a route must be held. */
+export function scopeOf({ scope, path }: Route): 'account' | 'platform' | 'any' {
+  return scope ?? (path.includes(':accountId') ? 'account' : 'platform');
+}

@@ -1,0 +1,66 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Prisma } from '#database/prisma-client.js';
+import type { Grant, Role } from '../api/shapes/identity.js';
+import { PanelError } from '../http/panel-error.js';
+import { Access } from '../permissions/access.js';
+import { isPlatformRole, permissionsOf } from '../permissions/roles.js';
+
+/** Columns of `panel.grant`. A CHECK of the database limits the roles. */
+interface GrantRow {
+  accountId: string | null;
+  role: string;
+}
+
+/** Role that a scope always keeps: without it, people could no longer manage it. */
+const KEEPER = { platform: 'admin', account: 'owner' } as const;
+
+/** Advisory lock of changes of roles: each sees those before it, so that two cannot remove the last two admins. */
+const ROLES_LOCK = 7_243_020;
+
+export function accessOf(grants: readonly GrantRow[]): Access {
+  return new Access(grants.map(({ accountId, role }) => ({ accountId, permissions: new Set(permissionsOf(role as Role)) })));
+}
+
+export function renderGrant({ accountId, role }: GrantRow): Grant {
+  return { accountId, role: role as Role, permissions: [...permissionsOf(role as Role)] };
+}
+
+/** @throws {PanelError} `invalid_request` for a role of an account without one, or a platform role with one */
+export function checkRoleFits(role: Role, accountId: string | null): void {
+  if (isPlatformRole(role) === (accountId === null)) return;
+  const message = accountId === null ? `the role ${role} needs accountId` : `the role ${role} is for the platform, without accountId`;
+  throw new PanelError('invalid_request', message, { param: 'role' });
+}
+
+export async function lockRoles(tx: Prisma.TransactionClient): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(${ROLES_LOCK})`;
+}
+
+/** Sets a person's role in a scope; null removes it. Call after `lockRoles`. Returns the role before. @throws {PanelError} `conflict` */
+export async function setRole(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  accountId: string | null,
+  role: Role | null,
+): Promise<Role | null> {
+  const current = await tx.panelGrant.findFirst({ where: { userId, accountId } });
+  if (current?.role === role) return role;
+  if (current) await demandAnotherKeeper(tx, userId, accountId, current.role);
+  if (!current && role !== null) await tx.panelGrant.create({ data: { id: randomUUIDv7(), userId, accountId, role } });
+  if (current && role !== null) await tx.panelGrant.update({ where: { id: current.id }, data: { role } });
+  if (current && role === null) await tx.panelGrant.delete({ where: { id: current.id } });
+  return (current?.role as Role | undefined) ?? null;
+}
+
+/** Throws when the person is the last admin of the platform, or the last owner of the account, who can sign in. */
+export async function demandAnotherKeeper(
+  tx: Prisma.TransactionClient,
+  userId: string,
+  accountId: string | null,
+  role: string,
+): Promise<void> {
+  const keeper = accountId === null ? KEEPER.platform : KEEPER.account;
+  if (role !== keeper) return;
+  const others = await tx.panelGrant.count({ where: { accountId, role, userId: { not: userId }, user: { disabledAt: null } } });
+  if (others === 0) throw new PanelError('conflict', `This is the last ${keeper}. Give the role to another person first.`);
+}

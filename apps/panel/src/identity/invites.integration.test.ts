@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { cookieOf, PASSWORD, PanelFixture, type SignedIn } from '../../test/panel-fixture.js';
+
+const ACCOUNT = randomUUID();
+const OTHER = randomUUID();
+
+let panel: PanelFixture;
+beforeEach(async () => {
+  panel = await PanelFixture.open();
+});
+afterEach(() => panel.close());
+
+const accept = (body: object) => panel.send('/invites/accept', { method: 'POST', body });
+const codeOf = ({ status, body }: { status: number; body: { error?: { code: string } } }) => body.error?.code ?? status;
+
+test('a link makes the first admin once, whatever arrives at once', async () => {
+  const token = await panel.invite('admin');
+  const replies = await Promise.all(
+    ['ada@example.com', 'eve@example.com'].map((email) => accept({ token, email, name: 'Ada', password: PASSWORD })),
+  );
+  expect(replies.map(codeOf).sort()).toEqual([201, 'not_found']);
+  expect(codeOf(await accept({ token, email: 'kim@example.com', password: PASSWORD }))).toBe('not_found');
+  expect(await panel.prisma.panelUser.count()).toBe(1);
+  const me = await panel.send('/me', { cookie: cookieOf(replies.find(({ status }) => status === 201) as (typeof replies)[0]) });
+  expect(me.body).toMatchObject({ name: 'Ada', grants: [{ accountId: null, role: 'admin' }] });
+});
+
+test('a link ends after 24 hours, and when a newer one for the same is made', async () => {
+  const first = await panel.invite('admin');
+  const second = await panel.invite('admin');
+  expect(codeOf(await accept({ token: first, email: 'a@example.com', password: PASSWORD }))).toBe('not_found');
+  await panel.sql.query(`BEGIN; SELECT panel.record_audit('{"actor":"test"}', 'test', NULL, 'test', NULL, NULL, NULL);
+    UPDATE panel.invite SET expires_at = now(); COMMIT`);
+  expect(codeOf(await accept({ token: second, email: 'a@example.com', password: PASSWORD }))).toBe('not_found');
+});
+
+test('the database and the journal have no token of a link', async () => {
+  const token = await panel.invite('admin');
+  const { rows } = await panel.sql.query('SELECT i::text FROM panel.invite i UNION ALL SELECT a::text FROM panel.audit a');
+  expect(rows).toHaveLength(2);
+  expect(JSON.stringify(rows)).not.toContain(token);
+});
+
+test('a weak password is refused, and the link still works', async () => {
+  const token = await panel.invite('admin', null, 'ada@example.com');
+  expect(codeOf(await accept({ token, password: 'short' }))).toBe('invalid_request');
+  expect(codeOf(await accept({ token, password: PASSWORD }))).toBe(201);
+});
+
+describe('an invite of an owner', () => {
+  let owner: SignedIn;
+  beforeEach(async () => {
+    owner = await panel.person('owner', ACCOUNT);
+  });
+
+  const invite = (body: object) => panel.send('/invites', { method: 'POST', cookie: owner.cookie, body });
+  const tokenOf = ({ body }: { body: { link: string } }) => body.link.replace(/^.*#/, '');
+
+  test('gives a role in that account', async () => {
+    const made = await invite({ email: 'Ada@Example.com', accountId: ACCOUNT, role: 'viewer' });
+    expect(made.body).toEqual({
+      ...{ inviteId: expect.any(String), email: 'ada@example.com', accountId: ACCOUNT, role: 'viewer', invitedBy: `user/${owner.userId}` },
+      ...{ createdAt: expect.any(String), expiresAt: expect.any(String) },
+      link: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8081\/panel\/welcome#[\w-]{43}$/),
+    });
+    const shown = await panel.send('/invites/show', { method: 'POST', body: { token: tokenOf(made) } });
+    expect(shown.body).toMatchObject({ email: 'ada@example.com', role: 'viewer', password: 'new' });
+    const ada = await accept({ token: tokenOf(made), password: PASSWORD });
+    expect(ada.body).toMatchObject({ name: 'ada', grants: [{ accountId: ACCOUNT, role: 'viewer' }] });
+  });
+
+  test('cannot give what the owner has not', async () => {
+    expect(codeOf(await invite({ email: 'a@example.com', role: 'admin' }))).toBe('permission_denied');
+    expect(codeOf(await invite({ email: 'a@example.com', accountId: OTHER, role: 'viewer' }))).toBe('not_found');
+    expect(codeOf(await invite({ email: 'a@example.com', accountId: ACCOUNT, role: 'admin' }))).toBe('invalid_request');
+  });
+
+  test('does not take over a person who exists: it needs their password', async () => {
+    const ada = await panel.person('viewer', OTHER);
+    const token = tokenOf(await invite({ email: ada.email, accountId: ACCOUNT, role: 'developer' }));
+    expect((await panel.send('/invites/show', { method: 'POST', body: { token } })).body.password).toBe('sign-in');
+    expect(codeOf(await accept({ token, password: 'a loud purple mountain' }))).toBe('invalid_credentials');
+    expect(codeOf(await accept({ token, password: PASSWORD }))).toBe(201);
+  });
+
+  test('is listed while it is open, and can be withdrawn', async () => {
+    const made = await invite({ email: 'ada@example.com', accountId: ACCOUNT, role: 'viewer' });
+    const list = () => panel.send('/invites', { cookie: owner.cookie });
+    const { link: _, ...invited } = made.body;
+    expect((await list()).body).toEqual({ invites: [invited], nextCursor: null });
+    const stranger = await panel.person('owner', OTHER);
+    const withdraw = (cookie: string) => panel.send(`/invites/${invited.inviteId}`, { method: 'DELETE', cookie });
+    expect((await withdraw(stranger.cookie)).status).toBe(404);
+    expect((await withdraw(owner.cookie)).status).toBe(204);
+    expect((await list()).body.invites).toEqual([]);
+    expect(codeOf(await accept({ token: tokenOf(made), password: PASSWORD }))).toBe('not_found');
+  });
+});
+
+test('an invite of the operator sets a new password of the person that it names, and of no other', async () => {
+  const ada = await panel.person('admin');
+  const password = 'a loud purple mountain';
+  expect(codeOf(await accept({ token: await panel.invite('admin'), email: ada.email, password }))).toBe('invalid_credentials');
+  expect(codeOf(await accept({ token: await panel.invite('admin', null, ada.email), password }))).toBe(201);
+  const signIn = (word: string) => panel.send('/session', { method: 'POST', body: { email: ada.email, password: word } });
+  expect([codeOf(await signIn(PASSWORD)), codeOf(await signIn(password))]).toEqual(['invalid_credentials', 201]);
+  expect((await panel.send('/me', { cookie: ada.cookie })).status).toBe(401);
+});

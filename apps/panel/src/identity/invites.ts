@@ -1,0 +1,145 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { CreatedInvite, Invite, InviteAcceptBody, InviteListReply, InviteView, Role } from '../api/shapes/identity.js';
+import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
+import { PanelError } from '../http/panel-error.js';
+import { checkRoleFits, lockRoles, setRole } from './grants.js';
+import { checkNewPassword, type Passwords } from './passwords.js';
+import { digestOf, makeSecret } from './secret.js';
+import { type Client, endSessions, type Sessions } from './sessions.js';
+import type { SignIn } from './sign-in.js';
+
+const INVITE_MS = 24 * 3_600_000;
+const EMAIL = /^[^@\s]{1,64}@[^@\s]{1,189}$/;
+
+interface NewInvite {
+  /** Absent: the person who opens the link types it. */
+  email?: string;
+  accountId: string | null;
+  role: Role;
+  /** True for an operator's invite, which sets a new password for a person who exists already. */
+  setsPassword: boolean;
+}
+
+/** One-time links that give a person a role. The token is after `#`, so that no server, proxy or log gets it. */
+export class Invites {
+  constructor(
+    private readonly prisma: PrismaClient,
+    private readonly passwords: Passwords,
+    private readonly sessions: Sessions,
+    private readonly signIn: SignIn,
+    private readonly panelUrl: string,
+  ) {}
+
+  /** Makes a link. An open invite of the same e-mail for the same role ends. */
+  async create({ email: typed, accountId, role, setsPassword }: NewInvite, origin: Origin): Promise<CreatedInvite> {
+    const email = typed === undefined ? null : emailOf(typed);
+    checkRoleFits(role, accountId);
+    const secret = makeSecret();
+    const now = new Date();
+    const expiresAt = new Date(now.getTime() + INVITE_MS);
+    const scope = { email, accountId, role };
+    const row = await this.prisma.$transaction(async (tx) => {
+      await tx.panelInvite.deleteMany({ where: { ...scope, acceptedAt: null } });
+      const id = randomUUIDv7();
+      const data = { id, digest: digestOf(secret), ...scope, setsPassword, invitedBy: origin.actor, createdAt: now, expiresAt };
+      await writeAudit(tx, origin, { action: 'invite.create', accountId, target: `invite/${id}`, after: { email, role } });
+      return tx.panelInvite.create({ data });
+    });
+    return { ...renderInvite(row), link: `${this.panelUrl}/panel/welcome#${secret}` };
+  }
+
+  /** Open invites of the accounts, or of all and the platform, newest first. */
+  async list(accounts: 'all' | string[], page: PageQuery): Promise<InviteListReply> {
+    const open = { acceptedAt: null, expiresAt: { gt: new Date() } };
+    const where = { ...open, ...(accounts !== 'all' && { accountId: { in: accounts } }) };
+    const { rows, nextCursor } = pageOf(await this.prisma.panelInvite.findMany({ where, ...newestFirst(page) }), page);
+    return { invites: rows.map(renderInvite), nextCursor };
+  }
+
+  /** @throws {PanelError} `not_found` */
+  async withdraw(inviteId: string, mayWithdraw: (accountId: string | null) => void, origin: Origin): Promise<void> {
+    await this.prisma.$transaction(async (tx) => {
+      const row = await tx.panelInvite.findFirst({ where: { id: inviteId, acceptedAt: null } });
+      if (!row) throw new PanelError('not_found', 'There is no such open invite.');
+      mayWithdraw(row.accountId);
+      await tx.panelInvite.delete({ where: { id: inviteId } });
+      const { accountId, email, role } = row;
+      await writeAudit(tx, origin, { action: 'invite.withdraw', accountId, target: `invite/${inviteId}`, before: { email, role } });
+    });
+  }
+
+  async show(token: string): Promise<InviteView> {
+    const invite = await this.find(token);
+    const { email, accountId, role, expiresAt } = invite;
+    const user = email === null ? null : await this.prisma.panelUser.findUnique({ where: { email } });
+    const password = !user ? 'new' : invite.setsPassword ? 'new-password' : 'sign-in';
+    return { email, accountId, role: role as Role, expiresAt: expiresAt.toISOString(), password };
+  }
+
+  /**
+   * Gives the role to the person and signs them in. Returns the session's secret and the person's id. A link works once.
+   * @throws {PanelError} `not_found` for a link that is unknown, used or over; `invalid_credentials` for a person who exists
+   */
+  async accept(body: InviteAcceptBody, client: Client, origin: Origin): Promise<{ secret: string; userId: string }> {
+    const invite = await this.find(body.token);
+    const email = invite.email ?? emailOf(body.email ?? '');
+    const existing = await this.prisma.panelUser.findUnique({ where: { email } });
+    if (existing?.disabledAt) throw new PanelError('permission_denied', 'This person is disabled.');
+    // A link that names no e-mail must not take over the person whose e-mail is typed.
+    const keepsPassword = existing !== null && !(invite.setsPassword && invite.email !== null);
+    if (keepsPassword) await this.signIn.verify(email, body.password, client.address, origin);
+    else checkNewPassword(body.password, email);
+    const passwordHash = keepsPassword ? existing.passwordHash : await this.passwords.hash(body.password);
+    return this.prisma.$transaction(async (tx) => {
+      await lockRoles(tx);
+      const userId = existing?.id ?? randomUUIDv7();
+      const claimed = await tx.panelInvite.updateMany({
+        where: { id: invite.id, acceptedAt: null },
+        data: { acceptedAt: new Date(), acceptedBy: existing?.id },
+      });
+      if (claimed.count === 0) throw overLink();
+      if (!existing) await tx.panelUser.create({ data: { id: userId, email, name: body.name ?? email.replace(/@.*/, ''), passwordHash } });
+      else if (!keepsPassword) await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
+      const before = await setRole(tx, userId, invite.accountId, invite.role as Role);
+      if (existing) await endSessions(tx, userId);
+      const { id: sessionId, secret } = await this.sessions.start(tx, userId, client);
+      const actor = { ...origin, actor: `user/${userId}`, actorName: email };
+      const after = { invite: invite.id, role: invite.role, ...(existing && !keepsPassword && { password: 'changed' }) };
+      const entry = { accountId: invite.accountId, target: `user/${userId}`, before: { role: before }, after };
+      await writeAudit(tx, actor, { action: 'invite.accept', ...entry });
+      await writeAudit(tx, actor, { action: 'session.start', target: `session/${sessionId}` });
+      return { secret, userId };
+    });
+  }
+
+  private async find(token: string): Promise<Prisma.PanelInviteModel> {
+    const invite = await this.prisma.panelInvite.findUnique({ where: { digest: digestOf(token) } });
+    if (!invite || invite.acceptedAt !== null || invite.expiresAt <= new Date()) throw overLink();
+    return invite;
+  }
+}
+
+function overLink(): PanelError {
+  return new PanelError('not_found', 'This link was used before, or its 24 hours are over. Ask for another.');
+}
+
+function emailOf(typed: string): string {
+  const email = typed.trim().toLowerCase();
+  if (!EMAIL.test(email)) throw new PanelError('invalid_request', 'email must be an e-mail address', { param: 'email' });
+  return email;
+}
+
+function renderInvite(row: Prisma.PanelInviteModel): Invite {
+  const { id: inviteId, email, accountId, role, invitedBy, createdAt, expiresAt } = row;
+  return {
+    inviteId,
+    email,
+    accountId,
+    role: role as Role,
+    invitedBy,
+    createdAt: createdAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+  };
+}

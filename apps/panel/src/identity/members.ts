@@ -1,0 +1,81 @@
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { Member, MemberListReply, Role } from '../api/shapes/identity.js';
+import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
+import { PanelError } from '../http/panel-error.js';
+import { checkRoleFits, demandAnotherKeeper, lockRoles, setRole } from './grants.js';
+import { renderPerson } from './people.js';
+import { endSessions } from './sessions.js';
+
+type Person = Prisma.PanelUserModel & { grants: { accountId: string | null; role: string }[] };
+
+/** People and their roles. Callers check the permission first. */
+export class Members {
+  constructor(private readonly prisma: PrismaClient) {}
+
+  /** People with a role in one of the accounts, with these roles; `all`: everyone, with all their roles. Newest first. */
+  async list(accounts: 'all' | string[], page: PageQuery, role?: Role): Promise<MemberListReply> {
+    const grant = { ...(accounts !== 'all' && { accountId: { in: accounts } }), ...(role && { role }) };
+    const where = Object.keys(grant).length === 0 ? {} : { grants: { some: grant } };
+    const users = await this.prisma.panelUser.findMany({ where, include: { grants: true }, ...newestFirst(page) });
+    const { rows, nextCursor } = pageOf(users, page);
+    return { members: rows.map((user) => renderMember(user, accounts)), nextCursor };
+  }
+
+  /**
+   * Gives a person another role in a scope, null for none, and ends their sessions except `keptSession`.
+   * @throws {PanelError} `not_found` without a role there, `conflict` for the last admin or owner
+   */
+  async setRole(userId: string, accountId: string | null, role: Role | null, origin: Origin, keptSession?: string): Promise<void> {
+    if (role !== null) checkRoleFits(role, accountId);
+    await this.prisma.$transaction(async (tx) => {
+      await lockRoles(tx);
+      if (!(await tx.panelGrant.findFirst({ where: { userId, accountId } }))) throw noSuchMember();
+      const before = await setRole(tx, userId, accountId, role);
+      if (before === role) return;
+      await endSessions(tx, userId, keptSession);
+      const entry = { accountId, target: `user/${userId}`, before: { role: before }, after: { role } };
+      await writeAudit(tx, origin, { action: role === null ? 'member.remove' : 'member.update', ...entry });
+    });
+  }
+
+  /** Keeps a person from signing in and ends their sessions, or lets them in again. @throws {PanelError} `not_found`, `conflict` */
+  async setDisabled(userId: string, disabled: boolean, origin: Origin): Promise<void> {
+    await this.prisma.$transaction(async (tx) => {
+      await lockRoles(tx);
+      const user = await tx.panelUser.findUnique({ where: { id: userId }, include: { grants: true } });
+      if (!user) throw noSuchMember();
+      if ((user.disabledAt !== null) === disabled) return;
+      const isAdmin = user.grants.some(({ accountId, role }) => accountId === null && role === 'admin');
+      if (disabled && isAdmin) await demandAnotherKeeper(tx, userId, null, 'admin');
+      await tx.panelUser.update({ where: { id: userId }, data: { disabledAt: disabled ? new Date() : null } });
+      if (disabled) await endSessions(tx, userId);
+      const entry = { target: `user/${userId}`, before: { disabled: !disabled }, after: { disabled } };
+      await writeAudit(tx, origin, { action: 'user.update', ...entry });
+    });
+  }
+
+  /** Returns the id of the person with this e-mail. @throws {PanelError} `not_found` */
+  async idOf(email: string): Promise<string> {
+    const user = await this.prisma.panelUser.findUnique({ where: { email: email.trim().toLowerCase() } });
+    if (!user) throw new PanelError('not_found', 'There is no person with this e-mail.');
+    return user.id;
+  }
+
+  /** @throws {PanelError} `not_found` for a person without a role in the accounts */
+  async show(userId: string, accounts: 'all' | string[]): Promise<Member> {
+    const user = await this.prisma.panelUser.findUnique({ where: { id: userId }, include: { grants: true } });
+    const isVisible = accounts === 'all' || user?.grants.some(({ accountId }) => accountId !== null && accounts.includes(accountId));
+    if (!user || !isVisible) throw noSuchMember();
+    return renderMember(user, accounts);
+  }
+}
+
+function renderMember(user: Person, accounts: 'all' | string[]): Member {
+  const visible = user.grants.filter(({ accountId }) => accounts === 'all' || (accountId !== null && accounts.includes(accountId)));
+  return { ...renderPerson({ ...user, grants: visible }), disabledAt: user.disabledAt?.toISOString() ?? null };
+}
+
+function noSuchMember(): PanelError {
+  return new PanelError('not_found', 'There is no such person, or they have no role here.');
+}

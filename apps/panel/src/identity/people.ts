@@ -1,0 +1,51 @@
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { Me } from '../api/shapes/identity.js';
+import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { PanelError } from '../http/panel-error.js';
+import type { Caller } from '../http/panel-request.js';
+import { renderGrant } from './grants.js';
+import { checkNewPassword, type Passwords } from './passwords.js';
+import { endSessions } from './sessions.js';
+import type { SignIn } from './sign-in.js';
+
+/** What a signed-in person may see and change of themselves. */
+export class People {
+  constructor(
+    private readonly prisma: PrismaClient,
+    private readonly passwords: Passwords,
+    private readonly signIn: SignIn,
+  ) {}
+
+  async show(userId: string): Promise<Me> {
+    const user = await this.prisma.panelUser.findUniqueOrThrow({ where: { id: userId }, include: { grants: true } });
+    return renderPerson(user);
+  }
+
+  async rename({ userId }: Caller, name: string, origin: Origin): Promise<void> {
+    await this.prisma.$transaction(async (tx) => {
+      const before = await tx.panelUser.findUniqueOrThrow({ where: { id: userId } });
+      await tx.panelUser.update({ where: { id: userId }, data: { name } });
+      const target = `user/${userId}`;
+      await writeAudit(tx, origin, { action: 'user.update', target, before: { name: before.name }, after: { name } });
+    });
+  }
+
+  /** Sets a new password and ends the person's other sessions. @throws {PanelError} `invalid_credentials` for a wrong present password */
+  async changePassword(caller: Caller, current: string | undefined, password: string, origin: Origin): Promise<void> {
+    const { userId, actorName: email, session } = caller;
+    if (current === undefined) throw new PanelError('invalid_request', 'currentPassword is missing', { param: 'currentPassword' });
+    checkNewPassword(password, email);
+    await this.signIn.verify(email, current, origin.ip ?? '', origin);
+    const passwordHash = await this.passwords.hash(password);
+    await this.prisma.$transaction(async (tx) => {
+      await tx.panelUser.update({ where: { id: userId }, data: { passwordHash } });
+      const ended = await endSessions(tx, userId, session?.id);
+      await writeAudit(tx, origin, { action: 'user.set-password', target: `user/${userId}`, after: { sessionsEnded: ended } });
+    });
+  }
+}
+
+export function renderPerson(user: Prisma.PanelUserModel & { grants: readonly { accountId: string | null; role: string }[] }): Me {
+  const grants = user.grants.map(renderGrant);
+  return { userId: user.id, email: user.email, name: user.name, createdAt: user.createdAt.toISOString(), grants };
+}

@@ -1,0 +1,123 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { Session } from '../api/shapes/identity.js';
+import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { PanelError } from '../http/panel-error.js';
+import type { Caller } from '../http/panel-request.js';
+import { accessOf } from './grants.js';
+import { digestOf, makeSecret } from './secret.js';
+
+/** Milliseconds without a request after which a session ends. */
+export const IDLE_MS = 30 * 60_000;
+/** Milliseconds after the sign-in at which a session ends. */
+export const ABSOLUTE_MS = 12 * 3_600_000;
+/** Requests of one minute write `seen_at` once. */
+const SEEN_MS = 60_000;
+
+const USER_AGENT_MAX = 300;
+
+/** A client as the list of sessions shows it. */
+export interface Client {
+  address: string;
+  userAgent: string | undefined;
+}
+
+/** Sessions of signed-in people. The cookie has the secret, the database its digest. */
+export class Sessions {
+  constructor(private readonly prisma: PrismaClient) {}
+
+  /** Starts a session and deletes the person's expired ones. Returns its secret. */
+  async start(tx: Prisma.TransactionClient, userId: string, { address, userAgent }: Client): Promise<{ id: string; secret: string }> {
+    const now = new Date();
+    const expired = { OR: [{ createdAt: { lt: before(now, ABSOLUTE_MS) } }, { seenAt: { lt: before(now, IDLE_MS) } }] };
+    await tx.panelSession.deleteMany({ where: { userId, ...expired } });
+    const secret = makeSecret();
+    const id = randomUUIDv7();
+    const times = { createdAt: now, confirmedAt: now, seenAt: now };
+    const client = { address, userAgent: userAgent?.slice(0, USER_AGENT_MAX) };
+    await tx.panelSession.create({ data: { id, digest: digestOf(secret), userId, ...client, ...times } });
+    return { id, secret };
+  }
+
+  /** Returns the caller of a session; undefined when it is unknown, over, or of a disabled person. */
+  async find(secret: string): Promise<Caller | undefined> {
+    const now = new Date();
+    const session = await this.prisma.panelSession.findUnique({
+      where: { digest: digestOf(secret) },
+      include: { user: { include: { grants: true } } },
+    });
+    if (!session || isOver(session, now) || session.user.disabledAt !== null) return undefined;
+    if (session.seenAt < before(now, SEEN_MS)) {
+      await this.prisma.panelSession.updateMany({
+        where: { id: session.id, seenAt: { lt: before(now, SEEN_MS) } },
+        data: { seenAt: now },
+      });
+    }
+    const { user } = session;
+    return {
+      actor: `user/${user.id}`,
+      actorName: user.email,
+      userId: user.id,
+      access: accessOf(user.grants),
+      session: { id: session.id, confirmedAt: session.confirmedAt },
+    };
+  }
+
+  /** Gives a session a new secret after its person confirmed the password. The old secret ends. Returns the new one. */
+  async confirm(tx: Prisma.TransactionClient, sessionId: string): Promise<string> {
+    const secret = makeSecret();
+    await tx.panelSession.update({ where: { id: sessionId }, data: { digest: digestOf(secret), confirmedAt: new Date() } });
+    return secret;
+  }
+
+  /** Returns the person's sessions that are not over, newest first. */
+  async list(userId: string, currentId: string | undefined): Promise<Session[]> {
+    const rows = await this.prisma.panelSession.findMany({ where: { userId }, orderBy: { createdAt: 'desc' } });
+    return rows.filter((row) => !isOver(row, new Date())).map((row) => renderSession(row, currentId));
+  }
+
+  /** Ends one session of a person. @throws {PanelError} `not_found` */
+  async end(userId: string, sessionId: string, origin: Origin): Promise<void> {
+    await this.prisma.$transaction(async (tx) => {
+      const { count } = await tx.panelSession.deleteMany({ where: { id: sessionId, userId } });
+      if (count === 0) throw new PanelError('not_found', 'There is no such session.');
+      await writeAudit(tx, origin, { action: 'session.end', target: `session/${sessionId}` });
+    });
+  }
+
+  /** Ends all sessions of a person, except the one that is given. Returns their number. */
+  async endAll(userId: string, origin: Origin, except?: string): Promise<number> {
+    return this.prisma.$transaction(async (tx) => {
+      const sessionsEnded = await endSessions(tx, userId, except);
+      await writeAudit(tx, origin, { action: 'session.end-all', target: `user/${userId}`, after: { sessionsEnded } });
+      return sessionsEnded;
+    });
+  }
+}
+
+function renderSession(row: Prisma.PanelSessionModel, currentId: string | undefined): Session {
+  return {
+    sessionId: row.id,
+    createdAt: row.createdAt.toISOString(),
+    confirmedAt: row.confirmedAt.toISOString(),
+    seenAt: row.seenAt.toISOString(),
+    expiresAt: new Date(row.createdAt.getTime() + ABSOLUTE_MS).toISOString(),
+    address: row.address,
+    userAgent: row.userAgent,
+    isCurrent: row.id === currentId,
+  };
+}
+
+/** Ends a person's sessions, except the one that is given. Returns their number. */
+export async function endSessions(tx: Prisma.TransactionClient, userId: string, except?: string): Promise<number> {
+  const { count } = await tx.panelSession.deleteMany({ where: { userId, ...(except !== undefined && { id: { not: except } }) } });
+  return count;
+}
+
+function isOver({ createdAt, seenAt }: { createdAt: Date; seenAt: Date }, now: Date): boolean {
+  return createdAt < before(now, ABSOLUTE_MS) || seenAt < before(now, IDLE_MS);
+}
+
+function before(now: Date, milliseconds: number): Date {
+  return new Date(now.getTime() - milliseconds);
+}

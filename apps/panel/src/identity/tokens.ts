@@ -1,0 +1,116 @@
+import { randomUUIDv7 } from 'node:crypto';
+import type { Prisma, PrismaClient } from '#database/prisma-client.js';
+import type { CreatedToken, Permission, Token, TokenCreateBody, TokenListReply } from '../api/shapes/identity.js';
+import { type Origin, writeAudit } from '../audit/write-audit.js';
+import { newestFirst, type PageQuery, pageOf } from '../http/page.js';
+import { PanelError } from '../http/panel-error.js';
+import type { Caller } from '../http/panel-request.js';
+import { Access } from '../permissions/access.js';
+import { PERMISSIONS } from '../permissions/permissions.js';
+import { accessOf } from './grants.js';
+import { isWellFormedToken, makeToken } from './panel-token.js';
+import { digestOf } from './secret.js';
+
+/** `used_at` is written once in this time. */
+const USED_MS = 60_000;
+const EXPIRY_MAX_MS = 366 * 86_400_000;
+
+/** Permissions that a token cannot have: a leaked one could make others. */
+const NEVER: ReadonlySet<Permission> = new Set(['members', 'tokens']);
+
+/** Tokens of programs. */
+export class Tokens {
+  constructor(private readonly prisma: PrismaClient) {}
+
+  /**
+   * Returns the caller of a token; undefined when it is unknown, expired or revoked, or its maker is disabled. A token never has more
+   * permissions than its maker has now.
+   */
+  async find(token: string): Promise<Caller | undefined> {
+    if (!isWellFormedToken(token)) return undefined;
+    const now = new Date();
+    const row = await this.prisma.panelToken.findUnique({
+      where: { digest: digestOf(token) },
+      include: { maker: { include: { grants: true } } },
+    });
+    if (!row || row.revokedAt !== null || row.expiresAt <= now || row.maker.disabledAt !== null) return undefined;
+    const usedBefore = new Date(now.getTime() - USED_MS);
+    if (row.usedAt === null || row.usedAt < usedBefore) {
+      const isUnwritten = { OR: [{ usedAt: null }, { usedAt: { lt: usedBefore } }] };
+      await this.prisma.panelToken.updateMany({ where: { id: row.id, ...isUnwritten }, data: { usedAt: now } });
+    }
+    const makers = accessOf(row.maker.grants);
+    const permissions = PERMISSIONS.filter((one) => row.permissions.includes(one) && makers.may(one, row.accountId));
+    return {
+      actor: `token/${row.id}`,
+      actorName: row.name,
+      userId: row.createdBy,
+      access: new Access([{ accountId: row.accountId, permissions: new Set(permissions) }]),
+      session: undefined,
+    };
+  }
+
+  /** Tokens of the accounts, or all, newest first. */
+  async list(accounts: 'all' | string[], page: PageQuery): Promise<TokenListReply> {
+    const where = accounts === 'all' ? {} : { accountId: { in: accounts } };
+    const { rows, nextCursor } = pageOf(await this.prisma.panelToken.findMany({ where, ...newestFirst(page) }), page);
+    return { tokens: rows.map(renderToken), nextCursor };
+  }
+
+  /** Makes a token. The reply is the only place that has all of it. @throws {PanelError} `invalid_request`, `permission_denied`, `conflict` */
+  async create(body: TokenCreateBody, { userId, access }: Caller, origin: Origin): Promise<CreatedToken> {
+    const { name, accountId = null, permissions } = body;
+    const createdAt = new Date();
+    const expiresAt = new Date(body.expiresAt);
+    if (expiresAt <= createdAt || expiresAt.getTime() > createdAt.getTime() + EXPIRY_MAX_MS)
+      throw new PanelError('invalid_request', 'expiresAt must be in the future, at most 366 days ahead', { param: 'expiresAt' });
+    for (const permission of permissions) {
+      if (NEVER.has(permission)) {
+        throw new PanelError('invalid_request', `a token cannot have the permission ${permission}`, { param: 'permissions' });
+      }
+      access.require(permission, accountId);
+    }
+    const token = makeToken();
+    const id = body.tokenId ?? randomUUIDv7();
+    const lastFour = token.slice(-4);
+    const data = { id, digest: digestOf(token), name, lastFour, accountId, permissions, createdBy: userId, createdAt, expiresAt };
+    const row = await this.prisma.$transaction(async (tx) => {
+      if (await tx.panelToken.findUnique({ where: { id } }))
+        throw new PanelError('conflict', 'This token was made before, and is not shown again: revoke it and make another.', {
+          param: 'tokenId',
+        });
+      const after = { name, lastFour, permissions, expiresAt: expiresAt.toISOString() };
+      await writeAudit(tx, origin, { action: 'token.create', accountId, target: `token/${id}`, after });
+      return tx.panelToken.create({ data });
+    });
+    return { ...renderToken(row), token };
+  }
+
+  /** Revokes a token permanently. Repeating it changes nothing. @throws {PanelError} `not_found` */
+  async revoke(tokenId: string, mayRevoke: (accountId: string | null) => void, origin: Origin): Promise<Token> {
+    return this.prisma.$transaction(async (tx) => {
+      const row = await tx.panelToken.findUnique({ where: { id: tokenId } });
+      if (!row) throw new PanelError('not_found', 'There is no such token.');
+      mayRevoke(row.accountId);
+      if (row.revokedAt !== null) return renderToken(row);
+      const { accountId, name, lastFour } = row;
+      await writeAudit(tx, origin, { action: 'token.revoke', accountId, target: `token/${tokenId}`, before: { name, lastFour } });
+      return renderToken(await tx.panelToken.update({ where: { id: tokenId }, data: { revokedAt: new Date() } }));
+    });
+  }
+}
+
+function renderToken(row: Prisma.PanelTokenModel): Token {
+  return {
+    tokenId: row.id,
+    name: row.name,
+    lastFour: row.lastFour,
+    accountId: row.accountId,
+    permissions: PERMISSIONS.filter((permission) => row.permissions.includes(permission)),
+    createdBy: row.createdBy,
+    createdAt: row.createdAt.toISOString(),
+    expiresAt: row.expiresAt.toISOString(),
+    revokedAt: row.revokedAt?.toISOString() ?? null,
+    usedAt: row.usedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,71 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, Reflector } from '@nestjs/core';
+import type { PrismaClient } from '#database/prisma-client.js';
+import type { Messaging } from '#messaging/messaging.js';
+import type { Logger } from '#observability/logger.js';
+import { InvitesController } from './api/invites.controller.js';
+import { MeController } from './api/me.controller.js';
+import { MembersController } from './api/members.controller.js';
+import { OperatorController } from './api/operator.controller.js';
+import { SessionController } from './api/session.controller.js';
+import { TokensController } from './api/tokens.controller.js';
+import { CredentialsGuard } from './http/credentials.guard.js';
+import { ErrorFilter } from './http/error.filter.js';
+import { JsonBodyInterceptor } from './http/json-body.interceptor.js';
+import { OriginGuard } from './http/origin.guard.js';
+import { PayloadPipe } from './http/payload.pipe.js';
+import { PermissionGuard } from './http/permission.guard.js';
+import { SessionCookie } from './http/session-cookie.js';
+import { Invites } from './identity/invites.js';
+import { Members } from './identity/members.js';
+import { Passwords } from './identity/passwords.js';
+import { People } from './identity/people.js';
+import { Sessions } from './identity/sessions.js';
+import { SignIn } from './identity/sign-in.js';
+import { Throttle } from './identity/throttle.js';
+import { Tokens } from './identity/tokens.js';
+import type { PanelConfig } from './panel.config.js';
+
+export interface PanelDependencies {
+  config: PanelConfig;
+  logger: Logger;
+  prisma: PrismaClient;
+  messaging: Messaging;
+}
+
+@Module({})
+class PanelModule {}
+
+/**
+ * The composition root: every object of the panel with its dependencies. Guards run in the order of the list, then the body is read and
+ * checked, then the controller works.
+ */
+export function panelModule({ config, logger, prisma }: PanelDependencies): DynamicModule {
+  const cookie = new SessionCookie(config.panelUrl);
+  const origins = new Set([config.panelUrl, ...config.panelOrigins.split(',').map((origin) => origin.trim())].filter(Boolean));
+  const reflector = new Reflector();
+  const passwords = new Passwords();
+  const sessions = new Sessions(prisma);
+  const tokens = new Tokens(prisma);
+  const signIn = new SignIn(prisma, passwords, sessions, new Throttle(prisma));
+  const value = (token: object, useValue: object) => ({ provide: token as never, useValue });
+  return {
+    module: PanelModule,
+    controllers: [SessionController, MeController, MembersController, InvitesController, TokensController, OperatorController],
+    providers: [
+      { provide: APP_GUARD, useValue: new OriginGuard(origins) },
+      { provide: APP_GUARD, useValue: new CredentialsGuard(reflector, cookie, sessions, tokens) },
+      { provide: APP_GUARD, useValue: new PermissionGuard(reflector) },
+      { provide: APP_INTERCEPTOR, useValue: new JsonBodyInterceptor() },
+      { provide: APP_PIPE, useValue: new PayloadPipe() },
+      { provide: APP_FILTER, useValue: new ErrorFilter(cookie, prisma, logger) },
+      value(SessionCookie, cookie),
+      value(Sessions, sessions),
+      value(SignIn, signIn),
+      value(Tokens, tokens),
+      value(People, new People(prisma, passwords, signIn)),
+      value(Members, new Members(prisma)),
+      value(Invites, new Invites(prisma, passwords, sessions, signIn, config.panelUrl)),
+    ],
+  };
+}

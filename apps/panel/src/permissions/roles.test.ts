@@ -1,0 +1,42 @@
+import type { Permission, Role } from '../api/shapes/identity.js';
+import { includesPermission, PERMISSIONS } from './permissions.js';
+import { isPlatformRole, permissionsOf, ROLES } from './roles.js';
+
+/** Roles that hold each permission, as docs/panel.md says. `admin` holds all. */
+const HOLDERS: Record<Permission, Role[]> = {
+  'usage.read': ['auditor', 'owner', 'finance', 'developer', 'viewer'],
+  'requests.read': ['auditor', 'owner', 'finance', 'developer', 'viewer'],
+  'models.read': ['auditor', 'owner', 'finance', 'developer', 'viewer'],
+  playground: ['owner', 'developer'],
+  projects: ['owner', 'developer'],
+  keys: ['owner', 'developer'],
+  budgets: ['owner', 'finance'],
+  'money.read': ['auditor', 'owner', 'finance'],
+  'money.write': [],
+  accounts: [],
+  upstreams: [],
+  'upstreams.read': ['auditor'],
+  catalog: [],
+  'catalog.read': ['auditor'],
+  ledger: [],
+  'ledger.read': ['auditor'],
+  'audit.read': ['auditor', 'owner'],
+  members: ['owner'],
+  'members.read': ['auditor', 'owner'],
+  tokens: ['owner'],
+};
+
+test.each(PERMISSIONS)('%s is held by the roles of the table', (permission) => {
+  const holders = ROLES.filter((role) => permissionsOf(role).includes(permission));
+  expect(holders).toEqual(['admin', ...HOLDERS[permission]]);
+});
+
+test('admin and auditor are roles of the platform, all others of an account', () => {
+  expect(ROLES.filter(isPlatformRole)).toEqual(['admin', 'auditor']);
+});
+
+test('a permission includes its reading form, and never the other way round', () => {
+  expect(includesPermission(new Set(['catalog']), 'catalog.read')).toBe(true);
+  expect(includesPermission(new Set(['catalog.read']), 'catalog')).toBe(false);
+  expect(includesPermission(new Set(['money.write']), 'money.read')).toBe(false);
+});

@@ -1,0 +1,89 @@
+import 'reflect-metadata';
+import { fileURLToPath } from 'node:url';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import { Counter, Registry } from 'prom-client';
+import { postgresReadiness } from '#database/postgres-readiness.js';
+import { createPrismaClient } from '#database/prisma-client.js';
+import { schemaReadiness } from '#database/schema-readiness.js';
+import { connectMessaging } from '#messaging/connect-messaging.js';
+import { NatsTransport } from '#messaging/nats-transport.js';
+import { FrameworkLogger, type Logger } from '#observability/logger.js';
+import { startOpsServer } from '#observability/ops-server.js';
+import { requestLog } from './http/request-log.js';
+import { API_PREFIX } from './http/routes.js';
+import { staticFiles } from './http/static-files.js';
+import type { PanelConfig } from './panel.config.js';
+import { type PanelDependencies, panelModule } from './panel.module.js';
+
+const SERVICE = 'panel';
+/** Files of the built UI: beside this program in `dist`. */
+const UI_FOLDER = fileURLToPath(new URL('../ui', import.meta.url));
+
+/** Starts the panel. Returns a function that stops it. */
+export async function startPanel(config: PanelConfig, logger: Logger): Promise<() => Promise<void>> {
+  const registry = new Registry();
+  const prisma = createPrismaClient({ url: config.databaseUrl, applicationName: 'tollgate-panel' });
+  let connected = (): boolean => false;
+  const checks = [{ name: 'nats', check: () => connected() }, postgresReadiness(prisma), schemaReadiness(prisma)];
+  // The ops port opens first: the process is live, though not ready, while it waits for NATS.
+  const ops = await startOpsServer({ host: config.opsHost, port: config.opsPort, checks, registry });
+  const { natsUrl: url, natsUser: user, natsPassword: password, shutdownGraceMs } = config;
+  const messaging = await connectMessaging({ url, user, password, service: SERVICE, logger });
+  const app = await createPanel({ config, logger, prisma, messaging }, registry);
+  app.connectMicroservice({
+    strategy: new NatsTransport({ messaging, name: SERVICE, description: 'API and pages for people', logger, shutdownGraceMs }),
+  });
+  await app.startAllMicroservices();
+  await app.listen(config.panelPort, config.panelHost);
+  connected = () => messaging.connected;
+  logger.info({ port: config.panelPort, host: config.panelHost }, 'panel listening');
+  return async () => {
+    ops.drain();
+    await app.close();
+    await messaging.close();
+    await prisma.$disconnect();
+    await ops.close();
+  };
+}
+
+/** Creates the panel. `listen` opens its port. */
+export async function createPanel(dependencies: PanelDependencies, registry: Registry): Promise<NestExpressApplication> {
+  const { config, logger } = dependencies;
+  const app = await NestFactory.create<NestExpressApplication>(panelModule(dependencies), new ExpressAdapter(), {
+    bodyParser: false,
+    logger: new FrameworkLogger(logger),
+    abortOnError: false,
+    forceCloseConnections: true,
+  });
+  app.disable('x-powered-by').disable('etag');
+  app.getHttpServer().maxConnections = config.connectionsMax;
+  if (config.panelOrigins !== '') {
+    app.enableCors({ origin: config.panelOrigins.split(',').map((origin) => origin.trim()), credentials: true });
+  }
+  const requests = new Counter({
+    name: 'tollgate_panel_requests_total',
+    help: 'Requests answered',
+    labelNames: ['method', 'status'],
+    registers: [registry],
+  });
+  app.use(requestLog({ logger, requests, trustedProxyHops: config.trustedProxyHops }));
+  const files = staticFiles(UI_FOLDER);
+  app.use((request: { path: string }, response: { redirect(to: string): void }, next: () => void) =>
+    request.path === '/' || request.path === '/panel' ? response.redirect('/panel/') : next(),
+  );
+  app.use('/panel', (...[request, response, next]: Parameters<typeof files>) =>
+    isApi(request.originalUrl) ? next() : files(request, response, next),
+  );
+  app.use(API_PREFIX, (_request: unknown, response: { setHeader(name: string, value: string): void }, next: () => void) => {
+    response.setHeader('cache-control', 'no-store');
+    response.setHeader('x-content-type-options', 'nosniff');
+    next();
+  });
+  await app.init();
+  return app;
+}
+
+function isApi(url: string): boolean {
+  return url === API_PREFIX || /^\/panel\/(v1[/?]|openapi\.json)/.test(url);
+}

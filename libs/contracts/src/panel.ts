@@ -1,0 +1,89 @@
+import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Id, type Paged, Text } from './billing/fields.js';
+import { Endpoint } from './endpoint.js';
+
+/** Roles of people: two for the whole platform, the others for one account. */
+export const PANEL_ROLES = ['admin', 'auditor', 'owner', 'finance', 'developer', 'viewer'] as const;
+export type PanelRole = (typeof PANEL_ROLES)[number];
+
+export class PanelInviteRequest {
+  @IsIn(PANEL_ROLES) role!: PanelRole;
+  /** Required for roles of an account. */
+  @IsOptional() @Id() accountId?: string;
+  /** Default: the person who opens the link types it. A person who exists already chooses a new password with the link. */
+  @IsOptional() @Text(254) email?: string;
+}
+
+export interface PanelInviteReply {
+  inviteId: string;
+  /** Null: the person who opens the link types it. */
+  email: string | null;
+  accountId: string | null;
+  role: PanelRole;
+  /** Works once. */
+  link: string;
+  expiresAt: string;
+}
+
+export const panelInvite = new Endpoint<PanelInviteRequest, PanelInviteReply>(
+  'panel.v1.invite.create',
+  PanelInviteRequest,
+  'Makes a one-time link with which a person gets a role in the panel',
+);
+
+export class PanelUserListRequest {
+  /** Only people with this role. */
+  @IsOptional() @IsIn(PANEL_ROLES) role?: PanelRole;
+  /** Rows on one page. Default 100. */
+  @IsOptional() @IsInt() @Min(1) @Max(200) limit?: number;
+  /** `nextCursor` of the page before. */
+  @IsOptional() @Id() cursor?: string;
+}
+
+export interface PanelUser {
+  userId: string;
+  email: string;
+  name: string;
+  createdAt: string;
+  /** Moment since which the person cannot sign in. */
+  disabledAt: string | null;
+  /** `accountId` is null for a role of the whole platform. */
+  grants: { accountId: string | null; role: PanelRole }[];
+}
+
+export interface PanelUserListReply extends Paged {
+  users: PanelUser[];
+}
+
+export const panelUserList = new Endpoint<PanelUserListRequest, PanelUserListReply>(
+  'panel.v1.user.list',
+  PanelUserListRequest,
+  'People of the panel with their roles, newest first',
+);
+
+export class PanelUserUpdateRequest {
+  @Text(254) email!: string;
+  /** A disabled person cannot sign in, and their sessions and tokens end. */
+  @IsBoolean() disabled!: boolean;
+}
+
+export const panelUserUpdate = new Endpoint<PanelUserUpdateRequest, PanelUser>(
+  'panel.v1.user.update',
+  PanelUserUpdateRequest,
+  'Keeps a person out of the panel, or lets them in again',
+);
+
+export class PanelSessionsEndRequest {
+  @Text(254) email!: string;
+}
+
+export interface PanelSessionsEndReply {
+  userId: string;
+  sessionsEnded: number;
+}
+
+export const panelSessionsEnd = new Endpoint<PanelSessionsEndRequest, PanelSessionsEndReply>(
+  'panel.v1.session.end',
+  PanelSessionsEndRequest,
+  'Ends all sessions of a person',
+);

@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditEntry, AuditListReply, AuditListRequest, Caller } from '#contracts/audit.js';
+import type { Logger } from '#observability/logger.js';
+import { Prisma, type PrismaClient } from './prisma-client.js';
+
+/** The audit journals of the services: tables of one form, each in the schema that it is about. */
+type Journal = 'billing' | 'catalog';
+
+/** The sender of a change, and the log that gets its audit row. */
+export interface Author {
+  caller: Caller;
+  /** Absent: the row is in the journal alone. */
+  logger?: Pick<Logger, 'info'>;
+}
+
+/** A change without its time and author. */
+export type AuditedChange = Omit<AuditEntry, keyof Caller | 'id' | 'at'>;
+
+const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 30_000 };
+
+/** Returns the author of changes that a service makes by itself. */
+export function serviceAuthor(service: Journal, logger?: Pick<Logger, 'info'>): Author {
+  return { caller: { actor: `service/${service}`, actorName: null, via: null, ip: null, requestId: null }, logger };
+}
+
+/**
+ * Runs `work` in one transaction with the audit row of the change that it returns. Null: nothing was changed, and nothing is recorded.
+ * The row is logged after the commit.
+ */
+export async function audited<Result>(
+  prisma: PrismaClient,
+  journal: Journal,
+  author: Author,
+  work: (tx: Prisma.TransactionClient) => Promise<{ result: Result; change: AuditedChange | null }>,
+): Promise<Result> {
+  const { result, row } = await prisma.$transaction(async (tx) => {
+    const { result, change } = await work(tx);
+    return { result, row: change && (await recordAudit(tx, journal, author, change)) };
+  }, TRANSACTION_LIMITS);
+  if (row) logAudit(author, row);
+  return result;
+}
+
+async function recordAudit(
+  tx: Prisma.TransactionClient,
+  journal: Journal,
+  { caller }: Author,
+  { action, accountId, target, reason, before, after }: AuditedChange,
+): Promise<AuditEntry | undefined> {
+  const rows = await tx.$queryRaw<{ row: AuditEntry }[]>`SELECT ${Prisma.raw(journal)}.record_audit(${jsonOf(caller)}::jsonb, ${action},
+    ${accountId}::uuid, ${target}, ${reason}, ${jsonOf(before)}::jsonb, ${jsonOf(after)}::jsonb) AS row`;
+  return rows[0]?.row;
+}
+
+/** Writes the log line of a committed audit row, so that a copy lies outside the database. */
+export function logAudit({ logger }: Author, row: AuditEntry): void {
+  logger?.info({ audit: row }, 'audit');
+}
+
+/** Returns the fields that differ, before and after; null when none does. */
+export function changedFields(before: object, after: object): { before: Record<string, unknown>; after: Record<string, unknown> } | null {
+  const old = Object.entries(before);
+  const now = after as Record<string, unknown>;
+  const changed = old.filter(([field, value]) => !isDeepStrictEqual(value, now[field]));
+  if (changed.length === 0) return null;
+  return { before: Object.fromEntries(changed), after: Object.fromEntries(changed.map(([field]) => [field, now[field]])) };
+}
+
+const LIMIT_DEFAULT = 100;
+
+/** Lists a journal, newest first. Rows never change, so pages are stable; new rows appear before the first page. */
+export async function listAudit(prisma: PrismaClient, journal: Journal, request: AuditListRequest): Promise<AuditListReply> {
+  const { accountId, actor, action, from, to, limit = LIMIT_DEFAULT, cursor } = request;
+  const olderThan = [to && firstIdOf(to), cursor].filter((id) => id !== undefined).sort()[0];
+  const where = { accountId, actor, action, id: { gte: from && firstIdOf(from), lt: olderThan } };
+  const page = { where, orderBy: { id: 'desc' }, take: limit + 1 } as const;
+  const rows = await (journal === 'billing' ? prisma.billingAudit.findMany(page) : prisma.catalogAudit.findMany(page));
+  const entries = rows.slice(0, limit).map(({ at, ...row }) => ({ ...row, at: at.toISOString() }) as AuditEntry);
+  return { entries, nextCursor: rows.length > limit ? (entries.at(-1)?.id ?? null) : null };
+}
+
+/** Returns the lowest UUID v7 of a moment. Ids begin with the milliseconds of their row, so a range of time is a range of ids. */
+function firstIdOf(moment: string): string {
+  const milliseconds = Math.max(0, new Date(moment).getTime()).toString(16).padStart(12, '0');
+  return `${milliseconds.slice(0, 8)}-${milliseconds.slice(8)}-0000-0000-000000000000`;
+}
+
+function jsonOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
