@@ -56,8 +56,13 @@ export const keyRevoke = new Endpoint<KeyRevokeRequest, ApiKey>(
   'Revokes an API key permanently',
 );
 
+export interface KeyRow extends ApiKey {
+  /** End of the key's newest request. Null: none has ended. */
+  lastUsedAt: string | null;
+}
+
 export interface KeyListReply extends Paged {
-  keys: ApiKey[];
+  keys: KeyRow[];
 }
 
 export const keyList = new Endpoint<ListRequest, KeyListReply>(
